@@ -49,3 +49,16 @@ int program_find(const char *list, const char *directory, const char *name, char
             return error;
     }
 }
+
+int program_find_own(const char *name, char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) {
+        self[n] = '\0';
+        *strrchr(self, '/') = '\0';
+        if (program_join(self, name, path, size) && program_check(path) == 0)
+            return 0;
+    }
+    return program_find(NULL, ".", name, path, size) == 0 ? 0 : ENOENT;
+}

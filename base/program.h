@@ -23,4 +23,10 @@ bool program_join(const char *folder, const char *name, char *path, size_t size)
  */
 int program_find(const char *list, const char *directory, const char *name, char *path, size_t size) BEZEL_MUST_CHECK;
 
+/**
+ * Finds program `name` of this installation: beside the executable of this process, else in $PATH. Returns 0 with its
+ * path, or ENOENT.
+ */
+int program_find_own(const char *name, char *path, size_t size) BEZEL_MUST_CHECK;
+
 #endif

@@ -20,3 +20,17 @@ bool uuid_read(const char *text, uint8_t id[16])
     }
     return n == 32;
 }
+
+char *uuid_print(const uint8_t id[16], char text[37])
+{
+    static const char digits[] = "0123456789abcdef";
+    char *to = text;
+    for (int i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *to++ = '-';
+        *to++ = digits[id[i] >> 4];
+        *to++ = digits[id[i] & 15];
+    }
+    *to = '\0';
+    return text;
+}

@@ -11,4 +11,7 @@
 /** Reads a UUID; false where `text` is none. Pure. */
 bool uuid_read(const char *text, uint8_t id[16]);
 
+/** Writes it. Returns `text`. Pure. */
+char *uuid_print(const uint8_t id[16], char text[37]);
+
 #endif

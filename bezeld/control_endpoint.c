@@ -36,6 +36,7 @@ struct control_endpoint {
     bool shut;
     int64_t idle_timeout;
     const char *launcher; /* borrowed */
+    struct collector_places collectors;
     struct {
         uint8_t run[16];
         char node[EXPERIMENT_NAME_MAX + 1];
@@ -144,12 +145,17 @@ int control_endpoint_open(const struct control_endpoint_options *o, struct contr
         control_endpoint_close(d);
         return err;
     }
+    d->collectors = (struct collector_places){.control = d->control,
+                                              .keys = d->keys[0] ? d->keys : NULL,
+                                              .launcher = d->launcher,
+                                              .idle_timeout = d->idle_timeout};
     *out = d;
     return 0;
 }
 
 void control_endpoint_close(struct control_endpoint *d)
 {
+    collector_places_free(&d->collectors);
     command_server_close(d->control, 200);
     link_keys_close(&d->link_keys);
     if (d->lock >= 0)
@@ -160,6 +166,11 @@ void control_endpoint_close(struct control_endpoint *d)
 struct link *control_endpoint_link(const struct control_endpoint *d)
 {
     return command_server_link(d->control);
+}
+
+size_t control_endpoint_fds(const struct control_endpoint *d, int *fds)
+{
+    return collector_places_fds(&d->collectors, fds);
 }
 
 void control_endpoint_shut(struct control_endpoint *d)
@@ -519,13 +530,17 @@ bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all)
     bool shutdown = false;
     while (command_server_receive(d->control, &budget, &from)) {
         const struct message *m = command_server_message(d->control);
-        if (m->envelope.node[0] == '\0')
+        if (m->envelope.node[0] == '\0' && collector_places_take(m))
+            collector_places_receive(&d->collectors, &from);
+        else if (m->envelope.node[0] == '\0')
             shutdown |= m->type == MESSAGE_COMMAND && answer(d, all, &from);
         else if (m->type == MESSAGE_COMMAND && m->command.verb == VERB_CONFIGURE)
             answer_configure(d, all, &from);
         else
             pass(d, all, &from);
     }
+    collector_places_turn(&d->collectors);
+    all->control_due = d->collectors.count > 0 ? clock_now() + CLOCK_S : INT64_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         programs_turn(all->list[i]->programs);
         answer_waiting(d, all->list[i]);

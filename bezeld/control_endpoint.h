@@ -9,6 +9,7 @@
 #ifndef BEZEL_BEZELD_CONTROL_ENDPOINT_H
 #define BEZEL_BEZELD_CONTROL_ENDPOINT_H
 
+#include "bezeld/collector_place.h"
 #include "bezeld/scheduler.h"
 
 struct control_endpoint;
@@ -31,6 +32,9 @@ void control_endpoint_close(struct control_endpoint *d);
 
 /** The link, to wait on. */
 struct link *control_endpoint_link(const struct control_endpoint *d);
+
+/** Adds descriptors to wait on, at most COLLECTOR_PLACES_MAX. Returns their number. */
+size_t control_endpoint_fds(const struct control_endpoint *d, int *fds);
 
 /** Answers commands that arrived, a few in each turn. Returns whether SHUTDOWN was among them. */
 bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all);

@@ -231,8 +231,10 @@ static void serve(struct host *h)
                 end(h);
         }
         remove_ended(h);
+        int fds[2 + COLLECTOR_PLACES_MAX] = {h->signals, h->parent_pipe};
+        size_t more = control_endpoint_fds(h->control_endpoint, fds + 2);
         if (is_needed(h)) /* otherwise the wait would never end */
-            scheduler_wait(&h->all, (int[]){h->signals, h->parent_pipe}, 2);
+            scheduler_wait(&h->all, fds, 2 + more);
     }
 }
 

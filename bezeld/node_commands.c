@@ -201,6 +201,8 @@ static void carry_out(struct node *n, const struct command_request *from, const 
     case VERB_ENDING:
         agent_processes_end(n->agent);
         return;
+    case VERB_DISCARD: /* of a collector */
+        return;
     }
 }
 

@@ -82,7 +82,10 @@ int programs_open(const struct programs_options *options, struct programs **out,
     int err = p ? 0 : BEZEL_ENOMEM;
     if (p) {
         *p = (struct programs){.options = *options, .launcher.fd = -1};
-        launcher_session_name(options->run, options->experiment->nodes[options->node].name, p->name);
+        launcher_session_name(options->run,
+                              options->collector.program ? LAUNCH_COLLECTOR_SESSION
+                                                         : options->experiment->nodes[options->node].name,
+                              p->name);
         if (connect_launcher(p, &err) || err == BEZEL_EAGAIN) {
             *out = p;
             return 0;
@@ -143,6 +146,18 @@ static struct asked *remember(struct programs *p, const struct command_request *
     return place;
 }
 
+/* Makes the LAUNCH of the collector, or of the server of its files. NULL, or why it cannot be started. */
+static const char *make_collector(const struct programs *p, struct message *m)
+{
+    static struct launch_collector c; /* one thread; large for a stack */
+    struct message_start of = m->command.start;
+    if (!launch_collector_make(p->options.experiment, &p->options.collector, of.process, &c))
+        return "a collector is started by the name `collector`, and its server of files by `files`";
+    c.launch.of.incarnation = of.incarnation;
+    m->type = MESSAGE_LAUNCH;
+    return launch_to_message(&c.launch, &m->launch) ? "its command and environment are too long" : NULL;
+}
+
 /* Makes the LAUNCH of the program that the START in `m` names. NULL, or why it cannot be started. */
 static const char *make_launch(const struct programs *p, struct message *m)
 {
@@ -177,7 +192,7 @@ void programs_receive(struct programs *p, const struct command_request *from)
     if (start && !from->may_launch)
         why = "your key does not have the role launch at this bezeld";
     else if (start)
-        why = make_launch(p, &m);
+        why = p->options.collector.program ? make_collector(p, &m) : make_launch(p, &m);
     if (why) {
         command_server_refuse(control, from, ANSWER_REFUSED, why);
         return;

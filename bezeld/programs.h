@@ -8,6 +8,7 @@
 #ifndef BEZEL_BEZELD_PROGRAMS_H
 #define BEZEL_BEZELD_PROGRAMS_H
 
+#include "bezeld/launch/launch_collector.h"
 #include "config/experiment.h"
 #include "mdr/command/command_server.h"
 
@@ -21,6 +22,7 @@ struct programs_options {
     struct command_server *control;
     uint8_t run[16];
     int64_t silence; /* without a command after which the launcher ends the programs, ns; 0: for ever */
+    struct launch_collector_options collector; /* with `program`: not of a session, but of the collector of `run` */
 };
 
 enum { PROGRAMS_WHY_MAX = 256 };

@@ -10,8 +10,8 @@
 #define SPIN_MAX      (100 * CLOCK_US)
 
 enum {
-    SLICE = 32768,     /* records that a turn takes where there are several sessions */
-    SCHEDULER_FDS = 2, /* signals and parent pipe */
+    SLICE = 32768,                            /* records that a turn takes where there are several sessions */
+    SCHEDULER_FDS = 2 + COLLECTOR_PLACES_MAX, /* signals, parent pipe, launchers of collectors */
 };
 
 _Static_assert(SCHEDULER_MAX * 2 + 1 + SCHEDULER_FDS <= LINK_WAIT_MAX,
@@ -35,7 +35,7 @@ static int64_t measure_min_sleep(void)
 
 void scheduler_init(struct scheduler *all)
 {
-    *all = (struct scheduler){.count = 0};
+    *all = (struct scheduler){.control_due = INT64_MAX};
 }
 
 int scheduler_add(struct scheduler *all, struct session *s)
@@ -129,7 +129,7 @@ static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_coun
 
 void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
 {
-    int64_t now = clock_now(), due = INT64_MAX, work_due = INT64_MAX;
+    int64_t now = clock_now(), due = all->control_due, work_due = INT64_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         int64_t next = session_due(all->list[i]);
         due = earliest(due, next);

@@ -8,6 +8,7 @@
 #ifndef BEZEL_BEZELD_SCHEDULER_H
 #define BEZEL_BEZELD_SCHEDULER_H
 
+#include "bezeld/collector_place.h"
 #include "bezeld/session.h"
 
 enum { SCHEDULER_MAX = 16 };
@@ -16,6 +17,7 @@ struct scheduler {
     uint32_t count;
     struct session *list[SCHEDULER_MAX]; /* owned */
     struct link *control_endpoint;       /* one more link to wait on; borrowed; NULL: none */
+    int64_t control_due;                 /* when the control endpoint has to be looked at, ns; INT64_MAX: never */
     /* Private to the module: */
     bool woken;         /* the last wait ended by a link or descriptor */
     int64_t attended;   /* when links were looked at last, ... */

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "collector/collector_daemon.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -43,6 +46,7 @@ struct collector_daemon {
     bool finish;    /* take the frames that wait, and end */
     bool drained;   /* STOP was requested */
     bool paused;
+    bool made; /* the run directory, where there was none */
 };
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
@@ -53,20 +57,53 @@ static int report(int err, const char *id, const char *what)
     return err;
 }
 
+/* Whether the directory, which lies where others can write, is this user's alone. */
+static bool is_own(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
 /* A run directory has one collector. The lock is on the directory itself, and ends with the process that holds it. */
+int collector_daemon_lock(const struct collector_daemon_options *options, bool *made)
+{
+    bool missing = options->id && made && access(options->run, F_OK) != 0 && errno == ENOENT;
+    if (missing && file_make_dirs(options->run, 0700) != 0)
+        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", options->run), -1;
+    if (made)
+        *made = missing;
+    int fd = open(options->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->id ? O_NOFOLLOW : 0));
+    if (fd < 0 || (options->id && !is_own(fd)) || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            log_error("BEZEL-RUN-SERVED",
+                      "%s: another collector serves this run directory: end it first, or use another directory",
+                      options->run);
+        else
+            (void)!report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", options->run);
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 static int lock_run(struct collector_daemon *v)
 {
-    v->lock = open(v->options->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (v->lock < 0)
-        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", v->options->run);
-    if (flock(v->lock, LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (errno != EWOULDBLOCK)
-        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", v->options->run);
-    log_error("BEZEL-RUN-SERVED",
-              "%s: another collector serves this run directory: end it first, or use another directory",
-              v->options->run);
-    return BEZEL_EBUSY;
+    v->lock = collector_daemon_lock(v->options, &v->made);
+    return v->lock < 0 ? BEZEL_EBUSY : 0;
+}
+
+/* The id of a run whose directory this collector made is not there yet. */
+static int read_id(struct collector_daemon *v, char run[MODEL_UUID_TEXT])
+{
+    int err = rundb_get(v->rundb, "run", run, MODEL_UUID_TEXT);
+    if (err != BEZEL_ENOENT || !v->options->id)
+        return err == BEZEL_ENOENT ? 0 : err;
+    snprintf(run, MODEL_UUID_TEXT, "%s", v->options->id);
+    return rundb_put(v->rundb, "run", run);
 }
 
 static int open_run(struct collector_daemon *v)
@@ -79,8 +116,8 @@ static int open_run(struct collector_daemon *v)
         log_error("BEZEL-DATABASE", "run.db: %s", rundb_why(err));
         return err;
     }
-    err = rundb_get(v->rundb, "run", run, sizeof run);
-    if (err && err != BEZEL_ENOENT)
+    err = read_id(v, run);
+    if (err)
         return report(err, "BEZEL-DATABASE", "run.db");
     v->model = model_new(run);
     if (!v->model)
@@ -200,6 +237,13 @@ static bool carry_out(struct collector_daemon *v, const struct message_command *
     }
 }
 
+static uint32_t data_port(const struct collector_daemon *v)
+{
+    struct address address;
+    const char *why;
+    return address_read(link_endpoint(v->data), &address, &why) == 0 ? address.port : 0;
+}
+
 static void serve_control(struct collector_daemon *v)
 {
     struct command_request from;
@@ -214,6 +258,7 @@ static void serve_control(struct collector_daemon *v)
         struct message_reply reply = {.answer = ANSWER_COLLECTOR};
         fill_state(v, &reply);
         receiver_status(v->receiver, &reply.collector);
+        reply.collector.port = data_port(v);
         command_server_reply(v->control, &from, NULL, &reply);
     }
 }
@@ -324,7 +369,10 @@ int collector_daemon_run(const struct collector_daemon_options *options)
         serve(v);
         err = finish(v);
     }
+    bool useless = v->made && !v->receiver; /* it could not begin */
     release(v);
+    if (useless && file_remove_tree(options->run) != 0)
+        log_warn("BEZEL-RUN-DIRECTORY", "%s cannot be removed: %s", options->run, strerror(errno));
     free(v);
     return err ? EXIT_FAILED : EXIT_OK;
 }

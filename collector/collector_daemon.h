@@ -13,16 +13,24 @@
 /** Texts are borrowed until collector_daemon_run() returns. */
 struct collector_daemon_options {
     const char *run;     /* run directory */
-    const char *listen;  /* endpoint of the data link */
+    const char *id;      /* of the run, a UUID: the directory is made where it is missing; NULL: it is there */
+    const char *listen;  /* endpoint of the data link; NULL: files_daemon_run() */
     const char *control; /* ipc endpoint in a private folder, or tcp with keys */
     const char *keys;    /* folder of public keys; NULL: no keys */
     const char *key;     /* file of the own secret key; NULL where `keys` is */
     struct receiver_limits limits;
     size_t packet_max; /* bytes of the longest frame that a sender may send, at least MESSAGE_MAX_BYTES */
+    bool files;        /* serve the files of the run, which is over: files_daemon_run() */
     int ready;         /* descriptor to which one line with the bound endpoint is written; then closed; -1: none */
     int parent_pipe;   /* read end; the collector finishes at its end of file; -1: none */
     int64_t sync;      /* the store's policy: store_open() */
 };
+
+/**
+ * Makes the run directory where it is missing, and says so in *made, which may be NULL; opens and locks it. Returns the
+ * descriptor, or -1 after a line on stderr.
+ */
+int collector_daemon_lock(const struct collector_daemon_options *options, bool *made);
 
 /**
  * Serves until STOP, SIGTERM, or the end of the parent pipe. Blocks. Call it before any thread starts: it blocks

@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "base/serve.h"
 #include "base/units.h"
+#include "base/uuid.h"
 #include "collector/collector_daemon.h"
+#include "collector/files_daemon.h"
 #include "collector/store/store.h"
 #include "mdr/link/endpoint.h"
 #include "mdr/packet.h"
@@ -22,7 +24,8 @@ enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ
 static const char usage[] =
     "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
     "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
-    "                       [--packet SIZE] [--rate SIZE]\n"
+    "                       [--packet SIZE] [--rate SIZE] [--id UUID]\n"
+    "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
     "stored.\n"
@@ -43,12 +46,16 @@ static const char usage[] =
     "                      node is refused (1 to 1048576; default 65536)\n"
     "  --packet SIZE       longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)\n"
     "  --rate SIZE         bytes a second of each node; beyond it acknowledgements wait (default 0: unbounded)\n"
+    "  --id UUID           the run's id: DIR is made where it is missing, and has to be this user's alone\n"
+    "  --files             serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
     "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong arguments.\n";
 
 enum option_id {
     OPT_RUN = 256,
+    OPT_ID,
+    OPT_FILES,
     OPT_LISTEN,
     OPT_CONTROL,
     OPT_KEYS,
@@ -67,6 +74,8 @@ enum option_id {
 
 static const struct option long_options[] = {
     {"run", required_argument, NULL, OPT_RUN},
+    {"id", required_argument, NULL, OPT_ID},
+    {"files", no_argument, NULL, OPT_FILES},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"control", required_argument, NULL, OPT_CONTROL},
     {"keys", required_argument, NULL, OPT_KEYS},
@@ -129,6 +138,8 @@ static const char **text_of(struct collector_daemon_options *o, int option)
     switch (option) {
     case OPT_RUN:
         return &o->run;
+    case OPT_ID:
+        return &o->id;
     case OPT_LISTEN:
         return &o->listen;
     case OPT_CONTROL:
@@ -157,6 +168,9 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
             *(c == OPT_READY ? &o->ready : &o->parent_pipe) = serve_read_descriptor(optarg);
             if (serve_read_descriptor(optarg) < 0)
                 return misuse(optarg, "not the number of an open descriptor");
+            break;
+        case OPT_FILES:
+            o->files = true;
             break;
         case OPT_LEASE:
             return serve_misuse("bezel-collector", "--lease is called --parent-pipe now"); /* given up */
@@ -188,14 +202,18 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
     const char *why;
     if (optind < argc)
         return misuse(argv[optind], "no such argument");
-    if (!o->run || !o->listen || !o->control)
+    if (!o->run || !o->control || (!o->listen && !o->files))
         return serve_misuse("bezel-collector", "--run, --listen and --control are needed");
+    if (o->files && o->listen)
+        return serve_misuse("bezel-collector", "--files and --listen exclude each other");
+    if (o->id && !uuid_read(o->id, (uint8_t[16]){0}))
+        return misuse(o->id, "--id takes a UUID");
     if (!o->keys != !o->key)
         return misuse("--keys and --key",
                       "one without the other: give the folder of public keys and the own secret key");
-    if (endpoint_check(o->listen) != 0)
+    if (o->listen && endpoint_check(o->listen) != 0)
         return misuse(o->listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
-    if (!o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))
+    if (o->listen && !o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))
         return misuse(o->listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: "
                                  "make keys with `bezel keygen`, and give --keys DIR --key FILE");
     if ((why = endpoint_check_control(o->control, o->keys != NULL)))
@@ -229,5 +247,5 @@ int main(int argc, char **argv)
         code = check_options(argc, argv, &options);
     if (code < 0 && limit_check_files(COLLECTOR_FILES) != 0)
         code = EXIT_FAILED;
-    return code >= 0 ? code : collector_daemon_run(&options);
+    return code >= 0 ? code : options.files ? files_daemon_run(&options) : collector_daemon_run(&options);
 }

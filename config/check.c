@@ -228,6 +228,28 @@ static void check_remote(struct reader *r, const struct tree *root, struct exper
         reader_wrong(r, control, "is for nodes with an address tcp://HOST:PORT, and there is none");
 }
 
+/* The collector runs on a remote node, and is reached at a port that is known before it runs. */
+static void check_collector(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *collector = tree_get(root, "collector"), *control = tree_get(collector, "control");
+    struct address address;
+    const char *why;
+    int node = experiment_collector_node(e);
+    if (!e->collector.node)
+        return;
+    if (node < 0)
+        reader_wrong(r, tree_get(collector, "node"), "there is no node '%s'", e->collector.node);
+    else if (!experiment_is_remote(&e->nodes[node]))
+        reader_wrong(r, tree_get(collector, "node"),
+                     "node '%s' has no address tcp://HOST:PORT: without 'collector' the collector runs on the machine "
+                     "of `bezel run`",
+                     e->collector.node);
+    if (!e->collector.control)
+        e->collector.control = reader_copy(r, EXPERIMENT_COLLECTOR_CONTROL);
+    else if (address_read(e->collector.control, &address, &why) != 0 || address.port == 0)
+        reader_wrong(r, control, "needs a port, by which `bezel run` reaches it: tcp://*:7768");
+}
+
 static void without_keys(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *store = tree_get(root, "store"), *nodes = tree_get(root, "nodes");
@@ -280,6 +302,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     real_time_check(r, root, e);
     check_keys(r, root, e);
     check_remote(r, root, e);
+    check_collector(r, root, e);
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     check_warn(r, root, e);

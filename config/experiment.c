@@ -121,8 +121,19 @@ void experiment_free(struct experiment *e)
     free(e->store.keys);
     free(e->store.key);
     free(e->control_key);
+    free(e->collector.node);
+    free(e->collector.directory);
+    free(e->collector.control);
     free(e->name);
     free(e);
+}
+
+int experiment_collector_node(const struct experiment *e)
+{
+    for (uint32_t i = 0; e->collector.node && i < e->node_count; i++)
+        if (e->nodes[i].name && strcmp(e->nodes[i].name, e->collector.node) == 0)
+            return (int)i;
+    return -1;
 }
 
 bool experiment_is_remote(const struct experiment_node *node)

@@ -284,6 +284,15 @@ struct experiment_store {
                      before each acknowledgement; EXPERIMENT_SYNC_NEVER (default): acknowledged when written */
 };
 
+#define EXPERIMENT_COLLECTOR_CONTROL "tcp://*:7768"
+
+/** Where the collector runs, and the run directory lies until the run is over. */
+struct experiment_collector {
+    char *node;      /* a remote node, whose bezel-launcher starts it there; NULL: on the machine of `bezel run` */
+    char *directory; /* there, absolute: the run directory is made in it; NULL: EXPERIMENT_SPOOL_DIR */
+    char *control;   /* where it takes commands there, tcp with a port; NULL only without `node` */
+};
+
 struct experiment {
     char *name;
     int64_t duration; /* ns; 0: until the processes end */
@@ -297,6 +306,7 @@ struct experiment {
     struct experiment_limit *limits;
     struct experiment_adapt adapt;
     struct experiment_store store;
+    struct experiment_collector collector;
     char *control_key; /* name of the operator's key in store.keys; NULL: without remote nodes */
 };
 
@@ -338,6 +348,9 @@ int experiment_check_cpus(const struct experiment *e, uint32_t cpus,
 void experiment_print_diagnostics(const struct experiment_diagnostics *found, const char *file, FILE *out);
 
 void experiment_free(struct experiment *e);
+
+/** The node on which the collector runs, as an index; -1: it runs on the machine of `bezel run`. Pure. */
+int experiment_collector_node(const struct experiment *e);
 
 /** Whether a node is reached over tcp, so that it may be on another machine. */
 bool experiment_is_remote(const struct experiment_node *node);

@@ -253,6 +253,20 @@ static const struct schema_field store_fields[] = {
     {0},
 };
 
+static const struct schema_field collector_fields[] = {
+    {.key = "node",
+     .kind = SCHEMA_NAME,
+     .offset = IN(experiment, collector.node),
+     .required = true,
+     .note = "the name of a node with an address tcp://HOST:PORT"},
+    {.key = "directory",
+     .kind = SCHEMA_OWN,
+     .offset = IN(experiment, collector.directory),
+     .read = fields_read_spool_dir},
+    {.key = "control", .kind = SCHEMA_OWN, .offset = IN(experiment, collector.control), .read = fields_read_listen},
+    {0},
+};
+
 static const struct schema_field control_fields[] = {
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, control_key)},
     {0},
@@ -311,6 +325,7 @@ const struct schema_field schema_experiment[] = {
     {.key = "limits", .kind = SCHEMA_TABLE, .offset = IN(experiment, limits), .table = &limit_table},
     {.key = "adapt", .kind = SCHEMA_MAP, .fields = adapt_fields},
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
+    {.key = "collector", .kind = SCHEMA_MAP, .fields = collector_fields},
     {.key = "control", .kind = SCHEMA_MAP, .fields = control_fields},
     {0},
 };

@@ -244,6 +244,15 @@ static void print_store(const struct experiment_store *s, FILE *out)
             s->limits.rate ? "" : " # unbounded");
 }
 
+static void print_collector(const struct experiment_collector *c, FILE *out)
+{
+    fprintf(out, "collector: {node: %s, directory: ", c->node);
+    schema_print_text(c->directory ? c->directory : EXPERIMENT_SPOOL_DIR, out);
+    fputs(", control: ", out);
+    schema_print_text(c->control, out);
+    fputs("}\n", out);
+}
+
 /* `only`: the node of which all is printed; of the others only names. -1: all is printed of all. */
 static int print(const struct experiment *e, int64_t only, FILE *out)
 {
@@ -281,6 +290,8 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     knobs_print(e, out);
     fputs("]}\n", out);
     print_store(&e->store, out);
+    if (e->collector.node && (only < 0 || only == experiment_collector_node(e)))
+        print_collector(&e->collector, out);
     if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;

@@ -203,14 +203,25 @@ static bool_t filter_start(XDR *x, struct message_start *m, bool program)
 
 static bool_t filter_query(XDR *x, struct message_command *m)
 {
-    return filter_enum(x, &m->subject, SUBJECT_SEGMENTS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
-           (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from)) &&
-           (m->subject != SUBJECT_PROCESSES || xdr_uint64_t(x, &m->since)) &&
-           (m->subject != SUBJECT_OUTPUT || (filter_start(x, &m->start, true) && xdr_uint64_t(x, &m->offset))) &&
-           (m->subject != SUBJECT_RECORDS ||
-            (filter_text(x, m->process, MESSAGE_NAME_MAX) && filter_text(x, m->aspect, MESSAGE_NAME_MAX))) &&
-           (m->subject != SUBJECT_SEGMENTS ||
-            (filter_text(x, m->folder, MESSAGE_TEXT_MAX) && xdr_uint64_t(x, &m->after)));
+    if (!filter_enum(x, &m->subject, SUBJECT_FILE) || !filter_check(x, m->subject != SUBJECT_ASPECTS))
+        return FALSE;
+    switch (m->subject) {
+    case SUBJECT_KNOBS:
+    case SUBJECT_FILES:
+        return xdr_uint32_t(x, &m->from);
+    case SUBJECT_PROCESSES:
+        return xdr_uint64_t(x, &m->since);
+    case SUBJECT_OUTPUT:
+        return filter_start(x, &m->start, true) && xdr_uint64_t(x, &m->offset);
+    case SUBJECT_RECORDS:
+        return filter_text(x, m->process, MESSAGE_NAME_MAX) && filter_text(x, m->aspect, MESSAGE_NAME_MAX);
+    case SUBJECT_FILE:
+        return xdr_uint32_t(x, &m->from) && xdr_uint64_t(x, &m->offset);
+    case SUBJECT_SEGMENTS:
+        return filter_text(x, m->folder, MESSAGE_TEXT_MAX) && xdr_uint64_t(x, &m->after);
+    default:
+        return TRUE;
+    }
 }
 
 static bool_t filter_set(XDR *x, struct message_command *m)
@@ -233,7 +244,7 @@ static bool_t filter_leadership(XDR *x, struct message_leadership *m)
 static bool_t filter_command(XDR *x, struct message_command *m, struct message_configure *configure)
 {
     if (!xdr_uint32_t(x, &m->id) || !xdr_uint64_t(x, &m->deadline) || !filter_leadership(x, &m->owner) ||
-        !filter_enum(x, &m->verb, VERB_ENDING))
+        !filter_enum(x, &m->verb, VERB_DISCARD))
         return FALSE;
     switch (m->verb) {
     case VERB_CONFIGURE:
@@ -278,7 +289,8 @@ static bool_t filter_collector_status(XDR *x, struct message_collector_status *m
     return xdr_uint64_t(x, &m->records) && xdr_uint64_t(x, &m->bytes) && xdr_uint64_t(x, &m->packets) &&
            xdr_uint64_t(x, &m->discarded) && xdr_uint64_t(x, &m->refused) && xdr_uint64_t(x, &m->over_rate) &&
            xdr_uint64_t(x, &m->unidentified) && xdr_uint32_t(x, &m->peers) && xdr_uint64_t(x, &m->streams) &&
-           xdr_uint64_t(x, &m->processes) && xdr_uint64_t(x, &m->nodes) && xdr_int32_t(x, &m->store_errno);
+           xdr_uint64_t(x, &m->processes) && xdr_uint64_t(x, &m->nodes) && xdr_int32_t(x, &m->store_errno) &&
+           xdr_uint32_t(x, &m->port);
 }
 
 static bool_t filter_manager_status(XDR *x, struct message_manager_status *m)
@@ -359,6 +371,17 @@ static bool_t filter_segment_list(XDR *x, struct message_segment_list *m)
     return TRUE;
 }
 
+static bool_t filter_file_list(XDR *x, struct message_file_list *m)
+{
+    if (!xdr_uint32_t(x, &m->total) || !xdr_uint32_t(x, &m->first) || !filter_count(x, &m->count, MESSAGE_FILES_MAX))
+        return FALSE;
+    for (struct message_file *f = m->files; f < m->files + m->count; f++)
+        if (!filter_text(x, f->name, MESSAGE_TEXT_MAX) || !xdr_uint64_t(x, &f->size) || !filter_bool(x, &f->summed) ||
+            !xdr_uint64_t(x, &f->sum) || !filter_check(x, f->summed || f->sum == 0))
+            return FALSE;
+    return TRUE;
+}
+
 /* Whether `texts` are as many texts as there are to be, each ended. */
 static bool has_texts(const struct message_launch *m)
 {
@@ -425,6 +448,8 @@ static bool_t filter_answer(XDR *x, struct message *all)
         return xdr_uint64_t(x, &m->records);
     case ANSWER_SEGMENTS:
         return filter_segment_list(x, &all->segments);
+    case ANSWER_FILES:
+        return filter_file_list(x, &all->files);
     }
     return filter_check(x, false);
 }
@@ -433,7 +458,7 @@ static bool_t filter_reply(XDR *x, struct message *all)
 {
     struct message_reply *m = &all->reply;
     return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
-           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_SEGMENTS) &&
+           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_FILES) &&
            filter_answer(x, all);
 }
 

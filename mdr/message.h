@@ -32,8 +32,9 @@ enum {
     MESSAGE_LAUNCH_MAX = 61440, /* bytes of the texts of a program to be started */
     MESSAGE_LAUNCHED_MAX = 256, /* programs in one answer */
     MESSAGE_STAGE_MAX = 15,
-    MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output in one answer */
+    MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output, or of a file, in one answer */
     MESSAGE_SEGMENTS_MAX = 64,     /* recording processes in one answer */
+    MESSAGE_FILES_MAX = 128,       /* files in one answer */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
@@ -72,7 +73,8 @@ enum message_verb {
     VERB_SHUTDOWN = 7,
     VERB_SNAPSHOT = 8,
     VERB_SAVE = 9,
-    VERB_ENDING = 10
+    VERB_ENDING = 10,
+    VERB_DISCARD = 11
 };
 enum message_subject {
     SUBJECT_STATE = 0,
@@ -83,7 +85,9 @@ enum message_subject {
     SUBJECT_PROCESSES = 5,
     SUBJECT_OUTPUT = 6,
     SUBJECT_RECORDS = 7,
-    SUBJECT_SEGMENTS = 8
+    SUBJECT_SEGMENTS = 8,
+    SUBJECT_FILES = 9,
+    SUBJECT_FILE = 10
 };
 enum message_ending { END_TERM = 0, END_INTERRUPTED = 1, END_KILL = 2 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
@@ -234,7 +238,7 @@ struct message_command {
     struct message_leadership owner; /* ... and this: the `bezel run` that sends it; of others the epoch is 0 */
     enum message_verb verb;
     enum message_subject subject; /* for VERB_QUERY and VERB_SET only */
-    uint32_t from;                /* for VERB_QUERY of knobs only: the lowest number to list */
+    uint32_t from; /* for VERB_QUERY of knobs and files: the lowest number to list; of a file: its number */
     /* for VERB_SET only, by its subject: */
     enum message_aspect_mode mode;
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
@@ -244,7 +248,7 @@ struct message_command {
     struct message_start start; /* for VERB_START, and for VERB_QUERY of output */
     enum message_ending ending; /* for VERB_ENDING only */
     uint64_t since;             /* for VERB_QUERY of processes: the change after which to list */
-    uint64_t offset;            /* for VERB_QUERY of output: bytes that the asker has */
+    uint64_t offset;            /* for VERB_QUERY of output and of a file: bytes that the asker has */
     char process[MESSAGE_NAME_MAX + 1], aspect[MESSAGE_NAME_MAX + 1]; /* for VERB_QUERY of records only */
     char folder[MESSAGE_TEXT_MAX + 1]; /* for VERB_QUERY of segments: see mdr_segments_query. Likewise: */
     uint64_t after;
@@ -276,8 +280,9 @@ enum message_answer {
     ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
     ANSWER_OUTPUT = 16,    /* struct message_output, likewise */
     ANSWER_RECORDS = 17,
-    ANSWER_TAKEN = 18,   /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
-    ANSWER_SEGMENTS = 19 /* struct message_segment_list, likewise */
+    ANSWER_TAKEN = 18,    /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
+    ANSWER_SEGMENTS = 19, /* struct message_segment_list, likewise */
+    ANSWER_FILES = 20     /* struct message_file_list, likewise */
 };
 
 /** How a resource manager decides for the node. */
@@ -315,6 +320,7 @@ struct message_collector_status {
     uint32_t peers;        /* connections that sent one */
     uint64_t streams, processes, nodes;
     int32_t store_errno; /* why the store fails at present; 0: it works */
+    uint32_t port;       /* of its data link; 0: that is over ipc */
 };
 
 struct message_manager_status {
@@ -398,7 +404,22 @@ struct message_launched_list {
     struct message_launched rows[MESSAGE_LAUNCHED_MAX]; /* in the order of their last changes */
 };
 
-/** Output of a program that a launcher spools. */
+/** A file of a run directory. */
+struct message_file {
+    char name[MESSAGE_TEXT_MAX + 1]; /* below the run directory */
+    uint64_t size;
+    bool summed;  /* its checksum is known by now; else `sum` is 0 */
+    uint64_t sum; /* mdr/run_file.h */
+};
+
+struct message_file_list {
+    uint32_t total; /* files that there are */
+    uint32_t first; /* number of the first one here */
+    uint32_t count;
+    struct message_file files[MESSAGE_FILES_MAX];
+};
+
+/** Output of a program that a launcher spools, or a part of a file. */
 struct message_output {
     uint64_t offset; /* of the first byte; greater than asked for where bytes are not kept any more */
     bool last;       /* nothing follows, now or later */
@@ -617,6 +638,7 @@ struct message {
                 struct message_launched_list launched;
                 struct message_output output;
                 struct message_segment_list segments;
+                struct message_file_list files;
             };
         };
         struct message_observation observation;

@@ -60,6 +60,9 @@ int cmd_export(int argc, char **argv)
     code = options_find_run(&o, o.words[0], run);
     if (code != OPTIONS_GO_ON)
         return code;
+    code = options_check_home(run);
+    if (code != OPTIONS_GO_ON)
+        return code;
     if (!format)
         return export_to(run, o.count > 1 ? o.words[1] : NULL, merged);
     return export_records(run, strcmp(format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL, stdout) ? EXIT_FAILED : EXIT_OK;

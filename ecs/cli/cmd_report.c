@@ -38,6 +38,9 @@ int cmd_report(int argc, char **argv)
     code = options_find_run(&o, o.words[0], run);
     if (code != OPTIONS_GO_ON)
         return code;
+    code = options_check_home(run);
+    if (code != OPTIONS_GO_ON)
+        return code;
     code = report_print(run, rundir_is_running(run),
                         json  ? REPORT_JSON
                         : svg ? REPORT_SVG

@@ -152,5 +152,7 @@ int cmd_verify(int argc, char **argv)
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
         code = options_find_run(&o, o.words[0], run);
+    if (code == OPTIONS_GO_ON)
+        code = options_check_home(run);
     return code == OPTIONS_GO_ON ? verify_and_print(run, as_json) : code;
 }

@@ -20,6 +20,7 @@ static const struct {
     {"report", "print the report of a run", cmd_report},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},
     {"verify", "check that a run's records are complete, or list the missing ones", cmd_verify},
+    {"fetch", "copy a run home whose collector was on another machine", cmd_fetch},
     {"snapshot", "save the records that a run's flight recorders hold now", cmd_snapshot},
     {"aspects", "set which aspects of a run are recorded from now on", cmd_aspects},
     {"poll", "show or set how a run's nodes poll", cmd_poll},

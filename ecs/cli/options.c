@@ -119,6 +119,19 @@ int options_find_run(const struct options *o, const char *word, char run[PATH_MA
     return EXIT_USAGE;
 }
 
+int options_check_home(const char *run)
+{
+    char place[2 * PATH_MAX];
+    if (!rundir_is_away(run, place, sizeof place))
+        return OPTIONS_GO_ON;
+    if (rundir_is_running(run))
+        log_error("BEZEL-RUN-AWAY", "%s: the run goes on, and lies %s; it comes here at its end", run, place);
+    else
+        log_error("BEZEL-RUN-AWAY", "%s: the run is not here, it lies %s; fetch it with: bezel fetch %s", run, place,
+                  run);
+    return EXIT_UNREACHABLE;
+}
+
 bool options_is_file(const char *word)
 {
     struct stat st;

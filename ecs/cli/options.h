@@ -50,6 +50,12 @@ int options_read(struct options *o, const struct options_entry *entries, int arg
  */
 int options_find_run(const struct options *o, const char *word, char run[PATH_MAX]) BEZEL_MUST_CHECK;
 
+/**
+ * Whether the trace and the database of `run` are here. Returns OPTIONS_GO_ON, or EXIT_UNREACHABLE, with where they lie
+ * on stderr.
+ */
+int options_check_home(const char *run) BEZEL_MUST_CHECK;
+
 /** Whether `word` is an experiment's file, by which a run is found on another machine; NULL is none. */
 bool options_is_file(const char *word);
 

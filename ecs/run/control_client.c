@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "ecs/report/report.h"
+#include "ecs/run/remote_collector.h"
 #include "ecs/run/rundir.h"
 
 #include <errno.h>
@@ -56,6 +57,18 @@ static int connect_daemon(struct control_client *r, const char *private, const u
     return connect_to(r, endpoint, (struct command_caller_keys){NULL, NULL}, uuid, name, "");
 }
 
+static int connect_collector(struct control_client *r, const char *private, const uint8_t uuid[16])
+{
+    const struct experiment *e = r->experiment;
+    char endpoint[LINK_ENDPOINT_MAX], own[PATH_MAX], server[PATH_MAX];
+    if (!e->collector.node)
+        return connect_daemon(r, private, uuid, "collector");
+    snprintf(own, sizeof own, "%s/" RUNDIR_KEYS "/%s.key", private, e->control_key);
+    snprintf(server, sizeof server, "%s/" RUNDIR_KEYS "/%s.pub", private, e->store.key);
+    return connect_to(r, remote_collector_control(e, endpoint), (struct command_caller_keys){own, server}, uuid,
+                      "collector", "");
+}
+
 static int connect_nodes(struct control_client *r, const char *private, const uint8_t uuid[16], const char *node)
 {
     const struct experiment *e = r->experiment;
@@ -85,8 +98,10 @@ static int connect_whom(struct control_client *r, const char *private, const uin
 {
     if (whom == CONTROL_CLIENT_NODES)
         return connect_nodes(r, private, uuid, node);
-    if (whom == CONTROL_CLIENT_COLLECTOR || experiment_has_manager(r->experiment))
-        return connect_daemon(r, private, uuid, whom == CONTROL_CLIENT_COLLECTOR ? "collector" : "manager");
+    if (whom == CONTROL_CLIENT_COLLECTOR)
+        return connect_collector(r, private, uuid);
+    if (experiment_has_manager(r->experiment))
+        return connect_daemon(r, private, uuid, "manager");
     log_error("BEZEL-NODE", "the experiment has no resource manager");
     return EXIT_USAGE;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/run/daemon.h"
 
-#include "base/program.h"
+#include "bezeld/launch/launch_collector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,22 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PLACE_ASK_EVERY (200 * CLOCK_MS) /* a collector on a node, until it answers */
+
 enum { STOP_LINGER_MS = 100 /* for a SHUTDOWN that is still in the queue */ };
 
 extern char **environ;
-
-int daemon_find_program(const char *name, char *path, size_t size)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n > 0) {
-        self[n] = '\0';
-        *strrchr(self, '/') = '\0';
-        if (snprintf(path, size, "%s/%s", self, name) < (int)size && program_check(path) == 0)
-            return 0;
-    }
-    return program_find(NULL, ".", name, path, size) == 0 ? 0 : BEZEL_ENOENT;
-}
 
 static void close_fd(int *fd)
 {
@@ -128,9 +117,21 @@ static int start_session(struct daemon *d)
     return 0;
 }
 
+/* Its output is appended to its log; lines of an earlier start are not the reason why it ends. */
+static int start_place(struct daemon *d)
+{
+    struct stat log;
+    command_caller_close(&d->caller, 0);
+    d->log_start = stat(d->log, &log) == 0 ? log.st_size : 0;
+    remote_collector_start(d->place, LAUNCH_COLLECTOR);
+    return 0;
+}
+
 int daemon_start(struct daemon *d)
 {
     d->serves = false;
+    if (d->place)
+        return start_place(d);
     return daemon_is_session(d) ? start_session(d) : start_child(d);
 }
 
@@ -154,8 +155,32 @@ static int serves_session(struct daemon *d)
     return 1;
 }
 
+/* Asks the collector until it answers, with the port at which it takes packets. */
+static int serves_place(struct daemon *d, char *line, size_t size)
+{
+    static struct message m; /* one thread; too large for a stack */
+    remote_collector_turn(d->place);
+    if (d->serves || d->place->phase != REMOTE_COLLECTOR_RUNS)
+        return 0;
+    if (call(d, d->control) != 0)
+        return 0;
+    while (command_caller_receive(&d->caller, &m) == 0)
+        if (m.type == MESSAGE_REPLY && m.reply.answer == ANSWER_COLLECTOR) {
+            remote_collector_data(d->place->experiment, m.reply.collector.port, line, d->place->request->collector);
+            d->serves = d->place->served = true;
+            return (void)size, 1;
+        }
+    if (link_is_refused(d->caller.link) || clock_now() - d->place->started > PLACE_ASK_EVERY) {
+        d->place->started = clock_now();
+        (void)!daemon_ask(d, VERB_QUERY);
+    }
+    return 0;
+}
+
 int daemon_serves(struct daemon *d, char *line, size_t size)
 {
+    if (d->place)
+        return serves_place(d, line, size);
     if (d->ready < 0)
         return serves_session(d);
     /* One line, written at once and shorter than PIPE_BUF, arrives in one piece. */
@@ -181,6 +206,8 @@ int daemon_command(struct daemon *d, const struct message_command *command)
     int sent = command_caller_send(&d->caller, &m);
     if (sent > 0 && command->verb == VERB_SHUTDOWN && d->session.address)
         remote_session_stopped(&d->session, sent);
+    if (sent > 0 && command->verb == VERB_SHUTDOWN && d->place)
+        d->place->hurry = true;
     return sent > 0 ? 0 : sent == 0 ? BEZEL_EAGAIN : sent;
 }
 
@@ -201,8 +228,21 @@ int daemon_answer(struct daemon *d, struct message *m)
     return BEZEL_EAGAIN;
 }
 
+pid_t daemon_pid(const struct daemon *d)
+{
+    return d->place ? (d->place->known ? (pid_t)d->place->row.pid : 0) : d->pid;
+}
+
 bool daemon_ended(struct daemon *d, int *status)
 {
+    if (d->place) {
+        remote_collector_turn(d->place);
+        if (!remote_collector_ended(d->place, status))
+            return false;
+        command_caller_close(&d->caller, 0);
+        d->serves = false;
+        return true;
+    }
     bool over = d->session.address && d->session.phase == REMOTE_SESSION_OVER;
     if (daemon_is_session(d)) {
         if (over)
@@ -224,6 +264,10 @@ void daemon_last_messages(const struct daemon *d, char *text, size_t size)
 {
     char tail[2048];
     text[0] = '\0';
+    if (d->place && d->place->why[0]) {
+        snprintf(text, size, "%s", d->place->why);
+        return;
+    }
     if (d->session.why[0] || daemon_is_session(d)) {
         snprintf(text, size, "%s", d->session.why);
         return;
@@ -241,7 +285,12 @@ void daemon_last_messages(const struct daemon *d, char *text, size_t size)
 
 const char *daemon_trouble(const struct daemon *d)
 {
-    const char *why = d->caller.link ? link_trouble(d->caller.link) : NULL;
+    const struct command_caller *caller = d->place && !d->caller.link ? &d->place->caller : &d->caller;
+    const char *why = caller->link ? link_trouble(caller->link) : NULL;
+    if (d->place && d->place->phase < REMOTE_COLLECTOR_RUNS && d->place->why[0])
+        return d->place->why;
+    if (d->place && caller->life == 0)
+        return why ? why : "nothing answers there: is the machine up, does a firewall let its ports through?";
     if (d->session.why[0] || !daemon_is_session(d) || d->caller.life != 0)
         return d->session.why;
     if (why)
@@ -260,6 +309,10 @@ const char *daemon_log(const struct daemon *d)
 
 void daemon_signal(struct daemon *d, int signal)
 {
+    if (d->place && signal == SIGKILL)
+        remote_collector_kill(d->place);
+    else if (d->place)
+        remote_collector_end(d->place);
     if (daemon_is_session(d) && d->session.phase != REMOTE_SESSION_OVER) {
         (void)!daemon_ask(d, VERB_SHUTDOWN);
         remote_session_stopped(&d->session, 0);

@@ -5,12 +5,13 @@
  * A daemon of a run as `bezel run` sees it, with a control link. It is a child process in a process session of its own
  * (the terminal's signals do not reach it) with a log, a pipe on which it reports that it serves, and a parent pipe. A
  * bezeld then gets a request for a session (ecs/run/remote_session.h). A persistent bezeld, started by others, has only
- * that session, which is begun and stopped, never killed. One thread.
+ * that session, which is begun and stopped, never killed. A collector on a node is started by the launcher there
+ * (ecs/run/remote_collector.h). One thread.
  */
 #ifndef BEZEL_ECS_RUN_DAEMON_H
 #define BEZEL_ECS_RUN_DAEMON_H
 
-#include "ecs/run/remote_session.h"
+#include "ecs/run/remote_collector.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -30,6 +31,7 @@ struct daemon {
     struct command_caller_keys keys; /* of its control link, if that is over tcp; borrowed */
     struct message_leadership owner; /* who commands it: this `bezel run` */
     int keep;                        /* a descriptor that it is to inherit; -1: none */
+    struct remote_collector *place;  /* of a collector on a node, which the launcher there starts; NULL: it is none */
     struct remote_session session;   /* of a bezeld, with an address; without `program` it is all there is */
     /* The module's. */
     pid_t pid;              /* 0: not running, or no child */
@@ -39,11 +41,6 @@ struct daemon {
     bool serves;            /* it can be commanded; or, without a control link, it has reported that it is ready */
     struct command_caller caller;
 };
-
-/**
- * Finds program `name`: beside this executable, else in PATH. Returns 0 with its path, or BEZEL_ENOENT.
- */
-int daemon_find_program(const char *name, char *path, size_t size) BEZEL_MUST_CHECK;
 
 /** Starts the daemon, which must not be running. Returns 0, or an error with errno set. */
 int daemon_start(struct daemon *d) BEZEL_MUST_CHECK;
@@ -68,6 +65,9 @@ int daemon_answer(struct daemon *d, struct message *m) BEZEL_MUST_CHECK;
 
 /** Whether it is a session at a persistent bezeld, which is not our child. */
 bool daemon_is_session(const struct daemon *d);
+
+/** Its process id, wherever it runs; 0: it has none. */
+pid_t daemon_pid(const struct daemon *d);
 
 /** Whether the daemon has ended; then *status is as of waitpid(). A session that is over has no *status. */
 bool daemon_ended(struct daemon *d, int *status);

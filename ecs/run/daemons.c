@@ -8,6 +8,7 @@
 #include "base/folder.h"
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/uuid.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static char *make_node_dir(const struct experiment *e, uint32_t node, const stru
 
 static int find_program(const char *name, char *path, size_t size)
 {
-    int err = daemon_find_program(name, path, size);
+    int err = program_find_own(name, path, size) == 0 ? 0 : BEZEL_ENOENT;
     if (err)
         log_error("BEZEL-RUN-PROGRAM",
                   "%s is neither beside this program nor in PATH: is the installation of Bezel complete?", name);
@@ -118,6 +119,18 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
                           f->collector_key,
                           NULL};
     memcpy(d->args, args, sizeof args);
+}
+
+/* A collector on a node is commanded over tcp. */
+static int describe_remote_collector(struct daemons *f, const struct experiment *e)
+{
+    struct daemon *d = &f->daemons[0].process;
+    snprintf(d->name, sizeof d->name, "bezel-collector on node %s", e->collector.node);
+    int err = remote_collector_init(&f->place, e, d->run, f->keys, d->log);
+    d->place = &f->place;
+    d->keys = (struct command_caller_keys){f->operator_key, f->place.collector_key};
+    snprintf(d->control, sizeof d->control, "%s", f->place.control);
+    return err;
 }
 
 static int print_part(const struct experiment *e, uint32_t node, char **text, size_t *n)
@@ -250,6 +263,8 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
     }
     for (uint32_t i = 0; i < e->node_count && !err; i++)
         err = describe_node(f, e, i, run);
+    if (!err && e->collector.node)
+        err = describe_remote_collector(f, e);
     if (f->manager)
         describe_manager(f, run);
     return err;
@@ -259,12 +274,13 @@ void daemons_free(struct daemons *f)
 {
     for (uint32_t i = 0; f->daemons && i < f->count; i++) {
         struct daemon *d = &f->daemons[i].process;
-        if (d->program || daemon_is_session(d))
+        if (d->program || daemon_is_session(d) || d->place)
             daemon_close(d);
         free(f->daemons[i].request);
     }
     for (uint32_t i = 0; f->node_dirs && i < f->nodes; i++)
         free(f->node_dirs[i]);
+    remote_collector_free(&f->place);
     free(f->daemons);
     free(f->node_dirs);
     *f = (struct daemons){0};
@@ -275,6 +291,7 @@ void daemons_leave(struct daemons *f)
     for (uint32_t d = 0; d < f->count; d++)
         if (daemon_is_session(&f->daemons[d].process))
             remote_session_stopped(&f->daemons[d].process.session, 0);
+    f->place.phase = REMOTE_COLLECTOR_NONE;
 }
 
 /* Where all addresses are listened at, the nodes are told so: each sees another one. */

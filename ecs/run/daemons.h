@@ -51,6 +51,7 @@ struct daemons {
     char connections[16], processes[16], packet[40], rate[40]; /* limits of the collector, as its options */
     char experiment[PATH_MAX];                                 /* the file, in the run directory */
     char data[LINK_ENDPOINT_MAX];                              /* where the collector takes packets */
+    struct remote_collector place;                             /* of a collector on a node */
     char sync[sizeof(struct units_text)];                      /* the collector's policy, as --sync takes it */
     char collector_program[PATH_MAX], node_program[PATH_MAX], manager_program[PATH_MAX];
     bool (*launched)(void *of, uint32_t d, const struct message *reply); /* takes replies about programs; may be NULL */
@@ -74,7 +75,10 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
 /** Kills every daemon that still runs, waits for them, and frees *f. */
 void daemons_free(struct daemons *f);
 
-/** Gives up all sessions at persistent bezelds, which another `bezel run` commands: they are not ended here. */
+/**
+ * Gives up all sessions at persistent bezelds, and the collector on a node, which another `bezel run` commands: they
+ * are not ended here.
+ */
 void daemons_leave(struct daemons *f);
 
 /** Starts daemon `d`. Returns 0 or an error with errno set. */

@@ -180,6 +180,17 @@ static void check_admission(struct finder *f, const char *name, const char *node
         check_speaker(f, &public, name, node, file, path);
 }
 
+/* Checks the public key of a collector that runs elsewhere, and has its secret key there. */
+static void check_public(struct finder *f, const char *name, const char *path)
+{
+    char file[PATH_MAX];
+    struct key_public public;
+    const char *why;
+    snprintf(file, sizeof file, "%s/%s.pub", f->e->store.keys, name);
+    if (key_read_public(file, &public, &why) != 0)
+        report(f, false, path, file, why);
+}
+
 /* Checks the operator's key, whose public part is on the machines that are commanded. */
 static void check_secret(struct finder *f, const char *name, const char *path)
 {
@@ -228,7 +239,10 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
         report(&f, false, "store.keys", e->store.keys,
                "this libzmq was built without CURVE: install one with CURVE, such as Debian's");
     else if (keyring_examine(e->store.keys, report_wrong_file, &f) >= 0) {
-        check_pair(&f, e->store.key, NULL, "store.key");
+        if (e->collector.node)
+            check_public(&f, e->store.key, "store.key");
+        else
+            check_pair(&f, e->store.key, NULL, "store.key");
         if (e->control_key)
             check_secret(&f, e->control_key, "control.key");
         for (uint32_t i = 0; i < e->node_count; i++) {

@@ -60,6 +60,29 @@ static unsigned columns(FILE *out)
     return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : COLUMNS_DEFAULT;
 }
 
+static void show_line(struct progress *p, char *line)
+{
+    if (!p->terminal) {
+        fprintf(p->out, "%s\n", line);
+        return;
+    }
+    truncate_line(line, columns(p->out));
+    /* Where the SUT writes too, the cursor returns to the first column, so that its next line covers this one. */
+    fprintf(p->out, "\r%s%s\033[K%s", line, p->color ? "\033[0m" : "", p->shared ? "\r" : "");
+    fflush(p->out);
+    p->shown = true;
+}
+
+void progress_text(struct progress *p, const char *text, int64_t now)
+{
+    char line[LINE_MAX_BYTES];
+    if (p->quiet || now < p->next)
+        return;
+    p->next = now + (p->terminal ? TERMINAL_EVERY : PLAIN_EVERY);
+    snprintf(line, sizeof line, "%s", text);
+    show_line(p, line);
+}
+
 void progress_show(struct progress *p, const struct progress_view *view, int64_t now)
 {
     if (p->quiet || now < p->next)
@@ -72,15 +95,7 @@ void progress_show(struct progress *p, const struct progress_view *view, int64_t
     p->next = now + (p->terminal ? TERMINAL_EVERY : PLAIN_EVERY);
     char line[LINE_MAX_BYTES];
     progress_format(view, rate, p->color, line, sizeof line);
-    if (!p->terminal) {
-        fprintf(p->out, "%s\n", line);
-        return;
-    }
-    truncate_line(line, columns(p->out));
-    /* Where the SUT writes too, the cursor returns to the first column, so that its next line covers this one. */
-    fprintf(p->out, "\r%s%s\033[K%s", line, p->color ? "\033[0m" : "", p->shared ? "\r" : "");
-    fflush(p->out);
-    p->shown = true;
+    show_line(p, line);
 }
 
 void progress_clear(struct progress *p)

@@ -39,6 +39,9 @@ void progress_init(struct progress *p, FILE *out, bool quiet, bool shared);
 /** Shows `view` if a line is due; `now` in ns. */
 void progress_show(struct progress *p, const struct progress_view *view, int64_t now);
 
+/** Shows `text` instead, if a line is due. */
+void progress_text(struct progress *p, const char *text, int64_t now);
+
 /** Clears the line from the terminal, so that something else can be written. */
 void progress_clear(struct progress *p);
 

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/report/report.h"
+#include "ecs/run/fetch.h"
 #include "ecs/run/run_internal.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static void wait_for_something(struct run *r)
     fds[fd_count++] = r->launcher_lost ? -1 : r->launcher.fd;
     for (uint32_t d = 0; d < r->daemons.count; d++) {
         const struct daemon *daemon = &r->daemons.daemons[d].process;
-        if (link_count + fd_count + 2 > LINK_WAIT_MAX) {
+        if (link_count + fd_count + 3 > LINK_WAIT_MAX) {
             all = false;
             break;
         }
@@ -82,13 +83,16 @@ static void wait_for_something(struct run *r)
             fds[fd_count++] = daemon->ready;
         if (daemon->caller.link)
             links[link_count++] = daemon->caller.link;
+        if (daemon->place)
+            links[link_count++] = daemon->place->caller.link;
     }
     int64_t now = clock_now(), until = run_state_deadline(&r->state);
     if (r->launching && r->state.phase == PHASE_RUNNING && until > start_plan_deadline(&r->plan))
         until = start_plan_deadline(&r->plan);
     if (until > r->next_status)
         until = r->next_status;
-    if ((!all || r->launch_pending) && until > now + STATUS_EVERY_DRAIN)
+    bool waits = r->daemons.place.hurry || (r->e->collector.node && r->state.phase == PHASE_STARTING);
+    if ((!all || r->launch_pending || waits) && until > now + STATUS_EVERY_DRAIN)
         until = now + STATUS_EVERY_DRAIN;
     link_wait(links, link_count, fds, fd_count, until > now ? until - now : 0);
 }
@@ -350,7 +354,7 @@ static void read_stored_trace(struct run *r)
 {
     struct daemon *d = &r->daemons.daemons[STATE_COLLECTOR].process;
     char words[CONSOLE_TEXT_MAX / 2] = "it could not be started, or was not done in time";
-    bool unclean = r->store_unclean || d->pid > 0;
+    bool unclean = r->store_unclean || d->pid > 0 || (d->place && d->place->phase == REMOTE_COLLECTOR_RUNS);
     daemon_close(d);
     if (!unclean || !r->state.started)
         return;
@@ -402,6 +406,15 @@ static void keep_endpoint(struct run *r)
         snprintf(r->daemons.data, sizeof r->daemons.data, "%s", before);
 }
 
+/* Notes where the run lies. */
+static int note_away(const struct run *r)
+{
+    char text[PATH_MAX + 256];
+    snprintf(text, sizeof text, "on node %s (%s), in %s", r->e->collector.node, r->daemons.place.node->address,
+             r->daemons.place.directory);
+    return rundir_note_away(r->dir.path, text);
+}
+
 /* Makes folders, launcher and run.db. Steps that fail more often come before the run directory. Returns 0, or a logged
  * error. */
 static int prepare(struct run *r, const char *text, size_t n)
@@ -438,9 +451,53 @@ static int prepare(struct run *r, const char *text, size_t n)
         return 0;
     rundir_mark_running(&r->dir); /* after the fork: the launcher must not inherit the lock */
     err = put_first_properties(r);
+    if (!err && r->e->collector.node)
+        err = note_away(r);
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
     return err;
+}
+
+static bool is_given_up(void *context)
+{
+    return is_interrupted(context);
+}
+
+static void show_fetched(void *context, uint64_t done, uint64_t total)
+{
+    struct run *r = context;
+    char text[128];
+    snprintf(text, sizeof text, "fetching the run: %s of %s", units_bytes(done).s, units_bytes(total).s);
+    progress_text(&r->console.progress, text, clock_now());
+}
+
+/* Copies the run home from the node of its collector. Returns whether it is here. */
+static bool fetch(struct run *r)
+{
+    char why[FETCH_WHY_MAX];
+    struct remote_collector *place = &r->daemons.place;
+    if (!r->e->collector.node)
+        return true;
+    if (!place->served && !(place->known && place->row.state == LAUNCHED_RUNS)) { /* then it has left nothing there */
+        remote_collector_forget(place);
+        return rundir_note_away(r->dir.path, NULL) == 0;
+    }
+    struct fetch_options o = {
+        .run = r->dir.path, .place = place, .stop = is_given_up, .progress = show_fetched, .context = r};
+    int err = r->state.killed ? BEZEL_ETIMEDOUT : fetch_run(&o, why);
+    progress_clear(&r->console.progress);
+    if (err)
+        log_error("BEZEL-RUN-AWAY", "the run is not here: it lies on node %s, in %s%s%s; fetch it with: bezel fetch %s",
+                  r->e->collector.node, place->directory, r->state.killed ? "" : ": ", r->state.killed ? "" : why,
+                  r->dir.path);
+    return !err;
+}
+
+/* The run is over, but not here. */
+static int conclude_away(const struct run *r)
+{
+    int code = run_state_exit_code(&r->state, EXIT_OK);
+    return code == EXIT_OK ? EXIT_UNREACHABLE : code;
 }
 
 static int conclude(struct run *r)
@@ -451,6 +508,8 @@ static int conclude(struct run *r)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
     else
         run_journal_remove(r->dir.path);
+    if (!err && !fetch(r))
+        return conclude_away(r);
     if (r->state.interrupted && !r->state.started)
         log_error("BEZEL-RUN-INTERRUPTED", "interrupted before the experiment began: nothing is recorded");
     else if (r->state.killed)

@@ -269,7 +269,7 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
         return;
     if (daemon_is_session(daemon))
         report_session_end(r, d, served);
-    if (pid == 0)
+    if (pid == 0 && !daemon->place)
         return; /* it was never started: that has been logged */
     sut_processes_describe_end(status, end, sizeof end);
     daemon_last_messages(daemon, words, sizeof words);
@@ -332,10 +332,10 @@ static void take_end(struct run *r, uint32_t d)
         take_taken(r, daemon);
         return;
     }
-    pid_t pid = daemon->pid;
+    pid_t pid = daemon_pid(daemon);
     bool is_manager = r->daemons.manager && d == r->daemons.manager, served = daemon->serves;
     int status = 0;
-    if ((pid != 0 || daemon_is_session(daemon)) && !daemon_ended(daemon, &status))
+    if ((pid != 0 || daemon_is_session(daemon) || daemon->place) && !daemon_ended(daemon, &status))
         return;
     r->daemons.daemons[d].up = false;
     r->daemons.daemons[d].status.known = r->daemons.daemons[d].status.drain_sent = false;
@@ -346,11 +346,14 @@ static void take_end(struct run *r, uint32_t d)
     if (!is_manager || r->state.phase < PHASE_DRAINING) /* else it was stopped */
         report_daemon_end(r, d, pid, status, served);
     enum state_phase before = r->state.phase;
+    pid = pid ? pid : daemon_pid(daemon);
     bool left = pid != 0 && has_left(r, d, status);
     if (left)
         report_left(r, daemon);
-    run_feed(r, &(struct state_event){
-                    .type = EVENT_DAEMON_ENDED, .daemon = d, .failed = left, .unreachable = daemon_is_session(daemon)});
+    run_feed(r, &(struct state_event){.type = EVENT_DAEMON_ENDED,
+                                      .daemon = d,
+                                      .failed = left,
+                                      .unreachable = daemon_is_session(daemon) || daemon->place});
     if (is_manager && before < PHASE_DRAINING && r->state.unmanaged)
         console_error(
             &r->console, "BEZEL-RUN-MANAGER",

@@ -441,6 +441,29 @@ bool rundir_is_running(const char *run)
     return running;
 }
 
+#define AWAY "away" /* in the run directory: where the rest of it lies */
+
+int rundir_note_away(const char *run, const char *place)
+{
+    char path[PATH_MAX + 32];
+    if (place)
+        return write_into(run, AWAY, place, strlen(place));
+    snprintf(path, sizeof path, "%.*s/" AWAY, PATH_MAX, run);
+    return unlink(path) == 0 || errno == ENOENT ? 0 : err_from_errno(errno);
+}
+
+bool rundir_is_away(const char *run, char *place, size_t size)
+{
+    char path[PATH_MAX + 32], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%.*s/" AWAY, PATH_MAX, run);
+    if (file_read_plain(path, 1, 4096, &text, &n) != 0)
+        return false;
+    snprintf(place, size, "%s", text);
+    free(text);
+    return true;
+}
+
 static void unpublish(const struct rundir *run)
 {
     char link[PATH_MAX + 32];

@@ -87,6 +87,15 @@ void rundir_mark_running(struct rundir *run);
 /** Whether run directory `run` is running now. Works for every user who may read it. */
 bool rundir_is_running(const char *run);
 
+/**
+ * Notes in `run` that its trace and database lie elsewhere, at `place`, a sentence without its dot; or with NULL that
+ * they are home. Returns 0, or an error with errno.
+ */
+int rundir_note_away(const char *run, const char *place) BEZEL_MUST_CHECK;
+
+/** Whether they lie elsewhere; then `place`, of `size` bytes, says where. */
+bool rundir_is_away(const char *run, char *place, size_t size);
+
 /** Removes the private folder with all that is in it. Idempotent. */
 void rundir_close(struct rundir *run);
 

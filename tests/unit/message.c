@@ -94,7 +94,7 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_ENDING + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_DISCARD + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){
         .verb = VERB_SET, .subject = SUBJECT_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
@@ -218,7 +218,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     n = encoded();
     assert_int_equal(n, BODY + 3 * 4);
     assert_spoilt(n, ENVELOPE + 32, MESSAGE_NAME_MAX + 1);
-    assert_spoilt(n, VERB, VERB_ENDING + 1);
+    assert_spoilt(n, VERB, VERB_DISCARD + 1);
     assert_spoilt(n, VERB, VERB_SHUTDOWN); /* what only SET has is too much for another */
     assert_spoilt(n, BODY, SUBJECT_POLL);  /* too little behind it */
     assert_spoilt(n, BODY, SUBJECT_STATE); /* it cannot be set */
@@ -286,7 +286,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
     assert_spoilt(n, STATE, DAEMON_PAUSED + 1);
-    assert_spoilt(n, n - 4, ANSWER_SEGMENTS + 1);
+    assert_spoilt(n, n - 4, ANSWER_FILES + 1);
     assert_spoilt(n, n - 4, ANSWER_KNOB_SET); /* nothing behind it */
     m.reply.answer = ANSWER_KNOB_SET;
     n = encoded();

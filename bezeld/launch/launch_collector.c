@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "bezeld/launch/launch_collector.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "base/uuid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GRACE (30 * CLOCK_S) /* to store what it has, and complete run.db */
+
+#define ARG(text) ((char *)(text)) /* nobody writes to it */
+
+char *launch_collector_directory(const struct experiment *e, const uint8_t run[16], char path[PATH_MAX])
+{
+    char id[37];
+    uuid_print(run, id);
+    snprintf(path, PATH_MAX, "%s/bezel-run-%s", e->collector.directory ? e->collector.directory : EXPERIMENT_SPOOL_DIR,
+             id);
+    return path;
+}
+
+static void print_options(const struct experiment *e, const struct launch_collector_options *o,
+                          struct launch_collector *c)
+{
+    const struct experiment_store *s = &e->store;
+    launch_collector_directory(e, o->run, c->directory);
+    uuid_print(o->run, c->id);
+    snprintf(c->key, sizeof c->key, "%s/%s.key", o->keys, s->key);
+    snprintf(c->sync, sizeof c->sync, "%s",
+             s->sync == EXPERIMENT_SYNC_NEVER ? "never"
+             : s->sync                        ? units_exact_duration(s->sync).s
+                                              : "always");
+    snprintf(c->connections, sizeof c->connections, "%u", s->limits.connections);
+    snprintf(c->processes, sizeof c->processes, "%u", s->limits.processes);
+    snprintf(c->packet, sizeof c->packet, "%s", units_exact_size(s->limits.packet).s);
+    snprintf(c->rate, sizeof c->rate, "%s", units_exact_size(s->limits.rate).s);
+}
+
+bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
+                           struct launch_collector *c)
+{
+    bool files = strcmp(name, LAUNCH_COLLECTOR_FILES) == 0;
+    if (!files && strcmp(name, LAUNCH_COLLECTOR) != 0)
+        return false;
+    *c = (struct launch_collector){.launch = {.of.incarnation = 1,
+                                              .path = o->program,
+                                              .argv = c->argv,
+                                              .output = LAUNCH_OUTPUT_SPOOL,
+                                              .limits = LAUNCH_NO_LIMITS,
+                                              .grace = GRACE,
+                                              .silence = o->silence}};
+    snprintf(c->launch.of.process, sizeof c->launch.of.process, "%s", name);
+    print_options(e, o, c);
+    char *const args[] = {ARG("bezel-collector"),
+                          ARG("--run"),
+                          c->directory,
+                          ARG("--id"),
+                          c->id,
+                          ARG("--control"),
+                          e->collector.control,
+                          ARG("--keys"),
+                          ARG(o->keys),
+                          ARG("--key"),
+                          c->key,
+                          files ? ARG("--files") : ARG("--listen"),
+                          files ? NULL : ARG(o->listen),
+                          ARG("--sync"),
+                          c->sync,
+                          ARG("--connections"),
+                          c->connections,
+                          ARG("--processes"),
+                          c->processes,
+                          ARG("--packet"),
+                          c->packet,
+                          ARG("--rate"),
+                          c->rate,
+                          NULL};
+    _Static_assert(sizeof args <= sizeof c->argv, "there is room for all arguments");
+    memcpy(c->argv, args, sizeof args);
+    return true;
+}
