@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* A collector on a node: where it is reached, how it is started, and what is done with files that are here already. */
+#include "ecs/run/remote_collector.h"
+#include "bezeld/launch/launch_collector.h"
+#include "ecs/run/fetch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char nodes[] = "experiment: away\n"
+                            "nodes: {here: {}, store: {address: 'tcp://store.example:7767', key: box}}\n"
+                            "processes: [{name: nav, node: here, command: nav}]\n";
+
+static struct experiment *read_experiment(const char *rest)
+{
+    char text[1024];
+    struct experiment *e = NULL;
+    struct experiment_diagnostics found;
+    snprintf(text, sizeof text, "%s%s", nodes, rest);
+    assert_int_equal(experiment_read(text, strlen(text), &e, &found), 0);
+    experiment_diagnostics_free(&found);
+    return e;
+}
+
+static void it_is_reached_at_the_host_of_its_node(void **state)
+{
+    (void)state;
+    char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
+    struct experiment *e = read_experiment("store: {keys: keys}\ncollector: {node: store}\n");
+    assert_int_equal(experiment_collector_node(e), 1);
+    assert_string_equal(remote_collector_control(e, endpoint), "tcp://store.example:7768");
+    remote_collector_data(e, 4711, endpoint, listen);
+    assert_string_equal(endpoint, "tcp://store.example:4711");
+    assert_string_equal(listen, "tcp://*:4711"); /* one that is started again binds the same port */
+    experiment_free(e);
+}
+
+static void an_address_of_its_own_is_that_of_the_packets(void **state)
+{
+    (void)state;
+    char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
+    struct experiment *e = read_experiment("store: {keys: keys, listen: 'tcp://198.51.100.9:*'}\n"
+                                           "collector: {node: store, control: 'tcp://eth0:99'}\n");
+    assert_string_equal(remote_collector_control(e, endpoint), "tcp://store.example:99");
+    remote_collector_data(e, 4711, endpoint, listen);
+    assert_string_equal(endpoint, "tcp://198.51.100.9:4711");
+    assert_string_equal(listen, "tcp://198.51.100.9:4711");
+    experiment_free(e);
+}
+
+static void assert_has(char *const *argv, const char *option, const char *value)
+{
+    for (; *argv; argv++)
+        if (strcmp(*argv, option) == 0) {
+            if (value)
+                assert_string_equal(argv[1], value);
+            return;
+        }
+    fail_msg("there is no %s", option);
+}
+
+static bool has(char *const *argv, const char *option)
+{
+    while (*argv && strcmp(*argv, option) != 0)
+        argv++;
+    return *argv != NULL;
+}
+
+static void its_command_line_is_made_from_the_experiment(void **state)
+{
+    (void)state;
+    static struct launch_collector c;
+    static const uint8_t run[16] = {0xb0, 0xe1, [15] = 0xef};
+    struct experiment *e =
+        read_experiment("store: {keys: keys, key: sink, sync: 1 s, limits: {connections: 7, rate: 1 MiB}}\n"
+                        "collector: {node: store, directory: /data/runs}\n");
+    struct launch_collector_options o = {
+        .program = "/opt/bezel-collector", .keys = "/etc/bezel", .listen = "tcp://*:5", .run = run, .silence = 77};
+    assert_true(launch_collector_make(e, &o, "collector", &c));
+    assert_string_equal(c.launch.path, "/opt/bezel-collector");
+    assert_string_equal(c.launch.of.process, "collector");
+    assert_int_equal(c.launch.silence, 77);
+    assert_has(c.argv, "--run", "/data/runs/bezel-run-b0e10000-0000-0000-0000-0000000000ef");
+    assert_has(c.argv, "--id", "b0e10000-0000-0000-0000-0000000000ef");
+    assert_has(c.argv, "--listen", "tcp://*:5");
+    assert_has(c.argv, "--control", "tcp://*:7768");
+    assert_has(c.argv, "--keys", "/etc/bezel");
+    assert_has(c.argv, "--key", "/etc/bezel/sink.key");
+    assert_has(c.argv, "--sync", "1 s");
+    assert_has(c.argv, "--connections", "7");
+    assert_has(c.argv, "--rate", "1 MiB");
+    assert_false(has(c.argv, "--files"));
+    assert_true(launch_collector_make(e, &o, "files", &c));
+    assert_has(c.argv, "--files", NULL);
+    assert_has(c.argv, "--run", "/data/runs/bezel-run-b0e10000-0000-0000-0000-0000000000ef");
+    assert_false(has(c.argv, "--listen"));
+    assert_false(launch_collector_make(e, &o, "sh", &c));
+    assert_false(launch_collector_make(e, &o, "", &c));
+    experiment_free(e);
+}
+
+static void what_is_here_is_not_fetched_again(void **state)
+{
+    (void)state;
+    assert_int_equal(fetch_next_step(0, 10), FETCH_REST);
+    assert_int_equal(fetch_next_step(4, 10), FETCH_REST);
+    assert_int_equal(fetch_next_step(10, 10), FETCH_CHECK);
+    assert_int_equal(fetch_next_step(0, 0), FETCH_CHECK);
+    assert_int_equal(fetch_next_step(11, 10), FETCH_FROM_START); /* it is another file */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_reached_at_the_host_of_its_node),
+        cmocka_unit_test(an_address_of_its_own_is_that_of_the_packets),
+        cmocka_unit_test(its_command_line_is_made_from_the_experiment),
+        cmocka_unit_test(what_is_here_is_not_fetched_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
