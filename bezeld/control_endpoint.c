@@ -274,6 +274,41 @@ static struct session *open_session(struct control_endpoint *d, struct scheduler
     return s;
 }
 
+/* Answers a command of a `bezel run` that is not the owner any more. `s`: the session; NULL: it has not begun again. */
+static void refuse_former(struct control_endpoint *d, const struct session *s, const struct command_request *to)
+{
+    char why[SESSION_WHY_MAX + LINK_HOST_MAX + KEY_NAME_MAX] = "the run was taken over by `bezel attach`";
+    if (s) {
+        const char *host = s->waiting.from.host, *key = s->waiting.from.key;
+        snprintf(why, sizeof why, "the run was taken over by `bezel attach` %s%s%s%s",
+                 host[0] ? "from " : "on this machine", host, key[0] ? " with key " : "", key);
+    }
+    command_server_refuse(d->control, to, ANSWER_TAKEN, why);
+}
+
+/* Whether the command of `from` is of a `bezel run` that is not the owner of session `s` any more: it is answered. */
+static bool is_former(struct control_endpoint *d, const struct session *s, const struct command_request *from)
+{
+    const struct message *m = command_server_message(d->control);
+    bool former = s && s->node && m->type == MESSAGE_COMMAND &&
+                  owner_judge(node_owner(s->node), m->command.owner) == OWNER_FORMER;
+    if (former)
+        refuse_former(d, s, from);
+    return former;
+}
+
+/* Whether the session that a killed bezeld has left in `folder` had a newer owner: CONFIGURE is answered. */
+static bool was_former(struct control_endpoint *d, const char *folder, const struct command_request *from)
+{
+    const struct message *m = command_server_message(d->control);
+    struct state_file kept;
+    owner_file_init(&kept, folder, m->envelope.run);
+    bool former = owner_judge(owner_read(&kept), m->command.owner) == OWNER_FORMER;
+    if (former)
+        refuse_former(d, NULL, from);
+    return former;
+}
+
 /*
  * The session that `b` requests, which may exist already. NULL: refused, and `why` says why; or, where `why` is empty,
  * not answered, so that `bezel run` asks again.
@@ -290,6 +325,8 @@ static struct session *configure(struct control_endpoint *d, struct scheduler *a
     if (has_ended(d, &b->envelope, why))
         return NULL;
     find_folder(b, folder);
+    if (!s && was_former(d, folder, from))
+        return NULL;
     if (!d->shut && (s || is_being_left(all, b, folder)))
         return NULL;
     if (!d->shut && all->count < SCHEDULER_MAX)
@@ -320,33 +357,13 @@ static void send_trouble(struct control_endpoint *d, const struct session *s, co
     command_server_reply(d->control, to, NULL, &reply);
 }
 
-/* Answers a command of a `bezel run` that is not the owner of session `s` any more. */
-static void refuse_former(struct control_endpoint *d, const struct session *s, const struct command_request *to)
-{
-    char why[SESSION_WHY_MAX + LINK_HOST_MAX + KEY_NAME_MAX];
-    const char *host = s->waiting.from.host, *key = s->waiting.from.key;
-    snprintf(why, sizeof why, "the run was taken over by `bezel attach` %s%s%s%s",
-             host[0] ? "from " : "on this machine", host, key[0] ? " with key " : "", key);
-    command_server_refuse(d->control, to, ANSWER_TAKEN, why);
-}
-
-/* Whether the command of `from` is of a `bezel run` that is not the owner of session `s` any more: it is answered. */
-static bool is_former(struct control_endpoint *d, const struct session *s, const struct command_request *from)
-{
-    const struct message *m = command_server_message(d->control);
-    bool former = s && m->type == MESSAGE_COMMAND && owner_judge(s->owner, m->command.owner) == OWNER_FORMER;
-    if (former)
-        refuse_former(d, s, from);
-    return former;
-}
-
 /* Whoever sends CONFIGURE is the owner, unless one with a greater epoch is. */
 static void note_owner(struct session *s, const struct message *configure, const struct command_request *from)
 {
-    struct message_leadership owner = configure->command.owner;
-    if (owner_judge(s->owner, owner) != OWNER_NEWER)
+    struct message_leadership owner = configure->command.owner, before = node_owner(s->node);
+    if (owner_judge(before, owner) != OWNER_NEWER)
         return;
-    if (s->owner.epoch)
+    if (before.epoch)
         log_warn("BEZEL-SESSION-OWNER", "%s: taken over by `bezel attach` %s%s%s%s", s->label,
                  from->host[0] ? "from " : "on this machine", from->host, from->key[0] ? " with key " : "", from->key);
     session_take_over(s, owner, configure->configure.collector, from);

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "bezeld/node_internal.h"
 #include "bezeld/own_trace.h"
+#include "bezeld/owner.h"
 #include "resmgr/manager/manager.h"
 #include "sensor/external/notes.h"
 
@@ -19,29 +20,12 @@
  * kept in a file in the node's folder, so that a restarted daemon does not follow a replaced manager either.
  */
 
-static void keep(const struct node *n)
-{
-    char text[64];
-    const struct message_leadership *newest = &n->managed.leadership.holder;
-    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 "\n", newest->epoch, newest->holder);
-    state_file_write(&n->managed.file, text);
-}
-
-static struct message_leadership read_kept(const struct node *n)
-{
-    struct message_leadership newest = {0};
-    char *text = state_file_read(&n->managed.file);
-    if (text && sscanf(text, "%" SCNu64 " %" SCNu64, &newest.epoch, &newest.holder) != 2)
-        newest = (struct message_leadership){0};
-    free(text);
-    return newest;
-}
-
 void manager_client_start(struct node *n)
 {
     state_file_init(&n->managed.file, n->options.dir, "manager", n->options.run, "which manager decides for it");
     if (experiment_has_manager(n->options.experiment))
-        leadership_start(&n->managed.leadership, n->options.experiment, (uint64_t)clock_now(), read_kept(n));
+        leadership_start(&n->managed.leadership, n->options.experiment, (uint64_t)clock_now(),
+                         owner_read(&n->managed.file));
     n->managed.beat_due = INT64_MAX; /* no manager has asked yet */
 }
 
@@ -208,7 +192,7 @@ static void receive_setpoint(struct node *n, const struct command_request *from,
     if (n->managed.beat_due == INT64_MAX)
         n->managed.beat_due = now + MANAGER_HEARTBEAT;
     if (l->holder.epoch != epoch || l->holder.holder != holder)
-        keep(n);
+        owner_save(&n->managed.file, n->managed.leadership.holder);
     if (order.taken)
         log_info("BEZEL-MANAGER", "the resource manager of epoch %" PRIu64 " decides from now on", l->holder.epoch);
     apply(n, s, &order, now);

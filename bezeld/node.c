@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "bezeld/node_internal.h"
 #include "bezeld/own_trace.h"
+#include "bezeld/owner.h"
 #include "sensor/external/notes.h"
 
 #include <errno.h>
@@ -186,6 +187,8 @@ int node_open(const struct node_options *options, struct node **out)
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
     manager_client_start(n);
+    owner_file_init(&n->owner_file, n->options.dir, n->options.run);
+    n->owner = owner_read(&n->owner_file);
     node_knobs_start(n);
     node_pause_start(n);
     node_record_sample(n); /* first record of the daemon's cost, so that even a short run has one */
@@ -220,6 +223,7 @@ void node_close(struct node *n)
         state_file_remove(&n->aspect_steering.file);
         state_file_remove(&n->poll_settings.file);
         state_file_remove(&n->managed.file);
+        state_file_remove(&n->owner_file);
         state_file_remove(&n->pause.file);
     }
     journal_close(n->own_trace);
@@ -268,6 +272,12 @@ void node_set_owner(struct node *n, struct message_leadership owner)
 {
     n->owner = owner;
     n->last_received = clock_now();
+    owner_save(&n->owner_file, owner);
+}
+
+struct message_leadership node_owner(const struct node *n)
+{
+    return n->owner;
 }
 
 void node_set_collector(struct node *n, const char *endpoint)

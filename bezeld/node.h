@@ -77,6 +77,7 @@ int node_doorbell(const struct node *n);
  * heard now.
  */
 void node_set_owner(struct node *n, struct message_leadership owner);
+struct message_leadership node_owner(const struct node *n);
 
 /** Sends to the collector at `endpoint` (borrowed) from now on; what the last one has stored is not sent to it. */
 void node_set_collector(struct node *n, const char *endpoint);

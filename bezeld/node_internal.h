@@ -114,6 +114,7 @@ struct node {
     struct command_request asker;                 /* who sent QUERY STATE last (node_commands.c) */
     bool has_asker;
     struct message_leadership owner; /* whose commands are those of the run's `bezel run`; epoch 0: anybody's */
+    struct state_file owner_file;    /* keeps it for a restarted daemon */
     bool stop_wanted;                /* somebody else has sent STOP */
     int64_t last_received;           /* when the owner's last command was received, or the node was opened */
     int64_t realtime_offset;         /* as sent to the collector, ns */

@@ -308,9 +308,6 @@ void session_take_over(struct session *s, struct message_leadership owner, const
 {
     char endpoint[LINK_ENDPOINT_MAX];
     char *moved = NULL;
-    s->owner = owner;
-    if (!s->node)
-        return;
     node_set_owner(s->node, owner);
     if (find_collector(collector, from, endpoint) == 0 && strcmp(endpoint, s->collector) != 0)
         moved = strdup(endpoint);

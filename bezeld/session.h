@@ -52,13 +52,12 @@ struct session {
     struct link_keys keys;
     struct command_server *control; /* borrowed */
     int64_t idle_timeout;
-    int64_t give_up;                 /* in SESSION_ENDS: when to close, though not all is sent */
-    int64_t turned;                  /* when its last turn was */
-    bool complete;                   /* it ended by itself, and the collector has stored everything */
-    bool own_folder;                 /* no `bezel run` made its folder, or removes it */
-    bool deserted;                   /* its `bezel run` is gone: nobody will continue with what it leaves */
-    bool stopped;                    /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
-    struct message_leadership owner; /* its `bezel run`; epoch 0: it did not say */
+    int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
+    int64_t turned;  /* when its last turn was */
+    bool complete;   /* it ended by itself, and the collector has stored everything */
+    bool own_folder; /* no `bezel run` made its folder, or removes it */
+    bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
+    bool stopped;    /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
     struct {
         bool is;       /* a peer waits for the answer to CONFIGURE, which is sent once the session serves */
         bool began;    /* that CONFIGURE began the session */

@@ -76,7 +76,7 @@ static void take_own(struct remote_session *s, struct command_caller *c, const s
 bool remote_session_take(struct remote_session *s, struct command_caller *c, const struct message *m)
 {
     if (s->phase != REMOTE_SESSION_ASKED && s->phase != REMOTE_SESSION_SERVED)
-        return false;
+        return s->taken;
     if (m->type == MESSAGE_REFUSE) {
         end(s, "%s", m->refuse.reason);
         return true;

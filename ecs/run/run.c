@@ -382,7 +382,7 @@ static int become_owner(struct run *r)
 {
     struct message_leadership *owner = &r->daemons.owner;
     owner->epoch = r->taken ? r->taken->epoch + 1 : 1;
-    r->daemons.epoch = (owner->epoch - 1) << 32; /* its resource managers are above those before */
+    r->daemons.epoch = (owner->epoch - 1) << 16; /* its resource managers are above those before */
     if (getrandom(&owner->holder, sizeof owner->holder, 0) == sizeof owner->holder)
         return 0;
     int err = err_from_errno(errno);
@@ -564,6 +564,7 @@ int run_drive(const struct run_start *start)
                       .options = start->options,
                       .path = start->path,
                       .taken = start->taken,
+                      .begun = clock_now(),
                       .dir = {.lock = -1, .running = -1},
                       .launcher.fd = -1};
     console_init(&r->console, r->options->quiet, r->options->interactive);

@@ -227,7 +227,8 @@ static void take_violations(struct run *r, uint32_t d)
     if (d == STATE_COLLECTOR || v->count <= s->violations_taken)
         return;
     s->violations_taken = v->count;
-    if (r->state.phase != PHASE_RUNNING ||
+    bool before_us = now - v->age < r->begun; /* the `bezel run` that this one follows has seen it */
+    if (r->state.phase != PHASE_RUNNING || before_us ||
         !snapshot_trigger_take(&r->trigger, r->e, v->limit, times, now - v->age, now))
         return;
     r->save =

@@ -49,6 +49,7 @@ struct run {
     struct message_save save;        /* the latest of them */
     int signals;
     int64_t next_status;
+    int64_t begun;   /* this `bezel run` or `bezel attach`, ns */
     int64_t save_at; /* when to look whether the journal has to be written */
     uint64_t saved;  /* hash of what it contains */
     bool save_due;   /* after this turn */

@@ -313,6 +313,12 @@ static int open_private(struct rundir *run, int64_t wait)
         run->private[0] = '\0';
     if (err && f.why[0])
         log_error("BEZEL-RUN-PRIVATE", "no folder for segments and sockets: %s %s", base, f.why);
+    else if (err == BEZEL_EBUSY && wait >= 0)
+        log_error(
+            "BEZEL-RUN-PRIVATE",
+            "processes that the last `bezel run` has left still use %s/run-%.8s: are they stopped? End them, then "
+            "try again",
+            base, run->uuid);
     else if (err)
         log_error("BEZEL-RUN-PRIVATE",
                   "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of "

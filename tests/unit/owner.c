@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/owner.h"
 
+#include "tests/lib/scratch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,12 +50,30 @@ static void all_nodes_decide_alike(void **state)
         }
 }
 
+static void a_restarted_daemon_knows_the_owner_of_its_run_alone(void **state)
+{
+    static const uint8_t run[16] = "this run", other[16] = "another run";
+    struct state_file f, of_other;
+    (void)state;
+    owner_file_init(&f, scratch_dir, run);
+    owner_file_init(&of_other, scratch_dir, other);
+    assert_int_equal(owner_read(&f).epoch, 0);
+    owner_save(&f, WHO(3, UINT64_MAX));
+    assert_int_equal(owner_read(&f).epoch, 3);
+    assert_true(owner_read(&f).holder == UINT64_MAX);
+    assert_int_equal(owner_read(&of_other).epoch, 0);
+    state_file_write(&f, "3 and nonsense");
+    assert_int_equal(owner_read(&f).epoch, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_greatest_epoch_is_the_owner_and_the_greatest_holder_of_one_epoch),
         cmocka_unit_test(who_claims_nothing_takes_nothing_over),
         cmocka_unit_test(all_nodes_decide_alike),
+        cmocka_unit_test_setup_teardown(a_restarted_daemon_knows_the_owner_of_its_run_alone, scratch_begin,
+                                        scratch_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,40 @@ static void the_private_folder_is_found_by_its_run_while_that_lives(void **state
     assert_int_equal(rundir_control("/nonexistent", found, uuid), BEZEL_EUNREACH);
 }
 
+static void a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone(void **state)
+{
+    (void)state;
+    struct rundir run, next, third;
+    char file[PATH_MAX + 16];
+    assert_int_equal(rundir_init(&run), 0);
+    assert_int_equal(rundir_make_private(&run), 0);
+    assert_int_equal(rundir_make(runs, "taken", "", 0, &run), 0);
+    assert_int_equal(rundir_publish(&run), 0);
+    rundir_mark_running(&run);
+    assert_int_equal(rundir_take_over(run.path, run.uuid, &next), BEZEL_EBUSY);
+    close(run.running); /* as the kernel does for a killed one; its daemons still hold the folder */
+    assert_int_equal(rundir_take_over(run.path, run.uuid, &next), 0);
+    assert_int_equal(rundir_take_over(run.path, run.uuid, &third), BEZEL_EBUSY);
+    assert_true(rundir_is_running(run.path));
+    assert_int_equal(rundir_take_private(&next, 0), BEZEL_EBUSY);
+    snprintf(file, sizeof file, "%s/window", run.private);
+    assert_int_equal(file_replace(file, "", 0), 0);
+    close(run.lock);
+    assert_int_equal(rundir_take_private(&next, 0), 0);
+    assert_string_equal(next.private, run.private);
+    assert_true(exists(next.private, "window")); /* what the daemons have left is there for the next ones */
+    assert_int_equal(rundir_publish(&next), 0);
+    assert_int_equal(file_remove_tree(next.private), 0); /* another run may have removed it meanwhile */
+    close(next.lock);
+    assert_int_equal(rundir_take_private(&next, 0), 0);
+    assert_false(exists(next.private, "window"));
+    rundir_leave(&next); /* a third one has taken the run over elsewhere */
+    rundir_close(&next);
+    assert_true(exists(run.path, "control"));
+    assert_false(rundir_is_running(run.path));
+    assert_int_equal(rundir_take_over("/nowhere", run.uuid, &next), BEZEL_ENOENT);
+}
+
 /* A child of `bezel run` that is killed, as that itself may be; its own children do not keep the lock. */
 static void a_run_is_running_as_long_as_the_process_lives_that_runs_it(void **state)
 {
@@ -241,6 +275,7 @@ int main(void)
         cmocka_unit_test(the_private_folder_is_private_and_goes_with_the_run),
         cmocka_unit_test(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it),
         cmocka_unit_test(the_private_folder_is_found_by_its_run_while_that_lives),
+        cmocka_unit_test(a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone),
         cmocka_unit_test(a_run_is_running_as_long_as_the_process_lives_that_runs_it),
         cmocka_unit_test(a_folder_that_others_can_write_is_refused),
         cmocka_unit_test(a_folder_whose_sockets_would_have_too_long_paths_is_refused),
