@@ -87,6 +87,7 @@ struct bed {
     uint16_t port;
     struct {
         pid_t keeper, bezeld, service; /* keeper: of its network; service: bezel-launcher */
+        pid_t orphan;                  /* the launcher of the session, whose service was killed */
         int network, home;             /* namespaces: its own, and the bed's */
     } remote;
     pid_t run;

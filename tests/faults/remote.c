@@ -144,17 +144,18 @@ void remote_kill_bezeld(struct bed *b)
     end(&b->remote.bezeld, SIGKILL);
 }
 
-void remote_kill_service(struct bed *b)
-{
-    end(&b->remote.service, SIGKILL);
-}
-
 /* The session's launcher is a child of the service, and later of whoever adopts it. */
 static pid_t launcher_of(const struct bed *b)
 {
     pid_t supervisor = atomic_load(&b->truth->supervisor), parent = 0;
     char name[64];
     return supervisor > 0 && bed_describe(supervisor, &parent, name) ? parent : 0;
+}
+
+void remote_kill_service(struct bed *b)
+{
+    b->remote.orphan = launcher_of(b);
+    end(&b->remote.service, SIGKILL);
 }
 
 void remote_kill_launcher(struct bed *b)
@@ -219,6 +220,11 @@ bool remote_make(struct bed *b)
 
 void remote_end(struct bed *b)
 {
+    char name[64];
+    pid_t parent, orphan = b->remote.orphan;
+    if (orphan > 1 && bed_describe(orphan, &parent, name) && strcmp(name, "bezel-launch") == 0)
+        kill(orphan, SIGTERM); /* its service was killed */
+    b->remote.orphan = 0;
     end(&b->remote.service, SIGTERM); /* its launchers end what they have started */
     end(&b->remote.bezeld, SIGKILL);
     end(&b->remote.keeper, SIGKILL);
