@@ -155,11 +155,11 @@ static int start(struct collector_daemon *v)
         err = open_run(v);
     if (!err && v->options->key)
         err = link_keys_open(v->options->key, v->options->keys, NULL, &v->keys);
+    const char *listen = v->options->listen ? v->options->listen : "tcp://127.0.0.1:*";
     if (!err)
-        err = report_endpoint(
-            link_bind(v->options->listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data),
-            v->options->listen);
-    if (!err)
+        err = report_endpoint(link_bind(listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data),
+                              listen);
+    if (!err && v->options->control)
         err = report_endpoint(
             command_server_open(v->options->control, endpoint_path(v->options->control) ? NULL : &v->keys, &v->control),
             v->options->control);
@@ -366,7 +366,8 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     int err = start(v);
     if (!err) {
         send_ready(v);
-        serve(v);
+        if (v->options->listen) /* else only what is stored is read */
+            serve(v);
         err = finish(v);
     }
     bool useless = v->made && !v->receiver; /* it could not begin */

@@ -14,7 +14,8 @@
 struct collector_daemon_options {
     const char *run;     /* run directory */
     const char *id;      /* of the run, a UUID: the directory is made where it is missing; NULL: it is there */
-    const char *listen;  /* endpoint of the data link; NULL: files_daemon_run() */
+    const char *listen;  /* endpoint of the data link; NULL: files_daemon_run(), or
+                            without `control` what is stored is read, and that is all */
     const char *control; /* ipc endpoint in a private folder, or tcp with keys */
     const char *keys;    /* folder of public keys; NULL: no keys */
     const char *key;     /* file of the own secret key; NULL where `keys` is */
@@ -33,9 +34,9 @@ struct collector_daemon_options {
 int collector_daemon_lock(const struct collector_daemon_options *options, bool *made);
 
 /**
- * Serves until STOP, SIGTERM, or the end of the parent pipe. Blocks. Call it before any thread starts: it blocks
- * SIGTERM and ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program (base/exit_code.h); errors are
- * on stderr.
+ * Serves, if it is to listen, until STOP, SIGTERM, or the end of the parent pipe. Blocks. Call it before any thread
+ * starts: it blocks SIGTERM and ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program
+ * (base/exit_code.h); errors are on stderr.
  */
 int collector_daemon_run(const struct collector_daemon_options *options) BEZEL_MUST_CHECK;
 

@@ -22,14 +22,15 @@
 enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ and one node */
 
 static const char usage[] =
-    "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
+    "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
     "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
     "                       [--packet SIZE] [--rate SIZE] [--id UUID]\n"
     "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
     "stored.\n"
-    "`bezel run` starts it. Started by hand, it repairs and continues a run whose collector was killed.\n"
+    "`bezel run` starts it. Started by hand, it repairs and continues a run whose collector was killed. Without\n"
+    "endpoints it repairs the run, completes run.db from what is stored, and ends.\n"
     "\n"
     "  --run DIR           run directory: trace/ and run.db\n"
     "  --listen ENDPOINT   where nodes connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys\n"
@@ -202,8 +203,8 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
     const char *why;
     if (optind < argc)
         return misuse(argv[optind], "no such argument");
-    if (!o->run || !o->control || (!o->listen && !o->files))
-        return serve_misuse("bezel-collector", "--run, --listen and --control are needed");
+    if (!o->run || !(o->listen || o->files) != !o->control)
+        return serve_misuse("bezel-collector", "--run is needed, and --listen and --control go together");
     if (o->files && o->listen)
         return serve_misuse("bezel-collector", "--files and --listen exclude each other");
     if (o->id && !uuid_read(o->id, (uint8_t[16]){0}))
@@ -211,6 +212,8 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
     if (!o->keys != !o->key)
         return misuse("--keys and --key",
                       "one without the other: give the folder of public keys and the own secret key");
+    if (!o->control)
+        return -1;
     if (o->listen && endpoint_check(o->listen) != 0)
         return misuse(o->listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
     if (o->listen && !o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))

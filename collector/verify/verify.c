@@ -35,9 +35,8 @@
 
 enum { METADATA_MAX = 1 << 28 };
 
-const char verify_remedy_restart[] = "start a collector on the run, which repairs it: bezel-collector --run DIR ...";
-static const char remedy_metadata[] =
-    "start a collector on the run, which writes it anew: bezel-collector --run DIR ...";
+const char verify_remedy_restart[] = "start a collector on the run, which repairs it: bezel-collector --run DIR";
+static const char remedy_metadata[] = "start a collector on the run, which writes it anew: bezel-collector --run DIR";
 const char verify_remedy_foreign[] = "move it out of the run directory";
 
 void verify_add(struct verify *v, const struct verify_report *finding)

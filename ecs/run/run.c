@@ -373,7 +373,7 @@ static void read_stored_trace(struct run *r)
     console_error(
         &r->console, "BEZEL-RUN-BEHIND",
         "run.db may account for less than the trace holds: the collector did not end in order, and another one "
-        "failed to read the stored trace: %s; to repeat this: bezel-collector --run %s ...",
+        "failed to read the stored trace: %s; to repeat this: bezel-collector --run %s",
         words, r->dir.path);
 }
 
