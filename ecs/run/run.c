@@ -105,6 +105,11 @@ static void report_unresponsive(struct run *r, uint32_t d)
                       "%s has not answered for %s: is it stopped, or gone? A bezeld that is started again at %s takes "
                       "over the node",
                       daemon->name, units_duration(UNRESPONSIVE_AFTER).s, daemon->session.address);
+    else if (daemon->place)
+        console_error(&r->console, "BEZEL-RUN-UNRESPONSIVE",
+                      "%s (%s) has not answered for %s: is it stopped, or the line cut? The nodes keep their packets "
+                      "until it answers, or another one is started there",
+                      daemon->name, daemon->control, units_duration(UNRESPONSIVE_AFTER).s);
     else
         console_error(&r->console, "BEZEL-RUN-UNRESPONSIVE",
                       "%s (pid %d) has not answered for %s: is it stopped? 'kill -CONT %d' continues it", daemon->name,
