@@ -234,7 +234,7 @@ static void fail_each(struct scene *t, struct fault fault)
     enum { FEW = 64 };
     t->fault = fault;
     t->fault.at = 0;
-    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 4 : 14;
+    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 4 : 8;
     uint64_t stride = calls <= FEW ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
     for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
         t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
@@ -314,7 +314,7 @@ static uint64_t fill(struct scene *t, uint64_t size, unsigned saves)
 
 static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored(void **state)
 {
-    enum { BEGINNING = 600 << 10, STEP = 256 << 10, SAVES = 300 /* a minute's */ };
+    enum { BEGINNING = 600 << 10, STEP = 512 << 10, SAVES = 200 /* of 40 s */ };
     struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
     (void)state;
     for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % STEP)
