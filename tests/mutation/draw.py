@@ -24,7 +24,7 @@ EXEMPT = re.compile(r"^(assert|static_assert|_Static_assert|default:|case [^:]*:
 COMPARE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "<<": ">>", ">>": "<<", "&": "|", "|": "&"}
 ASSIGN = {"+=": "-=", "-=": "+=", "|=": "&=", "&=": "|=", "++": "--", "--": "++"}
-SYMMETRIC = {"min", "max", "fmin", "fmax"} # of two arguments
+SYMMETRIC = {"min", "max", "fmin", "fmax", "calloc"} # of two arguments
 COMPARISONS = {"strcmp", "strncmp", "memcmp", "strcasecmp"}
 WORD = {"true": "false", "false": "true", "break": "continue", "continue": "break",
         "min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin"}
