@@ -210,7 +210,12 @@ static void nothing_stored_is_an_empty_trace(void **state)
     writer_open(&w, "empty");
     char target[PATH_MAX];
     snprintf(target, sizeof target, "%s/export", w.run);
+    mode_t mask = umask(027);
     assert_int_equal(export_trace(w.run, target, false), 0);
+    assert_int_equal(umask(mask), 027);
+    struct stat st;
+    assert_int_equal(stat(target, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0750); /* whom the user lets read it can */
     assert_int_equal(count_events(target), 0);
     add_process(&w, add_node(&w, "studio", 1), 1);
     assert_int_equal(export_trace(w.run, target, false), 0);

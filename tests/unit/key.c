@@ -228,6 +228,32 @@ static void a_pair_is_written_once(void **state)
     assert_memory_equal(&read, &other, sizeof read);
 }
 
+/* A name that leaves no room for what is written beside the file. */
+static void a_pair_with_too_long_a_name_is_refused_and_leaves_nothing(void **state)
+{
+    (void)state;
+    struct key_secret secret;
+    struct key_public public = {.roles = KEY_OBSERVE};
+    char path[PATH_MAX], deep[PATH_MAX + 8], one[] = "desk1";
+    size_t room = sizeof deep - 8, n = (size_t)snprintf(deep, sizeof deep, "%s", dir);
+    assert_int_equal(link_key_new(&secret), 0);
+    for (size_t length = room - 16; length <= room; length++) {
+        while (n < length)
+            n += (size_t)snprintf(deep + n, sizeof deep - n, "/");
+        errno = 0;
+        int err = key_write_pair(deep, one, &secret, &public, false, path, sizeof path);
+        if (err) {
+            assert_int_equal(err, BEZEL_EINVAL);
+            assert_int_equal(errno, ENAMETOOLONG);
+        }
+        assert_int_equal(access(in_dir("desk1.key"), F_OK) == 0, err == 0);
+        assert_int_equal(access(in_dir("desk1.pub"), F_OK) == 0, err == 0);
+        unlink(in_dir("desk1.key"));
+        unlink(in_dir("desk1.pub"));
+        assert_true(length < room || err);
+    }
+}
+
 static void a_key_that_others_can_read_is_refused(void **state)
 {
     (void)state;
@@ -443,6 +469,7 @@ int main(void)
         TEST(a_key_speaks_for_its_nodes),
         TEST(names_of_keys_name_files_of_the_folder),
         TEST(a_pair_is_written_once),
+        TEST(a_pair_with_too_long_a_name_is_refused_and_leaves_nothing),
         TEST(a_key_that_others_can_read_is_refused),
         TEST(what_is_no_small_file_is_no_key),
         TEST(a_changed_folder_takes_effect_within_a_second),

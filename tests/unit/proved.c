@@ -284,6 +284,20 @@ static void every_number_that_changes_is_noticed(void **state)
 }
 
 /* Books that balance, and are wrong. */
+static void a_difference_is_told_with_what_is_and_what_should_be(void **state)
+{
+    struct fixture *t = *state;
+    assert_true(change(t, "UPDATE decisions SET before = 4711 WHERE rowid = (SELECT min(rowid) FROM decisions)"));
+    assert_int_equal(look(t), VERIFY_DAMAGED);
+    if (!strstr(t->said, "other-rows: table decisions, row 1, ") ||
+        !strstr(t->said, ": column before is 4711; by the trace"))
+        fail_msg("%s", t->said);
+    assert_true(change(t, "DELETE FROM decisions"));
+    assert_int_equal(look(t), VERIFY_DAMAGED);
+    if (!strstr(t->said, "table decisions has 0 rows; by the trace it has"))
+        fail_msg("%s", t->said);
+}
+
 static void lies_that_balance_are_seen_by_the_ordinals(void **state)
 {
     static const char *const lies[] = {
@@ -319,6 +333,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_run_that_is_right_is_complete),
         TEST(every_number_that_changes_is_noticed),
+        TEST(a_difference_is_told_with_what_is_and_what_should_be),
         TEST(lies_that_balance_are_seen_by_the_ordinals),
         TEST(books_of_an_interrupted_run_are_not_held_against_it),
     };

@@ -4,6 +4,7 @@
 #include "collector/store/store.h"
 
 #include "base/file.h"
+#include "collector/store/disk.h"
 #include "collector/store/trace_reader.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/store_fixture.h"
@@ -168,6 +169,99 @@ static void metadata_that_is_late_is_there_at_the_end(void **state)
     assert_true(explained(t, last->stream_id));
 }
 
+/* Of three nodes the one in the middle has nothing to add. */
+static void metadata_of_every_node_that_is_late_is_written(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *first = add(t, "app", 1);
+    struct model_node *nodes[3] = {t->node};
+    struct model_process *last[3] = {first};
+    for (int i = 1; i < 3; i++) {
+        struct message_hello hello = t->sensor->hello;
+        hello.uuid[0] ^= (uint8_t)i;
+        snprintf(hello.node, sizeof hello.node, "node%d", i);
+        nodes[i] = model_add_node(t->model, &hello);
+        struct dict *dict;
+        struct message_process *said = &t->sensor->processes[0]->said;
+        last[i] = model_add_process(nodes[i], said);
+        assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
+        model_set_dictionary(last[i], dict);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(store_append(t->store, model_stream(last[i], 0), "0123", 4), 0);
+    struct model_node *middle = t->model->nodes->next;
+    for (struct model_node *node = t->model->nodes; node; node = node->next) {
+        node->metadata_late = node != middle;
+        node->processes->metadata_stale = node != middle;
+    }
+    store_tidy(t->store, t->model, false);
+    for (const struct model_node *node = t->model->nodes; node; node = node->next)
+        assert_false(node->metadata_late);
+    middle->next->processes->metadata_stale = true; /* declared, and no packet of it came */
+    store_tidy(t->store, t->model, true);
+    assert_false(middle->next->processes->metadata_stale);
+    assert_int_equal(store_failure(t->store, NULL), 0);
+}
+
+static off_t reserve_of(const struct store_fixture *t)
+{
+    char path[256];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/.reserve", t->dir);
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+static void with_room_again_the_reserve_is_back_and_packets_are_stored_at_once(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_stream *s = model_stream(add(t, "app", 1), 0);
+    const char *path;
+    stands_at = clock_now();
+    assert_int_equal(reserve_of(t), STORE_RESERVE);
+    assert_int_equal(store_append(t->store, s, "0123", 4), 0);
+    store_fail(t->store, ENOSPC, "a file");
+    assert_int_equal(reserve_of(t), -1);
+    assert_int_equal(store_failure(t->store, &path), ENOSPC);
+    assert_string_equal(path, "a file");
+    stands_at += STORE_RETRY - 1;
+    assert_false(store_retry(t->store, stands_at)); /* not yet */
+    assert_int_equal(store_append(t->store, s, "0123", 4), BEZEL_ENOSPC);
+    stands_at++;
+    assert_true(store_retry(t->store, stands_at));
+    assert_int_equal(store_failure(t->store, NULL), 0);
+    assert_int_equal(reserve_of(t), STORE_RESERVE);
+    assert_int_equal(store_append(t->store, s, "0123", 4), 0);
+    assert_int_equal(size_of(t, "app-1-0"), 8);
+    assert_false(store_retry(t->store, stands_at + 10 * (int64_t)STORE_RETRY)); /* nothing is wrong */
+    store_fail(t->store, EIO, "a file"); /* of which a packet alone can show that it is over */
+    stands_at += STORE_RETRY;
+    assert_true(store_retry(t->store, stands_at));
+    assert_int_equal(store_failure(t->store, NULL), EIO);
+    assert_int_equal(store_append(t->store, s, "0123", 4), 0);
+    assert_int_equal(store_failure(t->store, NULL), 0);
+    assert_int_equal(reserve_of(t), STORE_RESERVE);
+    stands_at = 0;
+}
+
+static void what_is_not_there_cannot_be_synced(void **state)
+{
+    struct store_fixture *t = *state;
+    char path[256];
+    assert_int_equal(disk_sync(t->dir), 0);
+    assert_int_equal(disk_sync_parent(t->dir), 0);
+    snprintf(path, sizeof path, "%s/none", t->dir);
+    assert_int_equal(disk_sync(path), ENOENT);
+    assert_int_equal(disk_sync_parent(path), 0); /* of the folder in which it would be */
+    snprintf(path, sizeof path, "%s/none/such", t->dir);
+    assert_int_equal(disk_sync_parent(path), ENOENT);
+    snprintf(path, sizeof path, "%s/none/such///", t->dir);
+    assert_int_equal(disk_sync_parent(path), ENOENT);
+    snprintf(path, sizeof path, "%s///", t->dir);
+    assert_int_equal(disk_sync_parent(path), 0);
+    assert_int_equal(disk_sync_parent("/"), 0);
+    assert_int_equal(disk_sync_parent("a-name"), 0);
+}
+
 /* Metadata is written although the next packet, which would have it written, never comes. */
 static void what_was_declared_and_not_used_is_explained_at_the_end(void **state)
 {
@@ -315,6 +409,9 @@ int main(void)
         TEST(processes_of_one_name_and_pid_have_files_of_their_own),
         TEST(metadata_of_a_thousand_processes_is_written_at_a_bounded_rate),
         TEST(metadata_that_is_late_is_there_at_the_end),
+        TEST(metadata_of_every_node_that_is_late_is_written),
+        TEST(with_room_again_the_reserve_is_back_and_packets_are_stored_at_once),
+        TEST(what_is_not_there_cannot_be_synced),
         TEST(what_was_declared_and_not_used_is_explained_at_the_end),
         TEST(more_streams_than_descriptors_are_stored),
         TEST(many_bytes_are_synced_ahead_of_time),
