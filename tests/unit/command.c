@@ -166,7 +166,7 @@ struct bare {
 
 static void open_bare(struct bare *b, uint8_t source, uint64_t life)
 {
-    assert_int_equal(link_connect(endpoint(), MESSAGE_MAX_BYTES, 16, NULL, &b->link), 0);
+    assert_int_equal(link_connect(endpoint(), MESSAGE_MAX_BYTES, 1024, NULL, &b->link), 0);
     b->envelope = (struct message_envelope){.source = {source}, .life = life, .node = "desk"};
 }
 
