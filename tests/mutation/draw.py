@@ -207,13 +207,21 @@ def is_of_descriptor_0(line, i):
             and re.fullmatch(r"(\w+_)?fd|signals", line.tokens[at - 1]) is not None)
 
 
+def is_of_equals(line, i):
+    """Whether the comparison at token i only says which of two equal values is taken: `a < b ? a : b`."""
+    t = line.tokens
+    return (i >= 1 and i + 5 < len(t) and t[i] in ("<", "<=", ">", ">=") and t[i + 2] == "?" and t[i + 4] == ":"
+            and {t[i - 1], t[i + 1]} == {t[i + 3], t[i + 5]} and t[i + 6:i + 7] in ([";"], [")"], [","])
+            and (i == 1 or t[i - 2] in ("return", "=", "(", ",")))
+
+
 def proposals(line, siblings, in_program):
     """All (operator, first token, last token, replacement) of a line."""
     # a buffer that is larger by one is no fault
     array = re.match(r"\s*[\w ]+\*?\w+(\[\w+\])?(, \*?\w+(\[\w+\])?)*;", line.code) and "[" in line.code
     for i, token in enumerate(line.tokens):
         held = in_program and is_of_descriptor_0(line, i)
-        if not held:
+        if not held and not is_of_equals(line, i):
             yield from tables(line, i, token)
         yield from conditions(line, i, token)
         yield from terms(line, i, token)
