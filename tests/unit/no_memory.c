@@ -6,6 +6,7 @@
  */
 #include "tests/lib/no_memory.h"
 
+#include "base/file.h"
 #include "collector/model/run_model.h"
 #include "config/experiment.h"
 #include "mdr/dict.h"
@@ -18,6 +19,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -129,6 +131,17 @@ static int make_model(void)
     return err;
 }
 
+/* A file whose size nobody says, so that its bytes outgrow what they are read into. */
+static int read_file(void)
+{
+    char *data;
+    size_t n;
+    int err = file_read("/proc/self/smaps", 1 << 24, &data, &n);
+    if (!err)
+        free(data);
+    return err;
+}
+
 static int parse_dictionary(void)
 {
     static uint8_t bytes[1024];
@@ -168,6 +181,7 @@ static void want_of_memory_is_told_and_leaks_nothing(void **state)
     fail_each(make_manager);
     fail_each(make_model);
     fail_each(parse_dictionary);
+    fail_each(read_file);
 }
 
 int main(void)
