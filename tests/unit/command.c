@@ -450,6 +450,7 @@ static void tellings_reach_the_daemon_without_a_number(void **state)
     assert_int_equal(command_caller_tell(&c, &m), 0);
     assert_int_equal(taken()->type, MESSAGE_WATCH);
     assert_int_equal(from.id, 0);
+    assert_int_equal(from.envelope.life, 0);
     assert_false(from.changes);
     assert_string_equal(from.envelope.node, node);
     command_caller_close(&c, 0);
