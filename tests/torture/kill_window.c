@@ -40,9 +40,10 @@ static struct notes {
     } stream[STREAMS];
 } * notes;
 
+static struct folder folder = {.fd = -1};
+
 static struct window *open_window(void)
 {
-    static struct folder folder = {.fd = -1};
     struct window *w;
     uint64_t left;
     folder_close(&folder); /* `dir` may be another by now */
@@ -74,6 +75,7 @@ static int end(void **unused)
 {
     (void)unused;
     munmap(notes, sizeof *notes);
+    folder_close(&folder);
     scratch_remove(dir);
     return 0;
 }

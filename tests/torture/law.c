@@ -563,5 +563,7 @@ int main(void)
         cmocka_unit_test_teardown(threads_come_and_go, stop_all),
         cmocka_unit_test(the_sum_of_all_is_the_law_too),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    close(page_fd);
+    return failed;
 }
