@@ -18,9 +18,12 @@ else()
     set(BEZEL_SANITIZED ON)
 endif()
 
-# This preset leaves out test NAME since another preset runs it; tests/run prints how many. TARGET builds on request.
+# This preset leaves out test NAME since another preset runs it; tests/run prints how many. TARGET, which may be "", builds
+# on request.
 function(bezel_leave_out name target why)
-    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    if(target)
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
     file(APPEND ${PROJECT_BINARY_DIR}/left-out.txt "${name}: ${why}\n")
 endfunction()
 
@@ -71,13 +74,18 @@ function(bezel_test file)
     bezel_test_attributes(${name})
 endfunction()
 
-# bezel_script(NAME [ARGS arg... | ALONE]) runs script NAME of this folder, with the build folder as its argument, with ARGS, or
-# with none.
+# bezel_script(NAME [ARGS arg... | ALONE] [SAME_THREADS]) runs script NAME of this folder, with the build folder as its
+# argument, with ARGS, or with none. SAME_THREADS: other scripts have the programs start the same threads, with the same work,
+# and preset tsan leaves this one out.
 function(bezel_script file)
-    cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE" "" "ARGS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE;SAME_THREADS" "" "ARGS;ENVIRONMENT" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     if(NOT DEFINED T_ARGS AND NOT T_ALONE)
         set(T_ARGS ${PROJECT_BINARY_DIR})
+    endif()
+    if(T_SAME_THREADS AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+        bezel_leave_out(${folder}/${file} "" "other scripts start the same threads")
+        return()
     endif()
     add_test(NAME ${folder}/${file} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGS})
     bezel_test_attributes(${folder}/${file})
