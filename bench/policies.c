@@ -37,9 +37,13 @@ static void run(enum experiment_policy policy, uint32_t delay, uint64_t *seed, s
                       .budget = BUDGET};
     p.nodes[0].cost = 20e3 + 20e3 * seed_unit(seed);
     p.nodes[0].base = 0.5 * seed_unit(seed);
-    struct policy_state s;
-    struct policy_observation seen;
-    struct policy_actions actions;
+    struct policy_member member;
+    struct policy_limit limit;
+    struct policy_measure measure;
+    struct policy_member_actions own;
+    struct policy_state s = {.members = &member};
+    struct policy_observation seen = {.limits = &limit, .members = &measure};
+    struct policy_actions actions = {.members = &own};
     policy_start(&s, &adapt, CLOCK_MS, 1);
     for (int i = 0, last = 0; i < BEFORE + AFTER + STEADY; i++) {
         if (i == BEFORE)

@@ -73,9 +73,9 @@ void node_record_conclusions(struct node *n, const struct agent_outcome *o)
     numbers.what = CONCLUSION_INFEASIBLE;
     record_change(n, &n->concluded.infeasible, a->infeasible, numbers);
     struct builtin_conclusion plain = {.what = CONCLUSION_NOT_THE_MONITORS, .limit = -1, .needed = NAN, .budget = NAN};
-    record_change(n, &n->concluded.not_the_monitors, a->not_the_monitors & 1, plain);
+    record_change(n, &n->concluded.not_the_monitors, o->own.not_the_monitors, plain);
     plain.what = CONCLUSION_STARVED;
-    record_change(n, &n->concluded.starved, a->starved & 1, plain);
+    record_change(n, &n->concluded.starved, o->own.starved, plain);
     record_load_shedding(n, o);
     node_record_violations(n, o);
 }

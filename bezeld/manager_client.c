@@ -137,7 +137,8 @@ static void carry_out(struct node *n, const struct agent_outcome *o, const struc
 
 static void retreat(struct node *n, const struct agent_outcome *o, struct policy_setting safe, int64_t now)
 {
-    static const struct policy_actions no_verdict = {.infeasible_member = POLICY_ALL};
+    struct policy_member_actions own = {0};
+    struct policy_actions no_verdict = {.infeasible_member = POLICY_ALL, .members = &own};
     struct node_decider by = {.who = DECIDED_BY_AGENT,
                               .epoch = (int64_t)n->managed.leadership.holder.epoch,
                               .sequence = (int64_t)n->managed.leadership.sequence};
@@ -164,12 +165,12 @@ void manager_client_sample(struct node *n, const struct agent_outcome *o, int64_
 
 static void apply(struct node *n, const struct message_setpoint *s, const struct leadership_command *order, int64_t now)
 {
+    struct policy_member_actions own = {.not_the_monitors = s->not_the_monitors, .starved = s->starved};
     struct policy_actions verdict = {.infeasible = s->infeasible != MESSAGE_FEASIBLE,
                                      .infeasible_member = s->infeasible == MESSAGE_INFEASIBLE ? 0 : POLICY_ALL,
                                      .needed = s->needed,
                                      .budget = s->budget,
-                                     .not_the_monitors = s->not_the_monitors,
-                                     .starved = s->starved};
+                                     .members = &own};
     struct node_decider by = {
         .who = DECIDED_BY_MANAGER, .epoch = (int64_t)s->leadership.epoch, .sequence = (int64_t)s->sequence};
     bool known = s->cause >= 0 && s->cause < (int32_t)n->options.experiment->limit_count;

@@ -52,22 +52,6 @@ static void choose_every(struct experiment *e)
     }
 }
 
-/* A manager handles so many limits at once (POLICY_LIMITS_MAX). */
-static void check_manager_limits(struct reader *r, const struct tree *at, const struct experiment *e)
-{
-    uint32_t holds = 0, globals = 0;
-    for (uint32_t i = 0; i < e->limit_count; i++)
-        if (e->limits[i].kind == LIMIT_HOLD)
-            *(e->limits[i].global ? &globals : &holds) += 1;
-    if (e->adapt.by == ADAPT_BY_MANAGER && e->node_count > EXPERIMENT_MANAGED_NODES_MAX)
-        reader_wrong(r, at, "one manager decides for at most %d nodes, and there are %u: use 'by: node'",
-                     EXPERIMENT_MANAGED_NODES_MAX, e->node_count);
-    else if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count + globals > EXPERIMENT_MANAGED_MAX)
-        reader_wrong(r, at,
-                     "one manager handles at most %d 'hold' limits, and %u on each of %u nodes are more: remove some",
-                     EXPERIMENT_MANAGED_MAX, holds, e->node_count);
-}
-
 /*
  * The first 'hold' limit on a metric that is made of records, and therefore unknown while collection is off. A policy
  * that turns collection on only when the limit holds would never do so.
@@ -155,7 +139,6 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
     if (!tree_get(adapt, "every"))
         choose_every(e);
     check_global(r, root, e);
-    check_manager_limits(r, tree_get(tree_get(adapt, "by") ? adapt : root, tree_get(adapt, "by") ? "by" : "limits"), e);
     if (!policy)
         choose_policy(adapt, e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);

@@ -19,7 +19,6 @@
 enum {
     EXPERIMENT_NAME_MAX = 63, /* letters, digits, '_', '-', '.'; not beginning with '.' or '-' */
     EXPERIMENT_NODES_MAX = 1024,
-    EXPERIMENT_MANAGED_NODES_MAX = 64, /* nodes for which a manager decides */
     EXPERIMENT_PROCESSES_MAX = 256,
     EXPERIMENT_INSTANCES_MAX = 256,
     EXPERIMENT_METRICS_MAX = 64,
@@ -27,7 +26,6 @@ enum {
     EXPERIMENT_PRIORITY_MAX = 1000,
     EXPERIMENT_IMPORTANCE_MAX = 1000,
     EXPERIMENT_PATTERNS_MAX = 64,
-    EXPERIMENT_MANAGED_MAX = 512,    /* 'hold' limits of all nodes together, if a manager decides */
     EXPERIMENT_SETTLING = 10,        /* decisions before a 'hold' limit is judged */
     EXPERIMENT_SYNC_BYTES = 4 << 20, /* a store that syncs periodically syncs early after so many */
     EXPERIMENT_BATCH_MAX = 1000000,

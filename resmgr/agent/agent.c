@@ -60,6 +60,9 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
     if (!a)
         return BEZEL_ENOMEM;
     a->experiment = e;
+    a->policy.members = &a->member;
+    a->seen = (struct policy_observation){.limits = a->hold, .members = &a->measure};
+    a->outcome.actions.members = &a->outcome.own;
     policy_start(&a->policy, &e->adapt, e->sensing.period, 1);
     knob_controller_start(&a->knob_controller, e);
     for (uint32_t i = 0; i < e->metric_count; i++)

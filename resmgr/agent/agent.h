@@ -51,9 +51,10 @@ struct agent_outcome {
     enum experiment_policy policy;
     enum policy_action action;
     struct policy_setting before, after;
-    struct policy_actions actions; /* of one member, the node */
-    uint32_t floor;                /* aspects less important than this are only counted; 0: none */
-    int cause;                     /* index of the first `hold` limit in violation; -1: none */
+    struct policy_actions actions; /* of one member, the node: `own` */
+    struct policy_member_actions own;
+    uint32_t floor; /* aspects less important than this are only counted; 0: none */
+    int cause;      /* index of the first `hold` limit in violation; -1: none */
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
     bool limit_changed;               /* a limit changed its state at this step */

@@ -38,7 +38,10 @@ struct agent_process {
 struct agent {
     const struct experiment *experiment;
     struct policy_state policy;
-    struct policy_observation seen;         /* scratch of a step */
+    struct policy_member member;                     /* of the policy: the node */
+    struct policy_observation seen;                  /* scratch of a step, */
+    struct policy_limit hold[EXPERIMENT_LIMITS_MAX]; /* with its limits */
+    struct policy_measure measure;
     struct knob_controller knob_controller; /* unused if a manager decides */
     uint32_t aspects;
     const char *aspect_name[EXPERIMENT_METRICS_MAX];

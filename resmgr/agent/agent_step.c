@@ -151,7 +151,6 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
         if (agent->experiment->limits[i].kind == LIMIT_HOLD && !agent->experiment->limits[i].global)
             seen->limits[seen->limit_count++] = agent_offer_limit(agent, i, now);
     seen->dead_time = 0; /* bezeld carries out a decision before the next measurement begins */
-    seen->member_count = 1;
     seen->members[0] = *measured;
     out->policy = agent->policy.policy;
     out->before = out->after = agent_setting(agent);
@@ -160,7 +159,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
         return;
     policy_step(&agent->policy, seen, &out->actions);
     knob_controller_step(&agent->knob_controller, &agent->policy, &out->actions);
-    out->action = out->actions.action[0];
+    out->action = out->own.action;
     out->floor = agent_floor(agent);
     out->after = agent_setting(agent);
 }
@@ -250,7 +249,9 @@ const struct agent_outcome *agent_apply(struct agent *agent, struct policy_setti
     agent->policy.members[0].period = setting.period;
     out->after = setting;
     out->action = policy_action_between(out->before, out->after);
+    out->own = *verdict->members;
     out->actions = *verdict;
+    out->actions.members = &out->own;
     out->cause = cause;
     return out;
 }

@@ -93,7 +93,7 @@ void cutoff_step(struct policy_state *state, const struct policy_observation *se
     if (r->over && !r->global)
         report(actions, (int)i, r->needed, budget);
     if (m->qos_backoff.response == RESPONSE_GIVEN_UP)
-        actions->not_the_monitors |= UINT64_C(1) << i;
+        actions->members[i].not_the_monitors = true;
 }
 
 void cutoff_global(struct policy_state *state, double budget, struct policy_actions *actions)

@@ -19,9 +19,8 @@
 static const struct policy_limit *find_worst(const struct policy_observation *seen, uint32_t i)
 {
     const struct policy_limit *worst = NULL;
-    for (uint32_t j = 0; j < seen->limit_count; j++) {
-        const struct policy_limit *l = &seen->limits[j];
-        if (!l->on_flow || l->state == LIMIT_UNKNOWN || !policy_concerns(l, i))
+    for (const struct policy_limit *l = policy_first_about(seen, i); l; l = policy_next_about(seen, i, l)) {
+        if (!l->on_flow || l->state == LIMIT_UNKNOWN)
             continue;
         if (!worst || l->state > worst->state || (l->state == worst->state && policy_margin(l) < policy_margin(worst)))
             worst = l;
@@ -83,7 +82,7 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
     else if (!violated && d->longest > 0 && policy_margin(l) > SPARE && retry_timer_is_due(&d->retry))
         lengthen(state, m);
     d->starved = d->starved && d->held < settling;
-    actions->starved |= (uint64_t)d->starved << i;
+    actions->members[i].starved = d->starved;
 }
 
 int64_t freshness_bound(const struct policy_member *m, int64_t period)

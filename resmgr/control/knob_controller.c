@@ -89,8 +89,8 @@ static bool has_yielded(const struct policy_state *s, const struct policy_action
         (l->on_flow && !experiment_policy_can(s->policy, POLICY_SETTLES)))
         return *judged = true;
     if (l->on_flow)
-        return *judged = a->starved >> member & 1;
-    *judged = !l->on_cpu && a->not_the_monitors >> member & 1;
+        return *judged = a->members[member].starved;
+    *judged = !l->on_cpu && a->members[member].not_the_monitors;
     return *judged || !m->on || (experiment_policy_can(s->policy, POLICY_MOVES) && m->period >= s->period_max);
 }
 

@@ -3,7 +3,7 @@
 
 /**
  * Observations, state and decisions of a policy, as plain data that the policies share with the control loops below
- * them. All of it is bounded memory without pointers or clocks.
+ * them. Arrays are the caller's, with one element for each member; nothing here allocates, and nothing has a clock.
  */
 #ifndef BEZEL_RESMGR_CONTROL_POLICY_STATE_H
 #define BEZEL_RESMGR_CONTROL_POLICY_STATE_H
@@ -16,8 +16,7 @@
 
 enum {
     POLICY_ALL = -1, /* instead of a member: all of them together */
-    POLICY_MEMBERS_MAX = EXPERIMENT_MANAGED_NODES_MAX,
-    POLICY_LIMITS_MAX = EXPERIMENT_MANAGED_MAX, /* that say `hold`, over all members */
+    POLICY_MEMBERS_MAX = EXPERIMENT_NODES_MAX,
     POLICY_CPU_MAX = 250, /* percent: a poller, an I/O thread, and imprecision of clocks. More is impossible. */
 };
 
@@ -37,6 +36,7 @@ struct policy_limit {
     double bound, value;
     int64_t window;    /* ns that the value looks back: a change shows completely only after that */
     uint32_t priority; /* 0 first: of several violated limits the first one is answered */
+    uint32_t next;     /* policy_link_limits() */
 };
 
 /** Measurements of a member since the step before. NaN, or 0 where it says so: unknown. */
@@ -48,14 +48,28 @@ struct policy_measure {
     bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/control/cpu_budget.h) */
     bool deferred;    /* polls were deferred on purpose: their lateness means nothing */
     bool unconfirmed; /* the last change may not have been in force all that time */
+    uint32_t limits;  /* policy_link_limits() */
 };
 
 struct policy_observation {
     int64_t dead_time; /* ns from a decision to the begin of a measurement that shows it; 0: the next step shows it */
-    uint32_t limit_count, member_count;
-    struct policy_limit limits[POLICY_LIMITS_MAX];
-    struct policy_measure members[POLICY_MEMBERS_MAX]; /* as many as the state has; more are ignored, fewer unknown */
+    uint32_t limit_count;
+    uint32_t limits_of_all; /* policy_link_limits() */
+    struct policy_limit *limits;
+    struct policy_measure *members; /* as many as the state has */
 };
+
+/** Links the limits of each of `count` members, and those of all. A limit of a member that there is not has no link. */
+void policy_link_limits(struct policy_observation *seen, uint32_t count);
+
+/** The first limit of `member` alone, or of POLICY_ALL, and the next one of the same; NULL: no more. Pure. */
+const struct policy_limit *policy_limits_of(const struct policy_observation *seen, int member);
+const struct policy_limit *policy_next_of(const struct policy_observation *seen, const struct policy_limit *limit);
+
+/** The first limit that is about `member`, be it of all or its own, and the next one; NULL: no more. Pure. */
+const struct policy_limit *policy_first_about(const struct policy_observation *seen, uint32_t member);
+const struct policy_limit *policy_next_about(const struct policy_observation *seen, uint32_t member,
+                                             const struct policy_limit *limit);
 
 /**
  * The distance of a limit's value from its bound, relative to the bound (absolute if the bound is 0): 0.1 is a tenth to
@@ -158,7 +172,7 @@ struct policy_state {
     int64_t every; /* ns: the sampling period as the file has it */
     int64_t period_min, period_max;
     uint32_t count;
-    struct policy_member members[POLICY_MEMBERS_MAX];
+    struct policy_member *members;
 };
 
 /** How a member polls. */
@@ -171,16 +185,18 @@ struct policy_setting {
 
 enum policy_action { POLICY_KEEP = 0, POLICY_SHORTEN = 1, POLICY_LENGTHEN = 2, POLICY_OFF = 3, POLICY_RESUME = 4 };
 
+struct policy_member_actions {
+    enum policy_action action;
+    bool not_the_monitors; /* a quality is violated whether the monitor polls or not */
+    bool starved;          /* records are late or lost although it is polled as often as bounds and budget allow */
+};
+
 struct policy_actions {
-    enum policy_action action[POLICY_MEMBERS_MAX];
+    struct policy_member_actions *members;
     /** Infeasible: at the longest period the monitor was measured to need more than the budget. */
     bool infeasible;
     int infeasible_member; /* of which member; POLICY_ALL: of the budget for all */
     double needed, budget; /* percent of one CPU */
-    /** Members with a quality that is violated whether the monitor polls or not: bit i for member i. */
-    uint64_t not_the_monitors;
-    /** Members whose records are late or lost although they are polled as often as bounds and budget allow. */
-    uint64_t starved;
 };
 
 #endif

@@ -29,29 +29,28 @@ enum {
 double qos_backoff_strictest(const struct policy_observation *seen, int member)
 {
     double budget = INFINITY;
-    for (uint32_t j = 0; j < seen->limit_count; j++) {
-        const struct policy_limit *l = &seen->limits[j];
-        if (l->on_cpu && l->member == member && l->compare == COMPARE_AT_MOST && isfinite(l->bound))
+    for (const struct policy_limit *l = policy_limits_of(seen, member); l; l = policy_next_of(seen, l))
+        if (l->on_cpu && l->compare == COMPARE_AT_MOST && isfinite(l->bound))
             budget = fmin(budget, l->bound);
-    }
     return budget;
 }
 
 double qos_backoff_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
-    double weights = 0;
+    double own = qos_backoff_strictest(seen, (int)i), whole = qos_backoff_strictest(seen, POLICY_ALL), weights = 0;
+    if (!isfinite(whole))
+        return own;
     for (uint32_t k = 0; k < state->count; k++)
         weights += state->members[k].weight;
-    return fmin(qos_backoff_strictest(seen, (int)i),
-                qos_backoff_strictest(seen, POLICY_ALL) * state->members[i].weight / weights);
+    return fmin(own, whole * state->members[i].weight / weights);
 }
 
 int64_t qos_backoff_settling(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
     int64_t window = 0;
-    for (uint32_t j = 0; j < seen->limit_count; j++)
-        if (policy_concerns(&seen->limits[j], i) && seen->limits[j].window > window)
-            window = seen->limits[j].window;
+    for (const struct policy_limit *l = policy_first_about(seen, i); l; l = policy_next_about(seen, i, l))
+        if (l->window > window)
+            window = l->window;
     return seen->dead_time + window + SAMPLES * state->every;
 }
 
@@ -66,9 +65,8 @@ int64_t qos_backoff_desired(const struct policy_state *state, uint32_t i, double
 static const struct policy_limit *find_quality(const struct policy_observation *seen, uint32_t i)
 {
     const struct policy_limit *found = NULL;
-    for (uint32_t j = 0; j < seen->limit_count; j++) {
-        const struct policy_limit *l = &seen->limits[j];
-        if (l->on_cpu || l->on_flow || l->state == LIMIT_UNKNOWN || !policy_concerns(l, i))
+    for (const struct policy_limit *l = policy_first_about(seen, i); l; l = policy_next_about(seen, i, l)) {
+        if (l->on_cpu || l->on_flow || l->state == LIMIT_UNKNOWN)
             continue;
         if (!found || policy_is_worse(l, found))
             found = l;

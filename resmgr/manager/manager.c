@@ -49,7 +49,8 @@ struct manager {
     const struct experiment *experiment;
     struct message_leadership leadership, newer; /* newer: another manager's; epoch 0: none */
     struct policy_state policy;
-    struct policy_observation seen; /* scratch of a step */
+    struct policy_observation seen;  /* scratch of a step */
+    uint32_t hold_count, limits_max; /* `hold` limits of one node; limits that `seen` has room for */
     struct knob_controller knob_controller;
     struct manager_override overrides[EXPERIMENT_KNOBS_MAX];
     struct policy_actions actions;
@@ -58,6 +59,7 @@ struct manager {
     bool decides;     /* else it only judges global limits */
     int64_t every;    /* between two steps */
     int global_cause; /* the first global limit in violation; -1: none */
+    int any_cause;    /* that one, or the first of another node */
     struct aggregate aggregate;
     struct cpu_budget cpu_budget; /* as the nodes keep it themselves */
     struct manager_node nodes[EXPERIMENT_NODES_MAX];
@@ -66,6 +68,22 @@ struct manager {
 static int64_t stale_after(const struct manager *m)
 {
     return MANAGER_EXPIRY + STALE_STEPS * m->experiment->adapt.every;
+}
+
+/* Memory for the policy, for as many nodes and limits as the file has. */
+static int make_room(struct manager *m)
+{
+    const struct experiment *e = m->experiment;
+    uint32_t count = e->node_count, globals = 0;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].kind == LIMIT_HOLD)
+            *(e->limits[i].global ? &globals : &m->hold_count) += 1;
+    m->limits_max = globals + m->hold_count * count;
+    m->policy.members = calloc(count, sizeof *m->policy.members);
+    m->actions.members = calloc(count, sizeof *m->actions.members);
+    m->seen.members = calloc(count, sizeof *m->seen.members);
+    m->seen.limits = calloc(m->limits_max + 1, sizeof *m->seen.limits);
+    return m->policy.members && m->actions.members && m->seen.members && m->seen.limits ? 0 : BEZEL_ENOMEM;
 }
 
 int manager_new(const struct experiment *e, struct message_leadership leadership, int64_t now, struct manager **out)
@@ -78,7 +96,11 @@ int manager_new(const struct experiment *e, struct message_leadership leadership
     m->stepped = now;
     m->decides = experiment_is_managed(e);
     m->every = m->decides || e->adapt.every > MANAGER_LOOK ? e->adapt.every : MANAGER_LOOK;
-    m->global_cause = -1;
+    m->global_cause = m->any_cause = -1;
+    if (make_room(m) != 0) {
+        manager_free(m);
+        return BEZEL_ENOMEM;
+    }
     aggregate_start(&m->aggregate, e, stale_after(m));
     policy_start(&m->policy, &e->adapt, e->sensing.period, m->decides ? e->node_count : 0);
     knob_controller_start(&m->knob_controller, e);
@@ -91,6 +113,12 @@ int manager_new(const struct experiment *e, struct message_leadership leadership
 
 void manager_free(struct manager *m)
 {
+    if (!m)
+        return;
+    free(m->policy.members);
+    free(m->actions.members);
+    free(m->seen.members);
+    free(m->seen.limits);
     free(m);
 }
 
@@ -234,8 +262,9 @@ static void add_limits(struct manager *m, uint32_t i, bool present)
 {
     const struct experiment *e = m->experiment;
     const struct message_observation *o = &m->nodes[i].last;
+    uint32_t room = m->hold_count; /* whatever the node repeats, the others have theirs */
     m->nodes[i].cause = -1;
-    for (uint32_t k = 0; k < o->limit_count && m->seen.limit_count < POLICY_LIMITS_MAX; k++) {
+    for (uint32_t k = 0; k < o->limit_count && room > 0; k++) {
         const struct message_observed *l = &o->limits[k];
         if (l->limit >= e->limit_count || e->limits[l->limit].kind != LIMIT_HOLD || e->limits[l->limit].global)
             continue;
@@ -243,19 +272,19 @@ static void add_limits(struct manager *m, uint32_t i, bool present)
         struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
         *seen = agent_policy_limit(e, l->limit, state, l->value);
         seen->member = (int)i;
+        room--;
         knob_controller_take(&m->knob_controller, l->limit, seen);
         if (state == LIMIT_VIOLATED && m->nodes[i].cause < 0)
             m->nodes[i].cause = (int)l->limit;
     }
 }
 
-/* Before the limits of nodes, so that there is room for these. */
 static void add_global_limits(struct manager *m, int64_t now)
 {
     const struct experiment *e = m->experiment;
     aggregate_step(&m->aggregate, now);
     m->global_cause = -1;
-    for (uint32_t i = 0; i < e->limit_count && m->seen.limit_count < POLICY_LIMITS_MAX; i++) {
+    for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct agent_limit *l = aggregate_limit(&m->aggregate, i);
         if (!e->limits[i].global || e->limits[i].kind != LIMIT_HOLD)
             continue;
@@ -315,10 +344,7 @@ static bool step_knobs(struct manager *m)
 /* The limit that caused a decision for `node`: preferably one of its own. */
 static int cause_of(const struct manager *m, uint32_t node)
 {
-    int cause = m->nodes[node].cause >= 0 ? m->nodes[node].cause : m->global_cause;
-    for (uint32_t i = 0; i < m->experiment->node_count && cause < 0; i++)
-        cause = m->nodes[i].cause;
-    return cause;
+    return m->nodes[node].cause >= 0 ? m->nodes[node].cause : m->any_cause;
 }
 
 static void take_verdict(struct manager *m, uint32_t i)
@@ -330,7 +356,7 @@ static void take_verdict(struct manager *m, uint32_t i)
     enum message_infeasible infeasible = global ? MESSAGE_INFEASIBLE_GLOBAL
                                          : own  ? MESSAGE_INFEASIBLE
                                                 : MESSAGE_FEASIBLE;
-    bool not_the_monitors = a->not_the_monitors >> i & 1, starved = a->starved >> i & 1;
+    bool not_the_monitors = a->members[i].not_the_monitors, starved = a->members[i].starved;
     uint32_t shed = m->policy.members[i].load_shedding.count;
     n->unsent |= infeasible != n->infeasible || not_the_monitors != n->not_the_monitors || starved != n->starved ||
                  shed != n->shed;
@@ -370,8 +396,8 @@ bool manager_step(struct manager *m, int64_t now)
     m->stepped = now;
     m->counts.steps++;
     m->seen.limit_count = 0;
-    m->seen.member_count = m->decides ? count : 0;
     add_global_limits(m, now);
+    m->any_cause = m->global_cause;
     for (uint32_t i = 0; i < count; i++) {
         struct manager_node *n = &m->nodes[i];
         n->stepped = n->last.step;
@@ -379,13 +405,15 @@ bool manager_step(struct manager *m, int64_t now)
             continue;
         m->seen.members[i] = take_measure(m, i);
         add_limits(m, i, is_present(m, n, now));
+        if (m->any_cause < 0)
+            m->any_cause = n->cause;
     }
     if (m->decides) {
         policy_step(&m->policy, &m->seen, &m->actions);
         moved = step_knobs(m);
     }
     for (uint32_t i = 0; i < count && m->decides; i++) {
-        bool changed = m->actions.action[i] != POLICY_KEEP;
+        bool changed = m->actions.members[i].action != POLICY_KEEP;
         m->counts.changes += changed;
         m->nodes[i].unsent |= changed || moved;
         take_verdict(m, i);

@@ -12,8 +12,6 @@
 static policy_rule *const rules[] = {EXPERIMENT_POLICIES(POLICY_RULE)};
 #undef POLICY_RULE
 
-static_assert((int)POLICY_MEMBERS_MAX <= 64, "a set of members is a word of 64 bits");
-
 /* ---- Observations ------------------------------------------------------------------------------------------------ */
 
 bool policy_cpu_is_sane(double percent)
@@ -55,19 +53,15 @@ static struct policy_limit sane_limit(struct policy_limit l, uint32_t members)
     return l;
 }
 
-/* Fills only the elements of *s that are in use. */
-static void make_sane(const struct policy_observation *seen, const struct policy_state *state,
-                      struct policy_observation *s)
+static void make_sane(struct policy_observation *seen, uint32_t members)
 {
-    s->dead_time = seen->dead_time > 0 && seen->dead_time <= POLICY_ELAPSED_MAX ? seen->dead_time : 0;
-    s->limit_count = seen->limit_count < POLICY_LIMITS_MAX ? seen->limit_count : POLICY_LIMITS_MAX;
-    s->member_count = state->count;
-    for (uint32_t i = 0; i < s->limit_count; i++)
-        s->limits[i] = sane_limit(seen->limits[i], state->count);
-    for (uint32_t i = 0; i < s->member_count; i++) {
-        struct policy_measure none = {.cpu = NAN, .polls = NAN, .records = NAN};
-        s->members[i] = i < seen->member_count ? sane_measure(seen->members[i]) : none;
-    }
+    if (seen->dead_time < 0 || seen->dead_time > POLICY_ELAPSED_MAX)
+        seen->dead_time = 0;
+    for (uint32_t i = 0; i < seen->limit_count; i++)
+        seen->limits[i] = sane_limit(seen->limits[i], members);
+    for (uint32_t i = 0; i < members; i++)
+        seen->members[i] = sane_measure(seen->members[i]);
+    policy_link_limits(seen, members);
 }
 
 /* ---- The state --------------------------------------------------------------------------------------------------- */
@@ -81,6 +75,7 @@ void policy_start(struct policy_state *state, const struct experiment_adapt *ada
         .period_min = adapt->period_min,
         .period_max = adapt->period_max,
         .count = count,
+        .members = state->members,
     };
     for (uint32_t i = 0; i < count; i++)
         state->members[i] = (struct policy_member){.on = true, .period = period, .desired = period, .weight = 1};
@@ -114,10 +109,10 @@ static int64_t within_bounds(const struct policy_state *s, int64_t period)
     return period < s->period_min ? s->period_min : period > s->period_max ? s->period_max : period;
 }
 
-static bool is_anything_known(const struct policy_observation *seen)
+static bool is_anything_known(const struct policy_observation *seen, uint32_t members)
 {
     bool known = policy_worst(seen) != LIMIT_UNKNOWN;
-    for (uint32_t i = 0; i < seen->member_count && !known; i++)
+    for (uint32_t i = 0; i < members && !known; i++)
         known = !isnan(seen->members[i].cpu);
     for (uint32_t i = 0; i < seen->limit_count && !known; i++)
         known = seen->limits[i].state != LIMIT_UNKNOWN;
@@ -156,23 +151,23 @@ static enum policy_action policy_finish(const struct policy_state *s, struct pol
     return action;
 }
 
-void policy_step(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
+void policy_step(struct policy_state *state, struct policy_observation *seen, struct policy_actions *actions)
 {
-    struct policy_observation s;
     struct policy_setting before[POLICY_MEMBERS_MAX];
-    make_sane(seen, state, &s);
-    *actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    make_sane(seen, state->count);
+    *actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = actions->members};
     for (uint32_t i = 0; i < state->count; i++) {
         struct policy_member *m = &state->members[i];
         before[i] = (struct policy_setting){m->on, m->period};
-        if (m->since >= s.dead_time)
-            cost_model_step(m, &s.members[i]);
+        actions->members[i] = (struct policy_member_actions){0};
+        if (m->since >= seen->dead_time)
+            cost_model_step(m, &seen->members[i]);
     }
-    if (is_anything_known(&s))
-        rules[state->policy](state, &s, actions);
+    if (is_anything_known(seen, state->count))
+        rules[state->policy](state, seen, actions);
     actions->infeasible = actions->infeasible && is_proof(actions->needed, actions->budget);
     for (uint32_t i = 0; i < state->count; i++)
-        actions->action[i] = policy_finish(state, before[i], &state->members[i], &s.members[i]);
+        actions->members[i].action = policy_finish(state, before[i], &state->members[i], &seen->members[i]);
 }
 
 const char *policy_action_name(enum policy_action action)

@@ -10,8 +10,7 @@
  * has one for each node of the run. A limit, or an operator's period, is of one member or of POLICY_ALL.
  *
  * A policy is one file in resmgr/policies/ with one function (resmgr/policies/policy_internal.h), and one line in
- * EXPERIMENT_POLICIES (config/policies.h). State and observation are bounded plain memory without pointers or clocks: a
- * state may be copied, stored, sent and compared.
+ * EXPERIMENT_POLICIES (config/policies.h).
  *
  * Guarantees, whatever is observed, and whatever a policy does wrong:
  * - A member's period stays within the bounds of the file (of a policy that moves it; the others leave it alone).
@@ -24,7 +23,10 @@
 
 #include "resmgr/control/policy_state.h"
 
-/** The state in which an experiment starts: `count` members on, at the file's period, of equal weight. Pure. */
+/**
+ * The state in which an experiment starts: `count` members on, at the file's period, of equal weight. state->members is
+ * set already, with room for them. Pure.
+ */
 void policy_start(struct policy_state *state, const struct experiment_adapt *adapt, int64_t period, uint32_t count);
 
 /** An operator set another period, ns, for `member` or POLICY_ALL: it is in force. Pure. */
@@ -33,8 +35,11 @@ void policy_set_period(struct policy_state *state, int member, int64_t period);
 /** Sets how many importances of aspects of `member` may be shed from now on. Pure. */
 void policy_set_levels(struct policy_state *state, uint32_t member, uint32_t levels);
 
-/** One sampling instant: updates *state, and writes the changes and the verdict into *actions. Pure. */
-void policy_step(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions);
+/**
+ * One sampling instant: updates *state, and writes the changes and the verdict into *actions and the elements of
+ * actions->members. Makes impossible values in *seen unknown, and links its limits. Pure.
+ */
+void policy_step(struct policy_state *state, struct policy_observation *seen, struct policy_actions *actions);
 
 /** Whether `percent` of a CPU is possible for a monitor. Pure. */
 bool policy_cpu_is_sane(double percent);

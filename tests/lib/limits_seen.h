@@ -9,17 +9,19 @@
 
 #include <math.h>
 
+enum { LIMITS_SEEN_MAX = 16 };
+
 /** So many limits held, broken, unknown. */
 struct limits_seen {
     uint32_t held, broken, unknown;
 };
 
-/** Of one member: at most 10 % of CPU, of which it uses 5 or 15. */
-static inline struct policy_observation limits_observed(struct limits_seen n)
+/** Of one member: at most 10 % of CPU, of which it uses 5 or 15. o->limits has room for all of them. */
+static inline void limits_observe(struct limits_seen n, struct policy_observation *o)
 {
-    struct policy_observation o = {.limit_count = n.held + n.broken + n.unknown, .member_count = 1};
-    for (uint32_t i = 0; i < o.limit_count; i++)
-        o.limits[i] = (struct policy_limit){
+    o->limit_count = n.held + n.broken + n.unknown;
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        o->limits[i] = (struct policy_limit){
             .state = i < n.held              ? LIMIT_HELD
                      : i < n.held + n.broken ? LIMIT_VIOLATED
                                              : LIMIT_UNKNOWN,
@@ -30,17 +32,20 @@ static inline struct policy_observation limits_observed(struct limits_seen n)
                      : i < n.held + n.broken ? 15
                                              : (double)NAN,
         };
-    o.members[0] = (struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN};
-    return o;
+    o->members[0] = (struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN};
 }
 
 /** One step of a policy with one member. */
 static inline enum policy_action limits_step(struct policy_state *s, struct limits_seen n)
 {
-    struct policy_observation o = limits_observed(n);
-    struct policy_actions actions;
+    struct policy_limit limits[LIMITS_SEEN_MAX];
+    struct policy_measure measure;
+    struct policy_member_actions own;
+    struct policy_observation o = {.limits = limits, .members = &measure};
+    struct policy_actions actions = {.members = &own};
+    limits_observe(n, &o);
     policy_step(s, &o, &actions);
-    return actions.action[0];
+    return own.action;
 }
 
 #endif

@@ -84,11 +84,11 @@ static void observe(struct plant *p, uint32_t i, const struct policy_member *m, 
                                                .kept = p->keeps,
                                                .deferred = n->deferred,
                                                .unconfirmed = late};
-    if (p->budget > 0 && seen->limit_count < POLICY_LIMITS_MAX)
+    if (p->budget > 0)
         limit(seen,
               (struct policy_limit){
                   .on_cpu = true, .compare = COMPARE_AT_MOST, .member = (int)i, .bound = p->budget, .value = n->use});
-    if (p->window > 0 && seen->limit_count < POLICY_LIMITS_MAX)
+    if (p->window > 0)
         limit(seen, (struct policy_limit){.compare = COMPARE_AT_LEAST,
                                           .member = (int)i,
                                           .bound = PLANT_FPS_LEAST,
@@ -100,13 +100,12 @@ void plant_step(struct plant *p, const struct policy_state *state, struct policy
 {
     double sum = 0;
     seen->dead_time = p->delay * p->every;
-    seen->member_count = p->count;
     seen->limit_count = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         observe(p, i, &state->members[i], seen);
         sum += p->nodes[i].use;
     }
-    if (p->global > 0 && seen->limit_count < POLICY_LIMITS_MAX)
+    if (p->global > 0)
         limit(seen,
               (struct policy_limit){
                   .on_cpu = true, .compare = COMPARE_AT_MOST, .member = POLICY_ALL, .bound = p->global, .value = sum});

@@ -14,7 +14,11 @@
 #define PLANT_KEPT   0.96 /* of its budget, that a node uses at most where it keeps it */
 #define PLANT_RECORD 60.0 /* ns of CPU for a record */
 
-enum { PLANT_RING = 4096 }; /* records that a poll finds at most */
+enum {
+    PLANT_RING = 4096, /* records that a poll finds at most */
+    PLANT_NODES_MAX = 64,
+    PLANT_LIMITS_MAX = 2 * PLANT_NODES_MAX + 1,
+};
 
 enum { PLANT_DELAY_MAX = 16, PLANT_WINDOW_MAX = 64, PLANT_FPS = 30, PLANT_FPS_LEAST = 29 };
 
@@ -57,10 +61,13 @@ struct plant {
     double budget;    /* percent of CPU of each node; 0: no such limit */
     double global;    /* percent of CPU of all nodes together; 0: no such limit */
     uint64_t step;
-    struct plant_node nodes[POLICY_MEMBERS_MAX];
+    struct plant_node nodes[PLANT_NODES_MAX];
 };
 
-/** One sampling period goes by under the settings of `state`; what can be seen of it then. */
+/**
+ * One sampling period goes by under the settings of `state`; what can be seen of it then. *seen has room for the limits
+ * of all nodes, PLANT_LIMITS_MAX at most, and for their measures.
+ */
 void plant_step(struct plant *p, const struct policy_state *state, struct policy_observation *seen);
 
 #endif

@@ -15,9 +15,13 @@
 enum { EVERY = 100000000, CASES = 40, STEPS = 1200 };
 
 static uint64_t seed;
-static struct policy_state state;
-static struct policy_observation seen;
-static struct policy_actions actions;
+static struct policy_member members[1];
+static struct policy_limit observed[2];
+static struct policy_measure measures[1];
+static struct policy_member_actions member_actions[1];
+static struct policy_state state = {.members = members};
+static struct policy_observation seen = {.limits = observed, .members = measures};
+static struct policy_actions actions = {.members = member_actions};
 static const enum experiment_policy policies[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
@@ -48,7 +52,7 @@ static void step(const struct world *w)
     const struct policy_member *m = &state.members[0];
     double polls = (double)EVERY / (double)m->period, cpu = 0.2 + 100 * polls * w->cost / EVERY;
     double value = latency_at(w, m->period) * (1 + w->noise * (seed_unit(&seed) - 0.5));
-    seen = (struct policy_observation){.member_count = 1};
+    seen.limit_count = 0;
     seen.limits[seen.limit_count++] = (struct policy_limit){.state = !m->on             ? LIMIT_UNKNOWN
                                                                      : value > w->bound ? LIMIT_VIOLATED
                                                                                         : LIMIT_HELD,
@@ -81,9 +85,9 @@ static struct end run(const struct world *w)
         if (i < STEPS - STEPS / 10)
             continue;
         end.steps++;
-        end.changes += actions.action[0] != POLICY_KEEP;
+        end.changes += actions.members[0].action != POLICY_KEEP;
         end.broken += latency_at(w, state.members[0].period) > w->bound;
-        end.starved += actions.starved != 0;
+        end.starved += actions.members[0].starved;
     }
     return end;
 }

@@ -15,9 +15,13 @@
 enum { EVERY = 100000000, CASES = 24, LEVELS_MAX = 6, BUDGET = 10, SETTLE = 1200 };
 
 static uint64_t seed;
-static struct policy_state state;
-static struct policy_observation seen;
-static struct policy_actions actions;
+static struct policy_member members[1];
+static struct policy_limit observed[1];
+static struct policy_measure measures[1];
+static struct policy_member_actions member_actions[1];
+static struct policy_state state = {.members = members};
+static struct policy_observation seen = {.limits = observed, .members = measures};
+static struct policy_actions actions = {.members = member_actions};
 static const enum experiment_policy policies[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
@@ -50,7 +54,7 @@ static void step(const struct world *w)
     uint32_t before = m->load_shedding.count;
     bool was_on = m->on;
     double use = use_of(w) * (1 + 0.05 * (seed_unit(&seed) - 0.5));
-    seen = (struct policy_observation){.member_count = 1, .limit_count = 1};
+    seen.limit_count = 1;
     seen.limits[0] = (struct policy_limit){.state = use > BUDGET ? LIMIT_VIOLATED : LIMIT_HELD,
                                            .compare = COMPARE_AT_MOST,
                                            .on_cpu = true,

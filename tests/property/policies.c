@@ -17,9 +17,13 @@
 enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 12, ROUNDS_LIGHT = 4 };
 
 static uint64_t seed;
-static struct policy_state state;
-static struct policy_observation seen;
-static struct policy_actions actions;
+static struct policy_member members[PLANT_NODES_MAX];
+static struct policy_limit observed[PLANT_LIMITS_MAX];
+static struct policy_measure measures[PLANT_NODES_MAX];
+static struct policy_member_actions member_actions[PLANT_NODES_MAX];
+static struct policy_state state = {.members = members};
+static struct policy_observation seen = {.limits = observed, .members = measures};
+static struct policy_actions actions = {.members = member_actions};
 
 static const enum experiment_policy at_rest[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
 enum { AT_REST = sizeof at_rest / sizeof at_rest[0] };
@@ -61,10 +65,10 @@ static struct course run(struct plant *p, int steps)
         c.violated += violated;
         c.last_over = p->nodes[0].use > 1.1 * BUDGET ? i + 1 : c.last_over;
         c.use += p->nodes[0].use / steps;
-        c.changes += actions.action[0] != POLICY_KEEP;
+        c.changes += actions.members[0].action != POLICY_KEEP;
         c.on += state.members[0].on;
         c.infeasible += actions.infeasible;
-        c.not_the_monitors += actions.not_the_monitors & 1;
+        c.not_the_monitors += actions.members[0].not_the_monitors;
     }
     return c;
 }
@@ -110,7 +114,6 @@ static void see_anything(struct policy_observation *o)
 {
     o->dead_time = any_time();
     o->limit_count = (uint32_t)(seed_next(&seed) % 8);
-    o->member_count = (uint32_t)(seed_next(&seed) % 70);
     for (uint32_t i = 0; i < o->limit_count; i++)
         o->limits[i] = (struct policy_limit){.state = (enum limit_state)(seed_next(&seed) % 3),
                                              .compare = (enum experiment_compare)(seed_next(&seed) % 2),
@@ -120,7 +123,7 @@ static void see_anything(struct policy_observation *o)
                                              .value = any_number(20),
                                              .window = any_time(),
                                              .priority = (uint32_t)seed_next(&seed)};
-    for (uint32_t i = 0; i < POLICY_MEMBERS_MAX; i++)
+    for (uint32_t i = 0; i < PLANT_NODES_MAX; i++)
         o->members[i] = (struct policy_measure){.cpu = any_number(100),
                                                 .polls = any_number(100),
                                                 .records = any_number(1000),
@@ -131,11 +134,13 @@ static void see_anything(struct policy_observation *o)
 static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_same(void **unused)
 {
     (void)unused;
-    static struct policy_state twin;
-    static struct policy_actions twins;
+    static struct policy_member twin_members[PLANT_NODES_MAX];
+    static struct policy_member_actions twin_actions[PLANT_NODES_MAX];
+    static struct policy_state twin = {.members = twin_members};
+    static struct policy_actions twins = {.members = twin_actions};
     for (int round = 0; round < rounds() * EXPERIMENT_POLICY_COUNT; round++) {
         enum experiment_policy policy = (enum experiment_policy)(round % EXPERIMENT_POLICY_COUNT);
-        uint32_t count = 1 + (uint32_t)(seed_next(&seed) % POLICY_MEMBERS_MAX);
+        uint32_t count = 1 + (uint32_t)(seed_next(&seed) % PLANT_NODES_MAX);
         int64_t least = (int64_t)seed_between(&seed, 1e3, 1e6), most = (int64_t)seed_between(&seed, 1e6, 1e10);
         struct experiment_adapt adapt = {.policy = policy, .every = EVERY, .period_min = least, .period_max = most};
         int64_t period = (int64_t)seed_between(&seed, (double)least, (double)most);
@@ -151,10 +156,9 @@ static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_s
                 if (!experiment_policy_can(policy, POLICY_MOVES))
                     assert_int_equal(m->period, period);
                 assert_true(m->period == twin.members[k].period && m->on == twin.members[k].on);
-                assert_int_equal(actions.action[k], twins.action[k]);
+                assert_memory_equal(&actions.members[k], &twins.members[k], sizeof *actions.members);
             }
             assert_int_equal(actions.infeasible, twins.infeasible);
-            assert_true(actions.not_the_monitors == twins.not_the_monitors);
             if (actions.infeasible)
                 assert_true(isfinite(actions.needed) && isfinite(actions.budget));
         }
@@ -165,7 +169,7 @@ static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_s
 static void lie(struct policy_observation *o, int kind)
 {
     const double lies[] = {NAN, -5, 400, INFINITY};
-    for (uint32_t i = 0; i < o->member_count; i++)
+    for (uint32_t i = 0; i < state.count; i++)
         o->members[i].cpu = lies[kind % 4];
     for (uint32_t i = 0; i < o->limit_count; i++)
         if (o->limits[i].on_cpu) {
@@ -187,7 +191,7 @@ static void what_cannot_be_true_moves_nothing(void **unused)
                 plant_step(&p, &state, &seen);
                 lie(&seen, kind);
                 policy_step(&state, &seen, &actions);
-                assert_int_equal(actions.action[0], POLICY_KEEP);
+                assert_int_equal(actions.members[0].action, POLICY_KEEP);
             }
         }
 }
@@ -204,7 +208,7 @@ static void time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measu
                 plant_step(&p, &state, &seen);
                 seen.members[0].elapsed = kind == 0 ? 0 : kind == 1 ? -EVERY : 3600 * CLOCK_S;
                 policy_step(&state, &seen, &actions);
-                assert_int_equal(actions.action[0], POLICY_KEEP);
+                assert_int_equal(actions.members[0].action, POLICY_KEEP);
             }
         }
 }
@@ -226,7 +230,7 @@ static void a_lie_now_and_then_does_not_make_it_swing(void **unused)
             if (i % 50 == 7) /* a lie that could be true */
                 seen.members[0].cpu = 200;
             policy_step(&state, &seen, &actions);
-            changes += actions.action[0] != POLICY_KEEP;
+            changes += actions.members[0].action != POLICY_KEEP;
         }
         /* One in 10 s at rest; a lie that could be true, right after a change, costs integral a few more. */
         assert_true(changes <= 20);
@@ -250,7 +254,7 @@ static void where_nothing_is_known_nothing_changes(void **unused)
                     seen.limits[j].state = LIMIT_UNKNOWN;
                 seen.members[0].cpu = NAN;
                 policy_step(&state, &seen, &actions);
-                assert_int_equal(actions.action[0], POLICY_KEEP);
+                assert_int_equal(actions.members[0].action, POLICY_KEEP);
             }
         }
 }
@@ -496,8 +500,8 @@ static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void *
             l->state = LIMIT_VIOLATED;
             policy_step(&state, &seen, &actions);
             on += state.members[0].on;
-            not_the_monitors += actions.not_the_monitors & 1;
-            changes += actions.action[0] != POLICY_KEEP;
+            not_the_monitors += actions.members[0].not_the_monitors;
+            changes += actions.members[0].action != POLICY_KEEP;
         }
         assert_int_equal(on, 40 * TEN_SECONDS);
         assert_true(not_the_monitors > 30 * TEN_SECONDS);
@@ -505,7 +509,7 @@ static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void *
         run(&p, 12000);
         assert_true(state.members[0].on);
         assert_true((double)state.members[0].period < 2.5 * (double)before);
-        assert_int_equal(actions.not_the_monitors, 0);
+        assert_int_equal(actions.members[0].not_the_monitors, 0);
     }
 }
 
@@ -548,8 +552,10 @@ static void members_that_share_no_limit_are_decided_for_as_each_alone(void **unu
                 alone[k][i] = (struct policy_setting){state.members[0].on, state.members[0].period};
             }
         }
-        static struct policy_state one;
-        static struct policy_observation whole;
+        struct policy_state one = {0};
+        static struct policy_limit whole_limits[2 * MEMBERS];
+        static struct policy_measure whole_measures[MEMBERS];
+        struct policy_observation whole = {.limits = whole_limits, .members = whole_measures, .dead_time = EVERY};
         start(at_rest[round % AT_REST], CLOCK_MS, MEMBERS);
         for (int k = 0; k < MEMBERS; k++) {
             p[k].seed = again[k];
@@ -557,9 +563,9 @@ static void members_that_share_no_limit_are_decided_for_as_each_alone(void **unu
             p[k].nodes[0].phase = p[k].nodes[0].owed = 0;
         }
         for (int i = 0; i < STEPS; i++) {
-            whole = (struct policy_observation){.member_count = MEMBERS, .dead_time = EVERY};
+            whole.limit_count = 0;
             for (int k = 0; k < MEMBERS; k++) {
-                one.members[0] = state.members[k];
+                one.members = &state.members[k];
                 plant_step(&p[k], &one, &seen);
                 whole.members[k] = seen.members[0];
                 for (uint32_t j = 0; j < seen.limit_count; j++) {
@@ -597,7 +603,7 @@ static void a_budget_for_all_is_kept_and_the_important_keep_more(void **unused)
             step(&p);
             for (uint32_t k = 0; k < p.count; k++) {
                 sum += p.nodes[k].use / (10 * TEN_SECONDS);
-                changes += actions.action[k] != POLICY_KEEP;
+                changes += actions.members[k].action != POLICY_KEEP;
             }
             first += p.nodes[0].use / (10 * TEN_SECONDS);
         }
@@ -640,7 +646,7 @@ static void the_literal_policies_move_all_members_as_one(void **unused)
         for (int i = 0; i < 200; i++) {
             step(&p);
             for (uint32_t k = 1; k < p.count; k++) {
-                assert_int_equal(actions.action[k], actions.action[0]);
+                assert_int_equal(actions.members[k].action, actions.members[0].action);
                 assert_int_equal(state.members[k].period, state.members[0].period);
             }
         }

@@ -21,10 +21,14 @@
 
 enum { MEMBERS = 2 };
 
-static struct policy_state s;
-static struct policy_observation seen;
-static struct policy_actions actions;
-static struct policy_member *m = &s.members[0];
+static struct policy_member members[MEMBERS];
+static struct policy_limit observed[1];
+static struct policy_measure measures[MEMBERS];
+static struct policy_member_actions member_actions[MEMBERS];
+static struct policy_state s = {.members = members};
+static struct policy_observation seen = {.limits = observed, .members = measures};
+static struct policy_actions actions = {.members = member_actions};
+static struct policy_member *m = &members[0];
 
 static int start(void **state)
 {
@@ -32,7 +36,7 @@ static int start(void **state)
     struct experiment_adapt adapt = {
         .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_US, .period_max = CLOCK_S};
     policy_start(&s, &adapt, CLOCK_MS, MEMBERS);
-    seen = (struct policy_observation){.limit_count = 1, .member_count = MEMBERS};
+    seen = (struct policy_observation){.limit_count = 1, .limits = observed, .members = measures};
     seen.limits[0] = (struct policy_limit){
         .state = LIMIT_HELD, .on_cpu = true, .compare = COMPARE_AT_MOST, .bound = BUDGET, .value = 5};
     for (int i = 0; i < MEMBERS; i++) { /* the cost model learns nothing by itself */
@@ -48,7 +52,7 @@ static enum policy_action step(double cost)
     m->cost_model.cost = cost;
     m->cost_model.windows = 5;
     policy_step(&s, &seen, &actions);
-    return actions.action[0];
+    return actions.members[0].action;
 }
 
 static int64_t period_of(double cost, double use)

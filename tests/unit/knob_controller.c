@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -22,8 +23,10 @@ static struct experiment_limit limits[] = {
 static struct experiment_knob files[2];
 static struct experiment e = {.metric_count = 2, .metrics = metrics, .limit_count = 2, .limits = limits};
 static struct knob_controller knob_controller;
-static struct policy_state policy;
-static struct policy_actions actions;
+static struct policy_member members[2];
+static struct policy_member_actions member_actions[2];
+static struct policy_state policy = {.members = members};
+static struct policy_actions actions = {.members = member_actions};
 
 static int start(void **state)
 {
@@ -37,7 +40,8 @@ static int start(void **state)
                                         .knob_count = 1,
                                         .knobs = files};
     policy_start(&policy, &e.adapt, CLOCK_MS, 2);
-    actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    memset(member_actions, 0, sizeof member_actions);
+    actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = member_actions};
     knob_controller_start(&knob_controller, &e);
     return 0;
 }
@@ -91,10 +95,10 @@ static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **sta
     (void)state;
     instants(50, 50);
     assert_int_equal(value(0), 100);
-    actions.not_the_monitors = 1; /* of another node */
+    actions.members[0].not_the_monitors = true; /* of another node */
     instants(50, 50);
     assert_int_equal(value(0), 100);
-    actions.not_the_monitors = 2;
+    actions.members[1].not_the_monitors = true;
     instant(50);
     assert_int_equal(value(0), 50);
     assert_int_equal(knob_controller.knobs[0].setpoint.moved, KNOB_SEARCH_HELP);
@@ -148,9 +152,9 @@ static void a_knob_that_comes_first_hides_the_violation_until_it_is_saturated(vo
 static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
 {
     (void)state;
-    actions.not_the_monitors = 2;
+    actions.members[1].not_the_monitors = true;
     instant(50);
-    actions.not_the_monitors = 0;
+    actions.members[1].not_the_monitors = false;
     assert_false(hides(0));
     for (int i = 0; i < 200 && knob_controller.knobs[0].setpoint.moved != KNOB_SEARCH_RETURN; i++)
         instant(120);

@@ -15,8 +15,9 @@ static const struct limits_seen held = {.held = 2}, broken = {.held = 1, .broken
 
 static struct policy_state start(enum experiment_policy policy, int64_t period)
 {
+    static struct policy_member member;
     struct experiment_adapt adapt = {.policy = policy, .period_min = CLOCK_US, .period_max = CLOCK_S};
-    struct policy_state s;
+    struct policy_state s = {.members = &member};
     policy_start(&s, &adapt, period, 1);
     return s;
 }
@@ -105,7 +106,8 @@ static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
 {
     (void)state;
     struct experiment_adapt adapt = {.policy = POLICY_DPP, .period_min = 1, .period_max = INT64_MAX};
-    struct policy_state s;
+    struct policy_member member;
+    struct policy_state s = {.members = &member};
     policy_start(&s, &adapt, INT64_MAX / 2 + 1, 1);
     expect(&s, broken, POLICY_OFF, false, INT64_MAX / 2 + 1);
     policy_start(&s, &adapt, INT64_MAX / 2, 1);

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -15,6 +16,7 @@ enum { MEMBERS = 3 };
 
 static struct policy_member wanted;
 static struct policy_actions verdict;
+static struct policy_member_actions claimed[MEMBERS];
 
 static void misbehave(struct policy_state *state, struct policy_actions *actions)
 {
@@ -22,6 +24,8 @@ static void misbehave(struct policy_state *state, struct policy_actions *actions
         state->members[i].period = wanted.period;
         state->members[i].on = wanted.on;
     }
+    verdict.members = actions->members;
+    memcpy(actions->members, claimed, sizeof claimed);
     *actions = verdict;
 }
 
@@ -34,20 +38,25 @@ static void misbehave(struct policy_state *state, struct policy_actions *actions
     }
 EXPERIMENT_POLICIES(STAND_IN)
 
-static struct policy_state state;
-static struct policy_actions actions;
+static struct policy_member members[MEMBERS];
+static struct policy_member_actions member_actions[MEMBERS];
+static struct policy_state state = {.members = members};
+static struct policy_actions actions = {.members = member_actions};
 
 static void start(enum experiment_policy policy)
 {
     struct experiment_adapt adapt = {
         .policy = policy, .every = 100 * CLOCK_MS, .period_min = 100 * CLOCK_US, .period_max = CLOCK_S};
     verdict = (struct policy_actions){0};
+    memset(claimed, 0, sizeof claimed);
     policy_start(&state, &adapt, CLOCK_MS, MEMBERS);
 }
 
 static void step(void)
 {
-    struct policy_observation seen = {.limit_count = 1, .member_count = MEMBERS};
+    struct policy_limit observed[1];
+    struct policy_measure measures[MEMBERS];
+    struct policy_observation seen = {.limit_count = 1, .limits = observed, .members = measures};
     seen.limits[0] = (struct policy_limit){.state = LIMIT_HELD, .value = 1, .bound = 2, .compare = COMPARE_AT_MOST};
     for (int i = 0; i < MEMBERS; i++)
         seen.members[i] = (struct policy_measure){.cpu = 1, .polls = 100, .records = 100, .elapsed = 100 * CLOCK_MS};
@@ -68,7 +77,7 @@ static void whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file(v
                 for (int m = 0; m < MEMBERS; m++) {
                     int64_t period = state.members[m].period;
                     assert_int_equal(period, !moves ? CLOCK_MS : periods[i] > CLOCK_S ? CLOCK_S : 100 * CLOCK_US);
-                    assert_int_equal(actions.action[m] == POLICY_OFF, k % 2 == 1);
+                    assert_int_equal(actions.members[m].action == POLICY_OFF, k % 2 == 1);
                 }
             }
         }
@@ -80,10 +89,10 @@ static void what_a_policy_says_is_done_is_what_changed(void **unused)
     start(POLICY_ELASTIC);
     wanted = (struct policy_member){.on = true, .period = CLOCK_MS};
     for (int m = 0; m < MEMBERS; m++)
-        verdict.action[m] = POLICY_OFF;
+        claimed[m].action = POLICY_OFF;
     step();
     for (int m = 0; m < MEMBERS; m++)
-        assert_int_equal(actions.action[m], POLICY_KEEP);
+        assert_int_equal(actions.members[m].action, POLICY_KEEP);
 }
 
 static void numbers_that_are_none_prove_nothing(void **unused)

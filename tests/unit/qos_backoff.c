@@ -14,9 +14,12 @@
 
 enum { QUALITIES = 2 };
 
-static struct policy_state s;
-static struct policy_observation seen;
-static struct policy_member *m = &s.members[0];
+static struct policy_member members[2];
+static struct policy_limit observed[QUALITIES];
+static struct policy_measure measures[2];
+static struct policy_state s = {.members = members};
+static struct policy_observation seen = {.limits = observed, .members = measures};
+static struct policy_member *m = &members[0];
 
 static int start(void **state)
 {
@@ -25,7 +28,7 @@ static int start(void **state)
         .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_US, .period_max = CLOCK_S};
     policy_start(&s, &adapt, CLOCK_MS, 2);
     m->cost_model = (struct policy_cost_model){.known = true, .cost = 5e4}; /* 5 % at 1 ms */
-    seen = (struct policy_observation){.limit_count = QUALITIES, .member_count = 2};
+    seen = (struct policy_observation){.limit_count = QUALITIES, .limits = observed, .members = measures};
     for (int i = 0; i < QUALITIES; i++)
         seen.limits[i] = (struct policy_limit){
             .state = LIMIT_HELD, .compare = COMPARE_AT_LEAST, .bound = 29, .value = 30, .window = CLOCK_S};
@@ -36,6 +39,7 @@ static int start(void **state)
 /* An instant; the period follows at once, as it does without a budget. */
 static void step(void)
 {
+    policy_link_limits(&seen, 2);
     qos_backoff_step(&s, &seen, 0);
     if (m->qos_backoff.shortest > m->period)
         m->period = m->qos_backoff.shortest;
@@ -53,17 +57,23 @@ static void see(int quality, double value)
     seen.limits[quality].state = value >= seen.limits[quality].bound ? LIMIT_HELD : LIMIT_VIOLATED;
 }
 
+static double strictest(int member)
+{
+    policy_link_limits(&seen, 2);
+    return qos_backoff_strictest(&seen, member);
+}
+
 static void only_upper_bounds_of_the_cpu_are_budgets(void **unused)
 {
     (void)unused;
     seen.limits[0] = (struct policy_limit){.on_cpu = true, .compare = COMPARE_AT_LEAST, .bound = 5};
-    assert_true(isinf(qos_backoff_strictest(&seen, 0)));
+    assert_true(isinf(strictest(0)));
     seen.limits[0].compare = COMPARE_AT_MOST;
     seen.limits[1] = seen.limits[0];
     seen.limits[1].bound = 3;
-    assert_true(qos_backoff_strictest(&seen, 0) == 3);
+    assert_true(strictest(0) == 3);
     seen.limits[1].member = POLICY_ALL;
-    assert_true(qos_backoff_strictest(&seen, 0) == 5 && qos_backoff_strictest(&seen, POLICY_ALL) == 3);
+    assert_true(strictest(0) == 5 && strictest(POLICY_ALL) == 3);
 }
 
 static void a_budget_for_all_is_shared_by_weight(void **unused)
@@ -72,6 +82,7 @@ static void a_budget_for_all_is_shared_by_weight(void **unused)
     seen.limits[0] =
         (struct policy_limit){.on_cpu = true, .member = POLICY_ALL, .compare = COMPARE_AT_MOST, .bound = 8};
     m->weight = 3;
+    policy_link_limits(&seen, 2);
     assert_true(qos_backoff_budget(&s, &seen, 0) == 6);
     assert_true(qos_backoff_budget(&s, &seen, 1) == 2);
 }
