@@ -234,7 +234,7 @@ static void fail_each(struct scene *t, struct fault fault)
     enum { FEW = 64 };
     t->fault = fault;
     t->fault.at = 0;
-    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 4 : 8;
+    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 2 : 8;
     uint64_t stride = calls <= FEW ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
     for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
         t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
