@@ -219,7 +219,7 @@ static void nothing_is_turned_out_of_its_range(void **unused)
     finish(pid);
 }
 
-static bool is_told(const char *code, const char *part)
+static bool has_note(const char *code, const char *part)
 {
     for (uint32_t i = 0; i < external_note_count(f.external); i++) {
         const struct message_note *n = external_note(f.external, i);
@@ -227,6 +227,17 @@ static bool is_told(const char *code, const char *part)
             return true;
     }
     return false;
+}
+
+/* Notes of a process come after its knobs are found. */
+static bool is_told(const char *code, const char *part)
+{
+    int64_t until = clock_now() + PATIENCE;
+    while (!has_note(code, part) && clock_now() < until) {
+        fixture_turn(&f);
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    }
+    return has_note(code, part);
 }
 
 static void those_beyond_the_table_are_told_and_stay(void **unused)
