@@ -13,11 +13,14 @@
 #include "mdr/link/endpoint.h"
 #include "mdr/packet.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ and one node */
 
@@ -198,6 +201,17 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
     return -1;
 }
 
+/* Whether anything of a run is in directory `run`. */
+static bool is_begun(const char *run)
+{
+    struct stat st;
+    int fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool begun = fd >= 0 && (fstatat(fd, "run.db", &st, 0) == 0 || fstatat(fd, "trace", &st, 0) == 0);
+    if (fd >= 0)
+        close(fd);
+    return begun;
+}
+
 static int check_options(int argc, char **argv, const struct collector_daemon_options *o)
 {
     const char *why;
@@ -213,7 +227,7 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
         return misuse("--keys and --key",
                       "one without the other: give the folder of public keys and the own secret key");
     if (!o->control)
-        return -1;
+        return is_begun(o->run) ? -1 : misuse(o->run, "no run directory: neither run.db nor trace is in it");
     if (o->listen && endpoint_check(o->listen) != 0)
         return misuse(o->listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
     if (o->listen && !o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))
