@@ -172,6 +172,7 @@ struct policy_state {
     int64_t every; /* ns: the sampling period as the file has it */
     int64_t period_min, period_max;
     uint32_t count;
+    double weights; /* of all members, at the last step */
     struct policy_member *members;
 };
 

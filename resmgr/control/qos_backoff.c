@@ -37,12 +37,8 @@ double qos_backoff_strictest(const struct policy_observation *seen, int member)
 
 double qos_backoff_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
-    double own = qos_backoff_strictest(seen, (int)i), whole = qos_backoff_strictest(seen, POLICY_ALL), weights = 0;
-    if (!isfinite(whole))
-        return own;
-    for (uint32_t k = 0; k < state->count; k++)
-        weights += state->members[k].weight;
-    return fmin(own, whole * state->members[i].weight / weights);
+    return fmin(qos_backoff_strictest(seen, (int)i),
+                qos_backoff_strictest(seen, POLICY_ALL) * state->members[i].weight / state->weights);
 }
 
 int64_t qos_backoff_settling(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)

@@ -49,8 +49,8 @@ struct manager {
     const struct experiment *experiment;
     struct message_leadership leadership, newer; /* newer: another manager's; epoch 0: none */
     struct policy_state policy;
-    struct policy_observation seen;  /* scratch of a step */
-    uint32_t hold_count, limits_max; /* `hold` limits of one node; limits that `seen` has room for */
+    struct policy_observation seen; /* scratch of a step */
+    uint32_t hold_count;            /* `hold` limits of one node */
     struct knob_controller knob_controller;
     struct manager_override overrides[EXPERIMENT_KNOBS_MAX];
     struct policy_actions actions;
@@ -78,11 +78,10 @@ static int make_room(struct manager *m)
     for (uint32_t i = 0; i < e->limit_count; i++)
         if (e->limits[i].kind == LIMIT_HOLD)
             *(e->limits[i].global ? &globals : &m->hold_count) += 1;
-    m->limits_max = globals + m->hold_count * count;
     m->policy.members = calloc(count, sizeof *m->policy.members);
     m->actions.members = calloc(count, sizeof *m->actions.members);
     m->seen.members = calloc(count, sizeof *m->seen.members);
-    m->seen.limits = calloc(m->limits_max + 1, sizeof *m->seen.limits);
+    m->seen.limits = calloc(globals + (size_t)m->hold_count * count + 1, sizeof *m->seen.limits);
     return m->policy.members && m->actions.members && m->seen.members && m->seen.limits ? 0 : BEZEL_ENOMEM;
 }
 

@@ -53,6 +53,7 @@ static struct policy_limit sane_limit(struct policy_limit l, uint32_t members)
     return l;
 }
 
+/* What is impossible becomes unknown. */
 static void make_sane(struct policy_observation *seen, uint32_t members)
 {
     if (seen->dead_time < 0 || seen->dead_time > POLICY_ELAPSED_MAX)
@@ -75,6 +76,7 @@ void policy_start(struct policy_state *state, const struct experiment_adapt *ada
         .period_min = adapt->period_min,
         .period_max = adapt->period_max,
         .count = count,
+        .weights = count,
         .members = state->members,
     };
     for (uint32_t i = 0; i < count; i++)
@@ -155,10 +157,12 @@ void policy_step(struct policy_state *state, struct policy_observation *seen, st
 {
     struct policy_setting before[POLICY_MEMBERS_MAX];
     make_sane(seen, state->count);
+    state->weights = 0;
     *actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = actions->members};
     for (uint32_t i = 0; i < state->count; i++) {
         struct policy_member *m = &state->members[i];
         before[i] = (struct policy_setting){m->on, m->period};
+        state->weights += m->weight;
         actions->members[i] = (struct policy_member_actions){0};
         if (m->since >= seen->dead_time)
             cost_model_step(m, &seen->members[i]);

@@ -4,6 +4,7 @@
 /* Limits on the flow of the monitor's own records: what holds for every policy that comes to rest. */
 #include "base/clock.h"
 #include "resmgr/policies/policy.h"
+#include "tests/lib/policy_arrays.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>
@@ -15,13 +16,7 @@
 enum { EVERY = 100000000, CASES = 40, STEPS = 1200 };
 
 static uint64_t seed;
-static struct policy_member members[1];
-static struct policy_limit observed[2];
-static struct policy_measure measures[1];
-static struct policy_member_actions member_actions[1];
 static struct policy_state state = {.members = members};
-static struct policy_observation seen = {.limits = observed, .members = measures};
-static struct policy_actions actions = {.members = member_actions};
 static const enum experiment_policy policies[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 

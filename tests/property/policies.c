@@ -3,7 +3,7 @@
 
 /* What holds for every policy, in a virtual plant and under observations that lie: tests/property/policies. */
 #include "base/clock.h"
-#include "tests/lib/plant.h"
+#include "tests/lib/policy_arrays.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -17,13 +17,7 @@
 enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 12, ROUNDS_LIGHT = 4 };
 
 static uint64_t seed;
-static struct policy_member members[PLANT_NODES_MAX];
-static struct policy_limit observed[PLANT_LIMITS_MAX];
-static struct policy_measure measures[PLANT_NODES_MAX];
-static struct policy_member_actions member_actions[PLANT_NODES_MAX];
 static struct policy_state state = {.members = members};
-static struct policy_observation seen = {.limits = observed, .members = measures};
-static struct policy_actions actions = {.members = member_actions};
 
 static const enum experiment_policy at_rest[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
 enum { AT_REST = sizeof at_rest / sizeof at_rest[0] };

@@ -5,24 +5,18 @@
 #include "base/clock.h"
 #include "resmgr/control/load_shedding.h"
 #include "resmgr/policies/policy.h"
+#include "tests/lib/policy_arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 enum { MEMBERS = 3, BUDGET = 10, WHOLE = 20 };
 
-static struct policy_member members[MEMBERS];
-static struct policy_limit observed[1];
-static struct policy_measure measures[MEMBERS];
-static struct policy_member_actions member_actions[MEMBERS];
 static struct policy_state s = {.members = members};
-static struct policy_observation seen = {.limits = observed, .members = measures};
-static struct policy_actions actions = {.members = member_actions};
 
 static int start(void **state)
 {
@@ -30,8 +24,7 @@ static int start(void **state)
     struct experiment_adapt adapt = {
         .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_MS, .period_max = CLOCK_S};
     policy_start(&s, &adapt, CLOCK_S, MEMBERS);
-    memset(measures, 0, sizeof measures);
-    seen = (struct policy_observation){.limits = observed, .members = measures};
+    see_nothing(0);
     for (int i = 0; i < MEMBERS; i++) {
         seen.members[i].elapsed = CLOCK_S;
         s.members[i].cost_model =
@@ -43,7 +36,7 @@ static int start(void **state)
 /* An instant of the first member alone. */
 static void step(void)
 {
-    actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = member_actions};
+    forget_actions();
     cutoff_step(&s, &seen, 0, BUDGET, &actions);
 }
 
@@ -55,7 +48,7 @@ static void wait(int seconds)
 
 static void step_whole(void)
 {
-    actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = member_actions};
+    forget_actions();
     for (uint32_t i = 0; i < MEMBERS; i++)
         cutoff_step(&s, &seen, i, INFINITY, &actions);
     cutoff_global(&s, WHOLE, &actions);
@@ -160,7 +153,7 @@ static void the_worst_proof_is_told(void **state)
     (void)state;
     s.members[0].cost_model.use = 15;
     s.members[1].cost_model.use = 30;
-    actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = member_actions};
+    forget_actions();
     for (uint32_t i = 0; i < MEMBERS; i++)
         cutoff_step(&s, &seen, i, BUDGET, &actions);
     assert_int_equal(actions.infeasible_member, 1);
@@ -191,7 +184,7 @@ static void one_that_went_for_all_is_no_proof_of_its_own(void **state)
         s.members[i].cost_model.use = 9;
     step_whole();
     assert_false(s.members[2].on);
-    actions = (struct policy_actions){.infeasible_member = POLICY_ALL, .members = member_actions};
+    forget_actions();
     cutoff_step(&s, &seen, 2, BUDGET, &actions);
     assert_false(actions.infeasible);
 }

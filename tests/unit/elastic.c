@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "resmgr/control/cost_model.h"
 #include "resmgr/policies/policy.h"
+#include "tests/lib/policy_arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -21,13 +22,7 @@
 
 enum { MEMBERS = 2 };
 
-static struct policy_member members[MEMBERS];
-static struct policy_limit observed[1];
-static struct policy_measure measures[MEMBERS];
-static struct policy_member_actions member_actions[MEMBERS];
 static struct policy_state s = {.members = members};
-static struct policy_observation seen = {.limits = observed, .members = measures};
-static struct policy_actions actions = {.members = member_actions};
 static struct policy_member *m = &members[0];
 
 static int start(void **state)
@@ -36,7 +31,7 @@ static int start(void **state)
     struct experiment_adapt adapt = {
         .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_US, .period_max = CLOCK_S};
     policy_start(&s, &adapt, CLOCK_MS, MEMBERS);
-    seen = (struct policy_observation){.limit_count = 1, .limits = observed, .members = measures};
+    see_nothing(1);
     seen.limits[0] = (struct policy_limit){
         .state = LIMIT_HELD, .on_cpu = true, .compare = COMPARE_AT_MOST, .bound = BUDGET, .value = 5};
     for (int i = 0; i < MEMBERS; i++) { /* the cost model learns nothing by itself */

@@ -33,7 +33,7 @@ struct nodes {
     struct message_setpoint *got; /* by each, the last */
 };
 
-/* What a poll costs a node of a kind, ns: of the last one no polling period fits into the budget. */
+/* What a poll costs a node of each kind, ns. With the last no polling period fits into the budget. */
 static const double cost_of[KINDS] = {5e3, 40e3, 2e6, 3e8};
 
 static struct nodes nodes_new(struct experiment *e, uint32_t count)

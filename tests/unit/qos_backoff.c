@@ -82,6 +82,7 @@ static void a_budget_for_all_is_shared_by_weight(void **unused)
     seen.limits[0] =
         (struct policy_limit){.on_cpu = true, .member = POLICY_ALL, .compare = COMPARE_AT_MOST, .bound = 8};
     m->weight = 3;
+    s.weights = 3 + 1;
     policy_link_limits(&seen, 2);
     assert_true(qos_backoff_budget(&s, &seen, 0) == 6);
     assert_true(qos_backoff_budget(&s, &seen, 1) == 2);
