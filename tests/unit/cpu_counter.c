@@ -140,7 +140,7 @@ static void a_clock_of_the_program_is_asked_and_answers_once(void **state)
     assert_false(segment_pair_wanted(&shared));
     segment_pair_give(&shared, own_clock); /* nobody asked */
     assert_int_equal(shared.given, 0);
-    for (int i = 0; i < 20; i++) {
+    for (int taken = 0; taken < 20;) {
         int64_t now = clock_now();
         now = timebase_due(&c.timebase) > now ? timebase_due(&c.timebase) : now;
         assert_int_equal(user_clock_poll(&c, &shared, now), TIMEBASE_IGNORED); /* asks */
@@ -152,7 +152,11 @@ static void a_clock_of_the_program_is_asked_and_answers_once(void **state)
         uint64_t answered = shared.ticks;
         segment_pair_give(&shared, own_clock); /* answered already */
         assert_int_equal(shared.ticks, answered);
-        assert_int_equal(user_clock_poll(&c, &shared, clock_now()), TIMEBASE_TOOK);
+        enum timebase_news news = user_clock_poll(&c, &shared, clock_now());
+        if (news == TIMEBASE_IGNORED && c.timebase.ignored > 0)
+            continue; /* this thread slept between the two readings: much less exact than those before it */
+        assert_int_equal(news, TIMEBASE_TOOK);
+        taken++;
         assert_true(timebase_ready(&c.timebase));
         uint64_t ticks = own_clock();
         int64_t wrong = llabs(timebase_ns(&c.timebase, ticks) - clock_now());
