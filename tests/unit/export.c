@@ -481,8 +481,9 @@ static void records_of_a_run_without_a_database_are_refused_and_none_is_made(voi
     assert_int_not_equal(access(db, F_OK), 0);
 }
 
-/* Exports `run` as a trace or, `target` NULL, as records; returns what that says on stderr. Caller frees. */
-static char *what_export_says(const char *run, const char *target)
+/* Exports `run` as a trace or, `target` NULL, as records, with result `expected`; returns what that says on stderr.
+ * Caller frees. */
+static char *what_export_says(const char *run, const char *target, int expected)
 {
     char path[PATH_MAX], *said;
     size_t n;
@@ -495,14 +496,14 @@ static char *what_export_says(const char *run, const char *target)
     close(before);
     close(to);
     fclose(nowhere);
-    assert_int_equal(err, 0);
+    assert_int_equal(err, expected);
     assert_int_equal(file_read(path, 1 << 16, &said, &n), 0);
     return said;
 }
 
 static void assert_says(const char *run, const char *target, const char *what)
 {
-    char *said = what_export_says(run, target);
+    char *said = what_export_says(run, target, 0);
     if (!strstr(said, what))
         fail_msg("said: %s; not: %s", said, what);
     free(said);
@@ -538,6 +539,24 @@ static void what_cannot_be_exported_is_logged_and_never_waited_for(void **state)
     assert_says(w.run, target, "trace/stray: it is not a folder");
 }
 
+static void a_target_whose_folder_is_missing_is_told_and_nothing_is_made(void **state)
+{
+    (void)state;
+    char run[RUN_MAX], target[PATH_MAX], missing[RUN_MAX], sentence[2 * PATH_MAX], *said;
+    snprintf(run, sizeof run, "%s/empty", runs);
+    snprintf(missing, sizeof missing, "%s/missing", runs);
+    snprintf(target, sizeof target, "%s/mine", missing);
+    assert_int_equal(mkdir(run, 0777), 0);
+    said = what_export_says(run, target, BEZEL_ENOENT);
+    snprintf(sentence, sizeof sentence,
+             "BEZEL-EXPORT-TARGET: cannot make a directory beside %s: No such file or directory\n", target);
+    if (!strstr(said, sentence) || strchr(said, '\n') != said + strlen(said) - 1)
+        fail_msg("said: %s; expected: %s", said, sentence);
+    free(said);
+    assert_int_not_equal(access(missing, F_OK), 0);
+    assert_int_equal(file_remove_tree(run), 0);
+}
+
 static int make_runs(void **state)
 {
     (void)state;
@@ -562,6 +581,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         /* First: a log withholds warnings of an id that had many within a second. */
         cmocka_unit_test(what_cannot_be_exported_is_logged_and_never_waited_for),
+        cmocka_unit_test(a_target_whose_folder_is_missing_is_told_and_nothing_is_made),
         cmocka_unit_test(nothing_stored_is_an_empty_trace),
         cmocka_unit_test(what_is_no_run_is_refused_and_nothing_is_left),
         cmocka_unit_test(a_torn_tail_is_cut),

@@ -237,6 +237,69 @@ static void periods_that_no_daemon_has_leave_the_plot_whole(void **state)
     free(text);
 }
 
+/* Some are repeated, in other processes: these are counted with the first. */
+static void notes_beyond_the_first_24_are_counted_and_shown_with_all(void **state)
+{
+    (void)state;
+    static struct summary_note notes[30];
+    static char texts[27][16];
+    struct sample s;
+    sample_held(&s);
+    for (size_t i = 0; i < 30; i++) {
+        size_t n = i < 27 ? i : i - 27;
+        snprintf(texts[n], sizeof texts[n], "note %02zu.", n);
+        notes[i] = (struct summary_note){0, 31 + i, 4712, sample_time(1), "client.1", "BEZEL-UNREAD", texts[n]};
+    }
+    s.summary.notes = notes;
+    for (size_t count = 24; count <= 30; count++) {
+        char line[64], *text, *all;
+        s.summary.note_count = count;
+        text = written(&s, report_text, false);
+        all = written(&s, report_text, true);
+        size_t distinct = count < 27 ? count : 27;
+        snprintf(line, sizeof line, "  (%zu more: --all shows them)\n", distinct - 24);
+        assert_int_equal(strstr(text, line) != NULL, distinct > 24);
+        assert_int_equal(strstr(text, "more: --all shows") != NULL, distinct > 24);
+        assert_null(strstr(all, "more: --all shows"));
+        assert_non_null(strstr(text, "note 23."));
+        assert_null(strstr(text, "note 24."));
+        assert_int_equal(strstr(all, "note 26.") != NULL, distinct == 27);
+        assert_int_equal(strstr(text, "client.1 (4712) and 1 more") != NULL, count > 27);
+        free(text);
+        free(all);
+    }
+}
+
+/* Those of the other node and the other limit between them count for themselves. */
+static void violations_that_repeat_are_summed_to_the_nanosecond(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.summary.decision_count = s.summary.polling_count = 0;
+    int64_t at = sample_time(1);
+    struct summary_violation violations[] = {
+        {0, 0, at, at + 100, false, 24, 28},        {1, 0, at + 150, at + 950, false, 1, 30},
+        {0, 0, at + 200, at + 203, false, 21, 28},  {1, 1, at + 300, at + 400, false, 3, 90},
+        {0, 0, at + 400, at + 404, false, 20, 28},  {0, 0, at + 500, at + 505, false, 22, 28},
+        {1, 0, at + 1000, at + 1007, false, 19, 28}};
+    s.summary.violations = violations;
+    s.summary.violation_count = 3;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "fps >= 29: violated again, for 3 ns, worst 21\n"));
+    free(text);
+    s.summary.violation_count = 7;
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "fps >= 29: violated 3 more times in 305 ns, 12 ns in all, worst 20\n"));
+    assert_non_null(strstr(text, "fps >= 29: violated again, for 7 ns, worst 19\n"));
+    free(text);
+    violations[5].open = violations[6].open = true;
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "fps >= 29: violated 3 more times in 305 ns, 12 ns in all, to the end, worst 20\n"));
+    assert_non_null(strstr(text, "fps >= 29: violated again, for 7 ns, to the end, worst 19\n"));
+    free(text);
+}
+
 static void a_run_that_was_aborted_says_so(void **state)
 {
     (void)state;
@@ -454,6 +517,8 @@ int main(void)
         cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
         cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
         cmocka_unit_test(periods_that_no_daemon_has_leave_the_plot_whole),
+        cmocka_unit_test(notes_beyond_the_first_24_are_counted_and_shown_with_all),
+        cmocka_unit_test(violations_that_repeat_are_summed_to_the_nanosecond),
         cmocka_unit_test(a_run_that_was_aborted_says_so),
         cmocka_unit_test(unknown_records_are_shown_with_the_ordinal_after_which),
         cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),

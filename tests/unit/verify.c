@@ -32,6 +32,7 @@ struct fixture {
     struct fake_sensor *sensor;
     struct stored_run run;
     enum verify_is is;
+    char text[512];  /* of the last finding */
     char said[4096]; /* codes of all findings, each between blanks, and their files */
     uint64_t offset, packet;
     struct verify_totals totals;
@@ -43,6 +44,7 @@ static void hear(const struct verify_report *f, void *context)
     struct fixture *t = context;
     size_t n = strlen(t->said);
     snprintf(t->said + n, sizeof t->said - n, " %s %s ", f->code, f->file);
+    snprintf(t->text, sizeof t->text, "%s", f->text);
     t->offset = f->offset;
     t->packet = f->packet;
 }
@@ -338,6 +340,20 @@ static void what_a_finished_database_lacks_is_damage(void **state)
     assert_finds(t, VERIFY_DAMAGED, " other-counts trace/desk/app-10-1 ");
 }
 
+/* What stands in a database is shown as it is, also what looks like a format. */
+static void a_row_that_is_not_as_the_trace_says_is_shown_with_both_values(void **state)
+{
+    struct fixture *t = *state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path_of(t, "run.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE books SET name = '5 %% of %d'", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_finds(t, VERIFY_DAMAGED, " other-rows run.db ");
+    assert_string_equal(t->text,
+                        "table books, row 1, of process or node 1: column name is 5 %% of %d; by the trace it is "
+                        "tick");
+}
+
 /* A collector that adds process after process until it is killed; writes a byte to `ready` after the first. */
 static void store_for_ever(struct fixture *t, int ready)
 {
@@ -515,6 +531,7 @@ int main(void)
         TEST(metadata_that_explains_less_is_damage),
         TEST(any_byte_of_metadata_that_changes_is_seen),
         TEST(metadata_that_a_kill_left_behind_is_late),
+        TEST(a_row_that_is_not_as_the_trace_says_is_shown_with_both_values),
         TEST(what_a_finished_database_lacks_is_damage),
         TEST(a_run_that_goes_on_is_never_damaged),
         TEST(a_run_that_has_only_begun_is_not_damaged),
