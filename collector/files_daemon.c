@@ -167,7 +167,10 @@ static void send_part(struct files_daemon *v, const struct command_request *from
     bool there = i < v->count && offset <= v->files[i].size;
     ssize_t n = there ? read_part(v, i, offset, part->bytes, sizeof part->bytes) : -1;
     if (n < 0) {
-        command_server_refuse(v->control, from, ANSWER_REFUSED, there ? strerror(errno) : "there is no such file");
+        char why[MESSAGE_TEXT_MAX + 1];
+        snprintf(why, sizeof why, "%.180s there cannot be read: %s", there ? v->files[i].name : "a file",
+                 there ? strerror(errno) : "it has no such part");
+        command_server_refuse(v->control, from, ANSWER_REFUSED, why);
         return;
     }
     part->offset = offset;

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +34,18 @@
 #define FINISH_LIMIT (60 * CLOCK_S) /* for a collector that reads the stored trace once more */
 #define ASK_AGAIN    CLOCK_S        /* without an answer */
 #define SILENCE      (10 * CLOCK_S) /* without an answer, after which it is given up */
+#define NOTHING_NEW  (10 * CLOCK_S) /* with answers that bring nothing new, after which it is given up, and ... */
+#define SUM_SLOWEST  (1 << 20)      /* ... bytes of a file for each further second, while its checksum is made there */
 #define TURN         (20 * CLOCK_MS)
 #define SUM_EVERY    (50 * CLOCK_MS) /* asks for checksums that were not made yet */
 
-enum { IN_FLIGHT = 32, PIECES_A_TURN = 64, TRIES = 3 };
+enum {
+    IN_FLIGHT = 32,
+    PIECES_A_TURN = 64,
+    MESSAGES_A_TURN = 256,
+    TRIES = 3,
+    UNFIT_MAX = 100, /* answers in a row that do not fit what was asked; one comes for each that was lost */
+};
 
 struct fetch_file {
     char *name;
@@ -61,10 +70,13 @@ struct fetch {
     struct {
         uint32_t id, file; /* id 0: the place is free */
         uint64_t offset;
+        enum message_subject subject;
     } in_flight[IN_FLIGHT];
     unsigned in_flight_count;
     uint64_t checked, sum;
     int64_t answered, asked_at, listed_at;
+    int64_t advanced; /* when something came, or was done, by which the run is nearer home */
+    unsigned unfit;   /* answers since */
 };
 
 enum fetch_step fetch_next_step(uint64_t here, uint64_t there)
@@ -86,6 +98,14 @@ static int fail(struct fetch *f, int err, const char *format, ...)
     return f->err;
 }
 
+/* With errno. */
+static void fail_to_write(struct fetch *f, const char *name)
+{
+    int err = err_from_errno(errno);
+    fail(f, err, "cannot write %s/%s: %s%s", f->o->run, name, limit_reason(err),
+         err == BEZEL_ENOSPC ? ": make room there" : "");
+}
+
 static bool is_stopped(struct fetch *f)
 {
     if (f->o->stop && f->o->stop(f->o->context))
@@ -97,6 +117,56 @@ static void wait_some(struct fetch *f, int64_t timeout)
 {
     struct link *links[] = {f->caller.link, f->o->place->caller.link};
     link_wait(links, 2, NULL, 0, timeout);
+}
+
+/* ---- Whether it goes on ------------------------------------------------------------------------------------------ */
+
+static void note_advance(struct fetch *f)
+{
+    f->advanced = clock_now();
+    f->unfit = 0;
+}
+
+struct wanted {
+    char text[MESSAGE_TEXT_MAX + 64];
+};
+
+/* What is to come next from there. */
+static struct wanted describe_wanted(const struct fetch *f)
+{
+    struct wanted w;
+    if (!f->listed)
+        snprintf(w.text, sizeof w.text, "its list of files from number %u on", f->count);
+    else if (f->fetching < f->count)
+        snprintf(w.text, sizeof w.text, "%s from byte %" PRIu64 " on", f->files[f->fetching].name,
+                 f->files[f->fetching].have);
+    else
+        snprintf(w.text, sizeof w.text, "the checksum of %s", f->files[f->checking].name);
+    return w;
+}
+
+#define DOUBT "is a disk damaged there, or does another program answer?"
+
+/* Takes an answer that does not fit what was asked. */
+static void take_unfit(struct fetch *f)
+{
+    if (++f->unfit == UNFIT_MAX)
+        fail(f, BEZEL_EMALFORMED, "%s has sent something else %d times in place of %s: " DOUBT, f->o->place->control,
+             UNFIT_MAX, describe_wanted(f).text);
+}
+
+/* It is given up where nothing comes any more, and where what comes is nothing new. */
+static void check_advance(struct fetch *f, int64_t now)
+{
+    const struct fetch_file *file = f->listed && f->checking < f->count ? &f->files[f->checking] : NULL;
+    int64_t limit = NOTHING_NEW;
+    if (file && file->complete && !file->summed)
+        limit += (int64_t)(file->size / SUM_SLOWEST) * CLOCK_S;
+    if (now - f->answered > SILENCE)
+        fail(f, BEZEL_EUNREACH, "nothing comes any more from %s", f->o->place->control);
+    if (now - f->advanced > limit)
+        fail(f, BEZEL_EMALFORMED, "%s answers, but has not sent %s for %" PRId64 " s: " DOUBT, f->o->place->control,
+             describe_wanted(f).text, limit / CLOCK_S);
 }
 
 /* ---- Files here -------------------------------------------------------------------------------------------------- */
@@ -158,13 +228,13 @@ static void look_at_files(struct fetch *f)
         struct stat st;
         int fd = open_file(f, file);
         if (fd < 0 || fstat(fd, &st) != 0) {
-            fail(f, err_from_errno(errno), "cannot write %s/%s: %s", f->o->run, file->name, strerror(errno));
+            fail_to_write(f, file->name);
         } else {
             enum fetch_step step = fetch_next_step((uint64_t)st.st_size, file->size);
             file->have = step == FETCH_FROM_START ? 0 : (uint64_t)st.st_size;
             file->complete = step == FETCH_CHECK;
             if (step == FETCH_FROM_START && ftruncate(fd, 0) != 0)
-                fail(f, err_from_errno(errno), "cannot write %s/%s: %s", f->o->run, file->name, strerror(errno));
+                fail_to_write(f, file->name);
             f->done += file->have;
         }
         if (fd >= 0)
@@ -186,6 +256,7 @@ static bool ask(struct fetch *f, enum message_subject subject, uint32_t from, ui
     f->in_flight[i].id = (uint32_t)id;
     f->in_flight[i].file = from;
     f->in_flight[i].offset = offset;
+    f->in_flight[i].subject = subject;
     f->in_flight_count++;
     f->asked_at = clock_now();
     return true;
@@ -204,10 +275,9 @@ static void ask_anew(struct fetch *f)
 static bool add_file(struct fetch *f, const struct message_file *row)
 {
     struct fetch_file *file = &f->files[f->count];
-    if (!run_file_ok(row->name) || row->size > RUN_FILE_SIZE_MAX || f->bytes + row->size > RUN_FILE_SIZE_MAX ||
-        (f->count > 0 && strcmp(f->files[f->count - 1].name, row->name) == 0)) {
-        fail(f, BEZEL_EMALFORMED, "the collector lists a file that no run has: '%.100s', %s", row->name,
-             units_bytes(row->size).s);
+    if (!run_file_ok(row->name) || row->size > RUN_FILE_SIZE_MAX || f->bytes + row->size > RUN_FILE_SIZE_MAX) {
+        fail(f, BEZEL_EMALFORMED, "%s lists a file that no run has: '%.100s', %s: " DOUBT, f->o->place->control,
+             row->name, units_bytes(row->size).s);
         return false;
     }
     *file = (struct fetch_file){.name = strdup(row->name), .size = row->size};
@@ -215,17 +285,33 @@ static bool add_file(struct fetch *f, const struct message_file *row)
         return fail(f, BEZEL_ENOMEM, "%s", err_text(BEZEL_ENOMEM)), false;
     f->bytes += row->size;
     f->count++;
+    note_advance(f);
     return true;
+}
+
+/* A checksum is known for good: a server that was started again makes all of them once more. */
+static void take_sum(struct fetch *f, struct fetch_file *file, const struct message_file *row)
+{
+    if (strcmp(file->name, row->name) != 0 || file->size != row->size ||
+        (file->summed && row->summed && file->sum != row->sum)) {
+        fail(f, BEZEL_EMALFORMED, "%s has changed there, at %s: " DOUBT, file->name, f->o->place->control);
+    } else if (row->summed && !file->summed) {
+        file->summed = true;
+        file->sum = row->sum;
+        note_advance(f);
+    }
 }
 
 /* The first list makes the files known; later ones their checksums. */
 static void take_list(struct fetch *f, const struct message_file_list *list)
 {
+    uint32_t before = f->count;
     if (!f->files) {
         f->total = list->total;
         f->files = list->total > 0 && list->total <= RUN_FILES_MAX ? calloc(list->total, sizeof *f->files) : NULL;
         if (!f->files) {
-            fail(f, BEZEL_EMALFORMED, "the collector lists %u files", list->total);
+            fail(f, BEZEL_EMALFORMED, "%s lists %u files, and a run has 1 to %d: " DOUBT, f->o->place->control,
+                 list->total, RUN_FILES_MAX);
             return;
         }
     }
@@ -233,17 +319,34 @@ static void take_list(struct fetch *f, const struct message_file_list *list)
         const struct message_file *row = &list->files[i];
         uint64_t number = (uint64_t)list->first + i;
         if (list->total != f->total || number > f->count || number >= f->total)
-            return; /* an answer that came late */
+            break;
         if (number == f->count && !add_file(f, row))
             return;
-        struct fetch_file *file = &f->files[number];
-        if (strcmp(file->name, row->name) != 0 || file->size != row->size) {
-            fail(f, BEZEL_EMALFORMED, "%.100s has changed there", row->name);
-            return;
-        }
-        file->summed = row->summed;
-        file->sum = row->sum;
+        take_sum(f, &f->files[number], row);
     }
+    if (!f->listed && f->count == before)
+        take_unfit(f);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Two files of one name would overwrite each other. */
+static void check_names(struct fetch *f)
+{
+    char **names = calloc(f->count, sizeof *names);
+    for (uint32_t i = 0; names && i < f->count; i++)
+        names[i] = f->files[i].name;
+    if (names)
+        qsort(names, f->count, sizeof *names, compare_names);
+    else
+        fail(f, BEZEL_ENOMEM, "%s", err_text(BEZEL_ENOMEM));
+    for (uint32_t i = 1; names && i < f->count; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            fail(f, BEZEL_EMALFORMED, "%s lists %s twice: " DOUBT, f->o->place->control, names[i]);
+    free(names);
 }
 
 static void pass_complete(struct fetch *f)
@@ -260,8 +363,9 @@ static void take_part(struct fetch *f, uint32_t number, uint64_t offset, const s
     pass_complete(f);
     struct fetch_file *file = f->fetching < f->count ? &f->files[f->fetching] : NULL;
     if (!file || number != f->fetching || offset != file->have || part->offset != offset ||
-        part->count > file->size - file->have || (part->count == 0 && file->have < file->size)) {
+        part->count > file->size - file->have || part->count == 0) {
         ask_anew(f);
+        take_unfit(f);
         return;
     }
     if (f->fd < 0)
@@ -269,38 +373,51 @@ static void take_part(struct fetch *f, uint32_t number, uint64_t offset, const s
     for (uint32_t n = 0; n < part->count && !f->err;) {
         ssize_t wrote = f->fd < 0 ? -1 : pwrite(f->fd, part->bytes + n, part->count - n, (off_t)(file->have + n));
         if (wrote < 0 && errno != EINTR)
-            fail(f, err_from_errno(errno), "cannot write %s/%s: %s", f->o->run, file->name,
-                 limit_reason(err_from_errno(errno)));
+            fail_to_write(f, file->name);
         n += wrote > 0 ? (uint32_t)wrote : 0;
     }
     file->have += part->count;
     f->done += part->count;
     file->complete = file->have == file->size;
+    note_advance(f);
+}
+
+static void take_reply(struct fetch *f, const struct message *m)
+{
+    int i = 0;
+    f->answered = clock_now();
+    while (i < IN_FLIGHT && (m->reply.id == 0 || f->in_flight[i].id != m->reply.id))
+        i++;
+    if (i == IN_FLIGHT)
+        return; /* it was asked for anew */
+    enum message_subject subject = f->in_flight[i].subject;
+    f->in_flight[i].id = 0;
+    f->in_flight_count--;
+    if (m->reply.answer == ANSWER_REFUSED) {
+        fail(f, BEZEL_ESYS, "%s", m->reply.text);
+    } else if (m->reply.answer == ANSWER_FILES && subject == SUBJECT_FILES) {
+        take_list(f, &m->files);
+    } else if (m->reply.answer == ANSWER_OUTPUT && subject == SUBJECT_FILE) {
+        take_part(f, f->in_flight[i].file, f->in_flight[i].offset, &m->output);
+    } else {
+        ask_anew(f);
+        take_unfit(f);
+    }
 }
 
 static void receive(struct fetch *f)
 {
     static struct message m; /* one thread; too large for a stack */
     int err;
-    while (!f->err && (err = command_caller_receive(&f->caller, &m)) != BEZEL_EAGAIN) {
+    for (int n = 0; n < MESSAGES_A_TURN && !f->err; n++) {
+        if ((err = command_caller_receive(&f->caller, &m)) == BEZEL_EAGAIN)
+            return;
         if ((!err || err == BEZEL_EVERSION) && m.type == MESSAGE_REFUSE)
             fail(f, BEZEL_EPERM, "%s", m.refuse.reason);
-        if (err || m.type != MESSAGE_REPLY)
-            continue;
-        f->answered = clock_now();
-        int i = 0;
-        while (i < IN_FLIGHT && (m.reply.id == 0 || f->in_flight[i].id != m.reply.id))
-            i++;
-        if (i == IN_FLIGHT)
-            continue; /* it was asked for anew */
-        f->in_flight[i].id = 0;
-        f->in_flight_count--;
-        if (m.reply.answer == ANSWER_FILES)
-            take_list(f, &m.files);
-        else if (m.reply.answer == ANSWER_OUTPUT)
-            take_part(f, f->in_flight[i].file, f->in_flight[i].offset, &m.output);
-        else if (m.reply.answer == ANSWER_REFUSED)
-            fail(f, BEZEL_ESYS, "%s", m.reply.text);
+        else if (!err && m.type == MESSAGE_REPLY)
+            take_reply(f, &m);
+        else
+            take_unfit(f);
     }
 }
 
@@ -314,7 +431,9 @@ static void ask_for_list(struct fetch *f)
         return;
     struct statvfs space;
     f->listed = true;
-    look_at_files(f);
+    check_names(f);
+    if (!f->err)
+        look_at_files(f);
     if (fstatvfs(f->run, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < f->bytes - f->done)
         fail(f, BEZEL_ENOSPC, "%s has no room for %s: make room there", f->o->run, units_bytes(f->bytes - f->done).s);
     f->fetching = 0;
@@ -375,6 +494,7 @@ static bool check_some(struct fetch *f)
         f->sum = run_file_sum(f->sum, piece, n);
         f->checked += n;
     }
+    note_advance(f);
     if (fd >= 0)
         close(fd);
     if (!f->err && f->checked == file->size)
@@ -400,8 +520,7 @@ static void work(struct fetch *f)
             f->o->progress(f->o->context, f->done, f->bytes);
         if (f->in_flight_count > 0 && now - f->asked_at > ASK_AGAIN && now - f->answered > ASK_AGAIN)
             ask_anew(f);
-        if (now - f->answered > SILENCE)
-            fail(f, BEZEL_EUNREACH, "nothing comes any more from %s", f->o->place->control);
+        check_advance(f, now);
         if (remote_collector_ended(f->o->place, &status))
             fail(f, BEZEL_EUNREACH, "the server of its files there has ended");
         wait_some(f, busy ? 0 : TURN);
@@ -432,9 +551,9 @@ static int start(struct fetch *f, const char *program)
             m.command = (struct message_command){.verb = VERB_QUERY};
             (void)!command_caller_send(&f->caller, &m);
         }
-        while (command_caller_receive(&f->caller, &m) == 0)
+        for (int n = 0; n < MESSAGES_A_TURN && command_caller_receive(&f->caller, &m) == 0; n++)
             if (m.type == MESSAGE_REPLY)
-                return f->answered = clock_now(), ask_anew(f), 0;
+                return f->answered = clock_now(), note_advance(f), ask_anew(f), 0;
         if (now > until)
             fail(f, BEZEL_EUNREACH, "nothing answers at %s%s%s",
                  place->caller.life ? place->control : place->node->address, place->why[0] ? ": " : "", place->why);
@@ -453,7 +572,7 @@ static int finish_collector(struct fetch *f)
     while (!err && !is_stopped(f) && !remote_collector_ended(f->o->place, &status)) {
         int64_t now = clock_now();
         remote_collector_turn(f->o->place);
-        while (command_caller_receive(&f->caller, &m) == 0)
+        for (int n = 0; n < MESSAGES_A_TURN && command_caller_receive(&f->caller, &m) == 0; n++)
             continue;
         if (now - asked > ASK_AGAIN) {
             asked = now;
@@ -519,7 +638,7 @@ static void discard(struct fetch *f)
         }
         wait_some(f, TURN);
         remote_collector_turn(f->o->place);
-        while (command_caller_receive(&f->caller, &m) == 0)
+        for (int n = 0; n < MESSAGES_A_TURN && command_caller_receive(&f->caller, &m) == 0; n++)
             gone =
                 gone || (m.type == MESSAGE_REPLY && m.reply.answer == ANSWER_FILES && m.reply.state == DAEMON_DRAINING);
         gone = gone || (remote_collector_ended(f->o->place, &status) && status == 0);

@@ -20,7 +20,7 @@
 #define FORGET_LIMIT (2 * CLOCK_S)
 #define LAST_OUTPUT  (2 * CLOCK_S) /* for the rest of its output, once it has ended */
 
-enum { FORGET_LINGER_MS = 500 };
+enum { FORGET_LINGER_MS = 500, MESSAGES_A_TURN = 256 };
 
 /* ---- Before ------------------------------------------------------------------------------------------------------ */
 
@@ -285,7 +285,7 @@ void remote_collector_turn(struct remote_collector *c)
 {
     static struct message m; /* one thread; too large for a stack */
     int err;
-    while ((err = command_caller_receive(&c->caller, &m)) != BEZEL_EAGAIN) {
+    for (int n = 0; n < MESSAGES_A_TURN && (err = command_caller_receive(&c->caller, &m)) != BEZEL_EAGAIN; n++) {
         if ((!err || err == BEZEL_EVERSION) && m.type == MESSAGE_REFUSE && c->phase < REMOTE_COLLECTOR_RUNS)
             end(c, m.refuse.reason);
         else if (!err && m.type == MESSAGE_REPLY)
@@ -331,7 +331,7 @@ void remote_collector_forget(struct remote_collector *c)
         if (clock_now() - c->asked >= ASK_EVERY)
             (void)send_command(c, &(struct message_command){.verb = VERB_DISCARD});
         link_wait(&c->caller.link, 1, NULL, 0, ASK_SOON);
-        while (command_caller_receive(&c->caller, &m) == 0)
+        for (int n = 0; n < MESSAGES_A_TURN && command_caller_receive(&c->caller, &m) == 0; n++)
             if (m.type == MESSAGE_REPLY && m.reply.id == c->caller.id &&
                 (m.reply.answer == ANSWER_BEZELD || m.reply.answer == ANSWER_ABSENT))
                 return;

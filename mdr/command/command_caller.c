@@ -89,7 +89,7 @@ int command_caller_send(struct command_caller *c, struct message *m)
         m->command = (struct message_command){.verb = VERB_QUERY};
     m->command.owner = c->owner;
     m->command.id = c->id + 1;
-    m->command.deadline = c->life ? (uint64_t)(clock_now() + c->ahead + COMMAND_CALLER_DEADLINE) : 0;
+    m->command.deadline = c->life ? (uint64_t)clock_now() + c->ahead + COMMAND_CALLER_DEADLINE : 0;
     err = send(c, m);
     m->command = unknown ? wanted : m->command;
     if (err)
@@ -117,7 +117,7 @@ int command_caller_receive(struct command_caller *c, struct message *m)
         return err;
     if (m->type == MESSAGE_REPLY) {
         c->life = m->envelope.life;
-        c->ahead = (int64_t)m->reply.at - clock_now();
+        c->ahead = m->reply.at - (uint64_t)clock_now();
     }
     return m->type < MESSAGE_COMMAND && m->type != MESSAGE_REFUSE ? BEZEL_EMALFORMED : 0;
 }

@@ -30,9 +30,9 @@ struct command_caller {
     uint8_t source[16], run[16];
     struct message_leadership owner; /* of its commands; the caller sets it. Epoch 0: they are no `bezel run`'s */
     char node[MESSAGE_NAME_MAX + 1];
-    uint32_t id;   /* of the last command; 0: there was none */
-    uint64_t life; /* of the daemon; 0: it has not answered yet */
-    int64_t ahead; /* by how much its clock is ahead of ours, at least; meaningful where life is not 0 */
+    uint32_t id;    /* of the last command; 0: there was none */
+    uint64_t life;  /* of the daemon; 0: it has not answered yet */
+    uint64_t ahead; /* its clock less ours at least, modulo 2^64; meaningful where life is not 0 */
 };
 
 /** The files of the keys of a caller: its own secret key, and the public key of the daemon. NULL: it has no keys. */

@@ -287,6 +287,33 @@ static void a_deadline_is_of_the_daemons_clock(void **state)
     command_caller_close(&c, 0);
 }
 
+static void a_daemon_whose_clock_lies_by_ages_is_still_commanded(void **state)
+{
+    (void)state;
+    static const uint64_t times[] = {0, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+    static uint8_t bytes[MESSAGE_MAX_BYTES];
+    struct command_caller c;
+    open_caller(&c);
+    for (uint32_t i = 0; i < sizeof times / sizeof *times; i++) {
+        assert_int_equal(command(&c, VERB_QUERY), 3 * i + 1);
+        (void)taken();
+        m.type = MESSAGE_REPLY;
+        m.envelope = from.envelope;
+        m.envelope.life = 1;
+        m.reply = (struct message_reply){.id = from.id, .at = times[i], .answer = ANSWER_BEZELD};
+        int n = message_encode(&m, bytes, sizeof bytes);
+        assert_true(n > 0);
+        assert_int_equal(link_send(command_server_link(server), &from.peer, bytes, (size_t)n), 0);
+        assert_heard(&c, 3 * i + 1, ANSWER_BEZELD);
+        assert_int_equal(command(&c, VERB_STOP), 3 * i + 2);
+        assert_in_range(m.command.deadline - times[i], COMMAND_CALLER_DEADLINE, COMMAND_CALLER_DEADLINE + PATIENCE);
+        assert_nothing_more(&c);
+        assert_heard(&c, 3 * i + 2, ANSWER_STALE); /* it has another life */
+        assert_heard(&c, 3 * i + 3, ANSWER_BEZELD);
+    }
+    command_caller_close(&c, 0);
+}
+
 static void a_command_is_carried_out_once_and_its_answer_given_again(void **state)
 {
     (void)state;
@@ -557,6 +584,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_command_waits_until_the_life_of_its_daemon_is_known),
         TEST(a_deadline_is_of_the_daemons_clock),
+        TEST(a_daemon_whose_clock_lies_by_ages_is_still_commanded),
         TEST(a_command_is_carried_out_once_and_its_answer_given_again),
         TEST(what_is_for_another_life_or_too_late_is_not_carried_out),
         TEST(the_source_that_was_silent_longest_is_forgotten),
