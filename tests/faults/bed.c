@@ -453,6 +453,10 @@ void bed_make(struct bed *b, const struct bed_options *options)
     o->ring_records = o->ring_records ? o->ring_records : 65536;
     o->rounds = o->rounds ? o->rounds : 1;
     bool spaces = (o->over_network || o->remote || o->store_mib) && namespaces_enter();
+    if (o->store_mib && !spaces) {
+        b->result.absent = true;
+        return;
+    }
     make_folders(b);
     if (o->over_network)
         make_network(b, spaces);

@@ -97,7 +97,7 @@ struct bed {
 };
 
 /** Makes a bed and starts the run; returns when records of the SUT are stored, or result.absent is set: a remote node
- * is wanted, and no network may be made here. */
+ * is wanted, and no network may be made here, or a small disk, and nothing may be mounted. */
 void bed_make(struct bed *b, const struct bed_options *options);
 
 /** Lets the run end as by ctrl-C, checks that its exit code is one of the characters in `codes`, and balances the

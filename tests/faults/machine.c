@@ -105,6 +105,8 @@ static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
         small.may_lack = d->kill && !d->relieved;
         small.loses = d->kill || d->relieved ? 0 : BED_ONLY(BED_UNSTORED);
         bed_make(b, &small);
+        if (b->result.absent)
+            return;
         b->result = before;
         bed_nap(b, 300);
         fill_disk(b, ballast);

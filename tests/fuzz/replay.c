@@ -3,18 +3,20 @@
 /*
  * A fuzzer's main() without libFuzzer: replay FOLDER feeds it every file of the folder, each also cut short at every
  * byte and with every byte spoilt, so that seeds are an ordinary test with any compiler. A failing input is named
- * before it is fed. With REPLAY_STEP n it is every n-th byte, for a fuzzer whose runs take milliseconds.
+ * before it is fed. It may have few files open, so one that leaves some open fails. With REPLAY_STEP n it is every n-th
+ * byte, for a fuzzer whose runs take milliseconds.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 #ifndef REPLAY_STEP
 #define REPLAY_STEP 1
 #endif
 
-enum { INPUT_MAX = 1 << 17, THOROUGH_MAX = 4096 };
+enum { INPUT_MAX = 1 << 17, THOROUGH_MAX = 4096, FILES_MAX = 64 };
 
 static uint8_t input[INPUT_MAX];
 
@@ -56,6 +58,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
     }
+    fuzz_must(setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES_MAX, FILES_MAX}) == 0);
     for (struct dirent *entry; (entry = readdir(folder));) {
         char path[PATH_MAX];
         if (entry->d_name[0] == '.')

@@ -186,6 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct window *w = reopen();
     use(w);
     window_close(w, true);
+    folder_close(&folder);
     fuzz_must(rmdir(dir) == 0);
     return 0;
 }
