@@ -35,17 +35,16 @@ static void read_cpus(pid_t pid, cpu_set_t *cpus)
         CPU_ZERO(cpus);
 }
 
-struct launch_environment launch_environment_read(void)
+struct launch_environment launch_environment_read(pid_t of)
 {
-    pid_t parent = getppid(); /* 0: it is in another pid namespace; then all this is read from the caller */
-    struct launch_environment i = {.policy = sched_getscheduler(parent) & ~SCHED_RESET_ON_FORK};
+    struct launch_environment i = {.policy = sched_getscheduler(of) & ~SCHED_RESET_ON_FORK};
     if (i.policy != SCHED_BATCH && i.policy != SCHED_IDLE)
         i.policy = SCHED_OTHER;
-    i.nice = getpriority(PRIO_PROCESS, (id_t)parent);
-    read_cpus(parent, &i.cpus);
-    long slack = read_number(parent, "timerslack_ns", SLACK_NS);
+    i.nice = getpriority(PRIO_PROCESS, (id_t)of);
+    read_cpus(of, &i.cpus);
+    long slack = read_number(of, "timerslack_ns", SLACK_NS);
     i.slack = slack > 0 ? (unsigned long)slack : SLACK_NS; /* 0: of a real-time parent */
-    i.oom_score_adj = (int)read_number(parent, "oom_score_adj", read_number(0, "oom_score_adj", 0));
+    i.oom_score_adj = (int)read_number(of, "oom_score_adj", read_number(0, "oom_score_adj", 0));
     return i;
 }
 

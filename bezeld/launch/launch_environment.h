@@ -4,7 +4,7 @@
 /**
  * The scheduling and OOM settings that a program would have inherited from the shell in which `bezel run` was started.
  * Settings of `bezel run` itself (by nice, taskset, chrt, choom) are for the monitor; the programs under test start
- * without them.
+ * without them. Those of `bezel-launcher` are its programs': whoever starts that service gives them to it.
  */
 #ifndef BEZEL_BEZELD_LAUNCH_LAUNCH_ENVIRONMENT_H
 #define BEZEL_BEZELD_LAUNCH_LAUNCH_ENVIRONMENT_H
@@ -28,8 +28,8 @@ struct launch_environment {
     int oom_score_adj;
 };
 
-/** Reads them from the parent of the calling process; if that is in another pid namespace, from the caller itself. */
-struct launch_environment launch_environment_read(void);
+/** Reads them from process `of`; 0: from the caller. */
+struct launch_environment launch_environment_read(pid_t of);
 
 /**
  * Applies them to the calling process. Returns 0, or, if a part was refused, its errno value, with *part the last such

@@ -41,7 +41,8 @@ static _Noreturn void become_launcher(int64_t grace, const struct launch_environ
 int launcher_fork(int64_t grace, struct launcher *l)
 {
     int ends[2];
-    struct launch_environment environment = launch_environment_read();
+    /* Of the shell: 0, the caller's own, where that is in another pid namespace. */
+    struct launch_environment environment = launch_environment_read(getppid());
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_from_errno(errno);
     pid_t parent = getpid(), pid = fork();

@@ -328,7 +328,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     struct service s = {
-        .a = &a, .listening = -1, .environment = launch_environment_read(), .signals = open_signals(), .lock = -1};
+        .a = &a, .listening = -1, .environment = launch_environment_read(0), .signals = open_signals(), .lock = -1};
     if (s.signals < 0) {
         log_error("BEZEL-START", "cannot receive SIGTERM: %s", strerror(errno));
         return EXIT_FAILED;
