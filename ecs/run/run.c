@@ -264,11 +264,12 @@ static int put_silent(const struct run *r, struct rundb *f)
             err = put_absent(r, p, f);
         for (uint32_t k = 0; p->argv && k < p->instances && at < r->sut.count && !err; k++, at++) {
             const struct sut_process *s = &r->sut.processes[at];
+            const char *dir = r->daemons.node_dirs[p->node];
             char text[512];
             snprintf(text, sizeof text,
                      "recorded nothing: no segment of it was read in %.120s. Does it use libbezel, did it reach a "
                      "record, may it write there? With BEZEL_DEBUG=1 in its environment, libbezel prints the reason",
-                     r->daemons.node_dirs[p->node]);
+                     dir[0] ? dir : "the folder of its node");
             if (s->row.pid)
                 err =
                     rundb_silent(f, r->e->nodes[p->node].name, s->program.launch.of.process, (int64_t)s->row.pid, text);

@@ -365,6 +365,14 @@ static void take_end(struct run *r, uint32_t d)
         report_given_up(r, d, before);
 }
 
+static void report_store(struct run *r)
+{
+    const char *node = r->e->collector.node;
+    console_error(&r->console, "BEZEL-RUN-STORE", "%s%s%s cannot be written: %s; the experiment is stopped",
+                  node ? r->daemons.place.directory : r->dir.path, node ? " on node " : "", node ? node : "",
+                  limit_reason(err_from_errno(errno)));
+}
+
 static void take_answers(struct run *r, uint32_t d)
 {
     char before[sizeof r->daemons.daemons[d].status.text];
@@ -380,8 +388,7 @@ static void take_answers(struct run *r, uint32_t d)
     if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.failing) {
         errno = s->store_errno;
         if (!r->state.store_failed)
-            console_error(&r->console, "BEZEL-RUN-STORE", "%s cannot be written: %s; the experiment is stopped",
-                          r->dir.path, limit_reason(err_from_errno(errno)));
+            report_store(r);
         run_feed(r, &(struct state_event){.type = EVENT_STORE_FAILED});
     }
     if (s->stop_wanted && r->state.phase <= PHASE_RUNNING) {
