@@ -159,7 +159,11 @@ int report_print(const char *run, bool running, int form, FILE *out)
         return err;
     struct summary *s;
     err = summary_load(run, &s);
-    if (err) {
+    if (err == BEZEL_ENOENT) {
+        log_error("BEZEL-REPORT-DATABASE", "%s has no run.db%s", run,
+                  running ? " yet: the run begins"
+                          : ": the run was killed before anything was stored, or the file was removed");
+    } else if (err) {
         log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
         err = print_loaded(run, running, s, e, form, out);

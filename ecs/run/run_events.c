@@ -117,6 +117,23 @@ static void report_unready(struct run *r, const struct daemon *daemon)
                   daemon_log(daemon));
 }
 
+/* Some are left on this machine where no node is named. */
+static void report_left_running(struct run *r)
+{
+    bool named = false;
+    for (uint32_t n = 0; n < r->sut.nodes; n++)
+        if (r->sut.launchers[n].programs > 0 && !r->sut.launchers[n].empty && !r->state.daemons[1 + n].lost) {
+            console_error(
+                &r->console, "BEZEL-RUN-LATE",
+                "not all processes could be ended on node %s: its launcher does not answer, and ends them when "
+                "it has had no command for as long as `silence` says",
+                r->e->nodes[n].name);
+            named = true;
+        }
+    if (!named || !r->sut.local.empty)
+        console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
+}
+
 static void report_late(struct run *r, enum state_phase phase)
 {
     for (uint32_t d = 0; d < r->daemons.count; d++) {
@@ -130,7 +147,7 @@ static void report_late(struct run *r, enum state_phase phase)
                           r->daemons.daemons[d].process.name, daemon_log(&r->daemons.daemons[d].process));
     }
     if (phase == PHASE_STOPPING)
-        console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
+        report_left_running(r);
 }
 
 static void report_lost(struct run *r, uint32_t d)
