@@ -186,10 +186,12 @@ static void print_full(const struct report *r, const struct full_rings *full, bo
     fputs(" were lost.\n    ", out);
     print_remedy(r, attached, out);
     fputc('\n', out);
-    if (rate > 0 && pause > 0)
-        fprintf(out, "    %s produced %s records a second on average: up to %s a poll, as polls were up to %s apart.\n",
-                name, number_double(rate).s, number_double(ceil(rate * pause)).s,
-                units_duration((int64_t)(pause * 1e9)).s);
+    if (rate <= 0 || pause <= 0)
+        return;
+    fprintf(out, "    %s produced %s records a second on average: up to %s a poll, as polls were up to %s apart.\n",
+            name, number_double(rate).s, number_double(ceil(rate * pause)).s, units_duration((int64_t)(pause * 1e9)).s);
+    if (!attached && rate * pause < r->experiment->sensing.ring_records)
+        fputs("    A ring has room for that: they came in bursts, or bezeld was stopped or killed for a while.\n", out);
 }
 
 static void print_remedies(const struct report *r, FILE *out)
