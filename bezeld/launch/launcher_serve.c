@@ -252,7 +252,8 @@ static void carry_out(struct serving *s, struct connection *c)
 static void receive(struct serving *s, struct connection *c)
 {
     ssize_t n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    /* A peer that left answers unread: the kernel says so once, and then gives what the peer had sent before. */
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == ECONNRESET))
         return;
     if (n <= 0) {
         hang_up(s, c);

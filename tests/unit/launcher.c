@@ -368,10 +368,12 @@ static void who_is_spared_lives_on_with_its_children_when_the_rest_is_ended(void
     close(ends[0]);
 }
 
-/* Its answers find nobody any more; what was sent before is carried out all the same. */
-static void a_session_is_over_though_its_bezeld_did_not_wait_for_answers(void **state)
+/*
+ * Its answers find nobody any more; what was sent before is carried out all the same. With `unread`, an answer had come
+ * that the bezeld did not read: then the kernel tells of a reset before it gives what was sent.
+ */
+static void end_session_without_waiting(bool unread)
 {
-    (void)state;
     int ends[2], folder = open(scratch_dir, O_RDONLY | O_DIRECTORY);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     struct launcher l = {.fd = ends[0]};
@@ -382,6 +384,8 @@ static void a_session_is_over_though_its_bezeld_did_not_wait_for_answers(void **
         m.command.verb = i == 4 ? VERB_SHUTDOWN : VERB_QUERY;
         assert_int_equal(launcher_send(&l, &m), 0);
     }
+    if (unread)
+        assert_int_equal(send(ends[1], "answer", 6, 0), 6);
     close(ends[0]);
     pid_t pid = fork();
     if (pid == 0)
@@ -399,6 +403,18 @@ static void a_session_is_over_though_its_bezeld_did_not_wait_for_answers(void **
     assert_int_equal(status, 0);
 }
 
+static void a_session_is_over_though_its_bezeld_did_not_wait_for_answers(void **state)
+{
+    (void)state;
+    end_session_without_waiting(false);
+}
+
+static void a_session_is_over_though_its_bezeld_left_an_answer_unread(void **state)
+{
+    (void)state;
+    end_session_without_waiting(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +428,7 @@ int main(void)
         cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),
         cmocka_unit_test(its_own_death_is_seen),
         cmocka_unit_test(a_session_is_over_though_its_bezeld_did_not_wait_for_answers),
+        cmocka_unit_test(a_session_is_over_though_its_bezeld_left_an_answer_unread),
         cmocka_unit_test(who_is_spared_lives_on_with_its_children_when_the_rest_is_ended),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
