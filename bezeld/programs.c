@@ -27,7 +27,8 @@ struct programs {
     char name[LAUNCHER_NAME_MAX];
     struct launcher launcher;
     bool connected;
-    int64_t tried; /* to connect */
+    bool other_version; /* the launcher's; it was logged */
+    int64_t tried;      /* to connect */
     struct asked asked[ASKED_MAX];
 };
 
@@ -228,6 +229,7 @@ void programs_turn(struct programs *p)
         return;
     struct message *m = command_server_message(p->options.control);
     while ((err = launcher_receive(&p->launcher, m)) == 0) {
+        p->other_version = false;
         struct asked *a = p->asked;
         while (a < p->asked + ASKED_MAX && (a->id == 0 || a->id != m->reply.id))
             a++;
@@ -241,7 +243,9 @@ void programs_turn(struct programs *p)
         char why[sizeof m->refuse.reason + 120];
         snprintf(why, sizeof why, "restart the launcher in %.60s, when no program runs: %s", p->options.launcher,
                  m->refuse.reason);
-        log_error("BEZEL-LAUNCHER-VERSION", "%s", why);
+        if (!p->other_version)
+            log_error("BEZEL-LAUNCHER-VERSION", "%s", why);
+        p->other_version = true;
         refuse_all(p, why);
     }
     if (err != BEZEL_EAGAIN)

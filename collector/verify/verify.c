@@ -35,8 +35,9 @@
 
 enum { METADATA_MAX = 1 << 28 };
 
-const char verify_remedy_restart[] = "start a collector on the run, which repairs it: bezel-collector --run DIR";
-static const char remedy_metadata[] = "start a collector on the run, which writes it anew: bezel-collector --run DIR";
+/* The path of the run is added to commands. */
+const char verify_remedy_restart[] = "start a collector on the run, which repairs it: bezel-collector --run";
+static const char remedy_metadata[] = "start a collector on the run, which writes it anew: bezel-collector --run";
 const char verify_remedy_foreign[] = "move it out of the run directory";
 
 void verify_add(struct verify *v, const struct verify_report *finding)
@@ -45,7 +46,13 @@ void verify_add(struct verify *v, const struct verify_report *finding)
         v->totals.damaged++;
     else if (finding->is == VERIFY_INCOMPLETE)
         v->totals.incomplete++;
-    v->report(finding, v->context);
+    struct verify_report whole = *finding;
+    char remedy[PATH_MAX + 128];
+    if (finding->remedy && v->run && finding->remedy != verify_remedy_foreign) {
+        snprintf(remedy, sizeof remedy, "%s %s", finding->remedy, v->run);
+        whole.remedy = remedy;
+    }
+    v->report(&whole, v->context);
 }
 
 enum verify_is verify_is(const struct verify *v)
@@ -339,6 +346,7 @@ static void report_unread(struct verify_walk *w, int err)
 
 int verify_run(struct verify *v, const char *run)
 {
+    v->run = run;
     struct verify_walk w = {.v = v, .run = run, .model = model_new("")};
     v->totals.served = verify_is_served(run);
     int err = w.model ? load(&w) : BEZEL_ENOMEM;

@@ -47,6 +47,7 @@ struct verify_totals {
 struct verify {
     void (*report)(const struct verify_report *finding, void *context);
     void *context;
+    const char *run; /* of verify_run(), for remedies; borrowed */
     struct verify_totals totals;
     char finished[24]; /* the RUNDB_FINISHED under which all was verified; "": not finished, or begun again */
 };

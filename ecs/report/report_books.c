@@ -352,10 +352,11 @@ static void print_books_remarks(const struct report *r, FILE *out)
     fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
             units_count(v->sut.stored).s, units_count(v->daemons.stored).s);
     if (v->behind)
-        fputs("  The trace may hold more than these books count: the collector has not saved the rest yet, or was "
-              "killed.\n"
-              "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run DIR).\n",
-              out);
+        fprintf(out,
+                "  The trace may hold more than these books count: the collector has not saved the rest yet, or was "
+                "killed.\n"
+                "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run %s).\n",
+                r->run);
     uint64_t discarded = sum_discarded(r->summary);
     if (discarded > 0)
         fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",

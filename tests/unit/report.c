@@ -117,6 +117,17 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
     free(text);
 }
 
+static void a_trace_with_more_than_the_books_says_how_it_is_counted(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.summary.behind = true;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "to have the rest counted (bezel-collector --run runs/20231114-221320-video).\n"));
+    free(text);
+}
+
 /* A limit breaks on two nodes, again and again on one; a snapshot is taken on both, and one by hand; a node is off. */
 static void the_timeline_is_in_order_and_plotted(void **state)
 {
@@ -513,6 +524,7 @@ int main(void)
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(the_remedy_of_a_full_ring_is_named),
+        cmocka_unit_test(a_trace_with_more_than_the_books_says_how_it_is_counted),
         cmocka_unit_test(the_timeline_is_in_order_and_plotted),
         cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
         cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
