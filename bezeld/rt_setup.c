@@ -242,7 +242,7 @@ struct rt_setup_state rt_setup_read(void)
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
-enum { CPUS_TEXT = 64 };
+enum { CPUS_TEXT = 64, TEXT = RT_SETUP_TEXT_MAX + 1 };
 
 /* "CPU 1", "CPUs 0, 2-5"; what does not fit is left out. */
 static void list_cpus(const struct experiment_cpus *cpus, char text[CPUS_TEXT])
@@ -270,15 +270,14 @@ static bool complain_cpus(const struct experiment_cpus *cpus, const char *who, i
     char list[CPUS_TEXT];
     list_cpus(cpus, list);
     if (error == ESRCH)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%s: no thread of ZeroMQ is found, so none is moved there", list);
+        snprintf(text, TEXT, "%s: no thread of ZeroMQ is found, so none is moved there", list);
     else if (error)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+        snprintf(text, TEXT,
                  "%s stay%s off %s: %s; /proc/self/status lists the CPUs that are allowed (Cpus_allowed_list)", who,
                  who[0] == 'Z' ? "" : "s", list,
                  error == EINVAL ? "none of them exists, or is allowed" : strerror(error));
     else if (missing)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%u of %s missing, or not allowed: %s may use the others", missing, list,
-                 who);
+        snprintf(text, TEXT, "%u of %s missing, or not allowed: %s may use the others", missing, list, who);
     return error || missing;
 }
 
@@ -290,21 +289,21 @@ static bool complain_policy(const struct experiment_real_time *want, const struc
     if (error == 0)
         return false;
     if (want->policy == REAL_TIME_FIFO && result->priority)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy fifo has priority %u, not %u: %s, or ulimit -r %u",
-                 result->priority, want->priority, remedy, want->priority);
+        snprintf(text, TEXT, "policy fifo has priority %u, not %u: %s, or ulimit -r %u", result->priority,
+                 want->priority, remedy, want->priority);
     else if (want->policy == REAL_TIME_FIFO)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy fifo is refused (%s): %s, or ulimit -r %u", strerror(error),
-                 remedy, want->priority);
+        snprintf(text, TEXT, "policy fifo is refused (%s): %s, or ulimit -r %u", strerror(error), remedy,
+                 want->priority);
     else if (want->policy == REAL_TIME_DEADLINE && error == EBUSY)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+        snprintf(text, TEXT,
                  "policy deadline is refused: %s in %s exceed what the CPUs have left: set a shorter runtime, or a "
                  "longer period",
                  units_duration(want->runtime).s, units_duration(want->period).s);
     else if (want->policy == REAL_TIME_DEADLINE)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy deadline is refused (%s): %s, and all CPUs of its cpuset",
-                 strerror(error), remedy);
+        snprintf(text, TEXT, "policy deadline is refused (%s): %s, and all CPUs of its cpuset", strerror(error),
+                 remedy);
     else
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy other is refused (%s): %s", strerror(error), remedy);
+        snprintf(text, TEXT, "policy other is refused (%s): %s", strerror(error), remedy);
     return true;
 }
 
@@ -318,18 +317,18 @@ bool rt_setup_complaint(const struct experiment_real_time *want, const struct rt
     case RT_SETUP_IO_CPU:
         return complain_cpus(&want->io_cpu, "ZeroMQ's threads", error, result->missing_io_cpus, text);
     case RT_SETUP_MEMORY:
-        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+        snprintf(text, TEXT,
                  "memory is not locked (%s): it needs CAP_IPC_LOCK (setcap cap_ipc_lock+ep bezeld; a container: "
                  "--cap-add IPC_LOCK), or ulimit -l unlimited",
                  error == ENOMEM ? "more is mapped than the limit allows" : strerror(error));
         break;
     case RT_SETUP_LATER:
-        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+        snprintf(text, TEXT,
                  "only memory that was mapped at the start is locked: to lock later mappings too, bezeld needs "
                  "CAP_IPC_LOCK, or ulimit -l unlimited");
         break;
     case RT_SETUP_SLACK:
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "the timer slack stays as it was: %s", strerror(error));
+        snprintf(text, TEXT, "the timer slack stays as it was: %s", strerror(error));
         break;
     case RT_SETUP_POLICY:
         return complain_policy(want, result, text);

@@ -455,6 +455,77 @@ static void a_limit_of_locked_memory_does_not_stop_later_mappings(void **state)
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
+#define NICE "it needs CAP_SYS_NICE (setcap cap_sys_nice+ep bezeld; a container: --cap-add SYS_NICE)"
+
+static void what_was_refused_is_said_with_its_remedy(void **state)
+{
+    (void)state;
+    struct experiment_real_time fifo = {.policy = REAL_TIME_FIFO, .priority = 10}, other = {.policy = REAL_TIME_OTHER},
+                                deadline = {
+                                    .policy = REAL_TIME_DEADLINE, .runtime = 500 * CLOCK_US, .period = CLOCK_MS};
+    add_cpu(&fifo.cpu, 3);
+    add_cpu(&fifo.io_cpu, 0);
+    add_cpu(&fifo.io_cpu, 4);
+    add_cpu(&fifo.io_cpu, 5);
+    const struct {
+        const struct experiment_real_time *want;
+        enum rt_setup_step step;
+        int error;
+        uint32_t priority, missing;
+        const char *text; /* NULL: none */
+    } cases[] = {
+        {&fifo, RT_SETUP_CPU, 0, 0, 0, NULL},
+        {&fifo, RT_SETUP_CPU, EINVAL, 0, 0,
+         "the thread that polls stays off CPU 3: none of them exists, or is allowed; /proc/self/status lists the CPUs "
+         "that "
+         "are allowed (Cpus_allowed_list)"},
+        {&fifo, RT_SETUP_IO_CPU, EPERM, 0, 2,
+         "ZeroMQ's threads stay off CPUs 0, 4-5: Operation not permitted; /proc/self/status lists the CPUs that are "
+         "allowed (Cpus_allowed_list)"},
+        {&fifo, RT_SETUP_IO_CPU, ESRCH, 0, 0, "CPUs 0, 4-5: no thread of ZeroMQ is found, so none is moved there"},
+        {&fifo, RT_SETUP_IO_CPU, 0, 0, 2,
+         "2 of CPUs 0, 4-5 missing, or not allowed: ZeroMQ's threads may use the others"},
+        {&fifo, RT_SETUP_MEMORY, 0, 0, 0, NULL},
+        {&fifo, RT_SETUP_MEMORY, ENOMEM, 0, 0,
+         "memory is not locked (more is mapped than the limit allows): it needs CAP_IPC_LOCK (setcap cap_ipc_lock+ep "
+         "bezeld; a container: --cap-add IPC_LOCK), or ulimit -l unlimited"},
+        {&fifo, RT_SETUP_MEMORY, EPERM, 0, 0,
+         "memory is not locked (Operation not permitted): it needs CAP_IPC_LOCK (setcap cap_ipc_lock+ep bezeld; a "
+         "container: --cap-add IPC_LOCK), or ulimit -l unlimited"},
+        {&fifo, RT_SETUP_LATER, EPERM, 0, 0,
+         "only memory that was mapped at the start is locked: to lock later mappings too, bezeld needs CAP_IPC_LOCK, "
+         "or "
+         "ulimit -l unlimited"},
+        {&fifo, RT_SETUP_SLACK, EINVAL, 0, 0, "the timer slack stays as it was: Invalid argument"},
+        {&fifo, RT_SETUP_POLICY, 0, 0, 0, NULL},
+        {&fifo, RT_SETUP_POLICY, EPERM, 7, 0, "policy fifo has priority 7, not 10: " NICE ", or ulimit -r 10"},
+        {&fifo, RT_SETUP_POLICY, EPERM, 0, 0,
+         "policy fifo is refused (Operation not permitted): " NICE ", or ulimit -r 10"},
+        {&deadline, RT_SETUP_POLICY, EBUSY, 0, 0,
+         "policy deadline is refused: 500 us in 1.00 ms exceed what the CPUs have left: set a shorter runtime, or a "
+         "longer "
+         "period"},
+        {&deadline, RT_SETUP_POLICY, EPERM, 7, 0,
+         "policy deadline is refused (Operation not permitted): " NICE ", and all CPUs of its cpuset"},
+        {&other, RT_SETUP_POLICY, EBUSY, 0, 0, "policy other is refused (Device or resource busy): " NICE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[RT_SETUP_TEXT_MAX + 1] = "";
+        struct rt_setup_result result = {.priority = cases[i].priority, .missing_io_cpus = cases[i].missing};
+        result.error[cases[i].step] = cases[i].error;
+        assert_int_equal(rt_setup_complaint(cases[i].want, &result, cases[i].step, text), cases[i].text != NULL);
+        if (cases[i].text)
+            assert_string_equal(text, cases[i].text);
+    }
+    assert_false(rt_setup_wanted(&(struct experiment_real_time){.timer_slack = 1, .priority = 3}));
+    assert_true(rt_setup_wanted(&(struct experiment_real_time){.lock_memory = true}));
+    assert_true(rt_setup_wanted(&other));
+    struct experiment_real_time cpu = {.lock_memory = false}, io = {.lock_memory = false};
+    add_cpu(&cpu.cpu, 2);
+    add_cpu(&io.io_cpu, 2);
+    assert_true(rt_setup_wanted(&cpu) && rt_setup_wanted(&io));
+}
+
 static void what_is_in_force_is_said_in_a_line(void **state)
 {
     (void)state;
@@ -491,6 +562,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_reported_and_the_rest_is_done),
         cmocka_unit_test(a_limit_allows_a_lower_priority),
         cmocka_unit_test(a_limit_of_locked_memory_does_not_stop_later_mappings),
+        cmocka_unit_test(what_was_refused_is_said_with_its_remedy),
         cmocka_unit_test(what_is_in_force_is_said_in_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

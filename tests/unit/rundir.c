@@ -209,6 +209,41 @@ static void a_run_is_running_as_long_as_the_process_lives_that_runs_it(void **st
         close(up[i]), close(down[i]);
 }
 
+static void where_the_rest_of_a_run_lies_is_noted_and_forgotten(void **state)
+{
+    (void)state;
+    struct rundir run;
+    char place[64] = "untouched", text[5000], path[PATH_MAX + 8];
+    struct stat st;
+    assert_int_equal(rundir_init(&run), 0);
+    assert_int_equal(rundir_make(runs, "video", "experiment: video\n", 18, &run), 0);
+    assert_false(rundir_is_away(run.path, place, sizeof place));
+    assert_string_equal(place, "untouched");
+    assert_int_equal(rundir_note_away(run.path, "store in /var/runs/1"), 0);
+    assert_true(rundir_is_away(run.path, place, sizeof place));
+    assert_string_equal(place, "store in /var/runs/1");
+    assert_int_equal(rundir_note_away(run.path, "desk"), 0); /* in its place */
+    assert_true(rundir_is_away(run.path, place, 4));
+    assert_string_equal(place, "des");
+    for (int times = 0; times < 2; times++) { /* twice is once */
+        assert_int_equal(rundir_note_away(run.path, NULL), 0);
+        assert_false(rundir_is_away(run.path, place, sizeof place));
+    }
+    memset(text, 'x', sizeof text - 1); /* more than a place is: none of ours */
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(rundir_note_away(run.path, text), 0);
+    assert_false(rundir_is_away(run.path, place, sizeof place));
+    assert_int_equal(rundir_note_away(run.path, NULL), 0);
+    snprintf(path, sizeof path, "%s/away", run.path); /* a folder is no note, and is not removed */
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_not_equal(rundir_note_away(run.path, NULL), 0);
+    assert_false(rundir_is_away(run.path, place, sizeof place));
+    assert_int_equal(stat(path, &st), 0);
+    rundir_close(&run);
+    assert_int_equal(rundir_note_away("/nowhere", NULL), 0);
+    assert_int_equal(rundir_note_away("/nowhere", "desk"), BEZEL_ENOENT);
+}
+
 static void a_folder_that_others_can_write_is_refused(void **state)
 {
     (void)state;
@@ -277,6 +312,7 @@ int main(void)
         cmocka_unit_test(the_private_folder_is_found_by_its_run_while_that_lives),
         cmocka_unit_test(a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone),
         cmocka_unit_test(a_run_is_running_as_long_as_the_process_lives_that_runs_it),
+        cmocka_unit_test(where_the_rest_of_a_run_lies_is_noted_and_forgotten),
         cmocka_unit_test(a_folder_that_others_can_write_is_refused),
         cmocka_unit_test(a_folder_whose_sockets_would_have_too_long_paths_is_refused),
         cmocka_unit_test(the_folder_of_runs_is_the_option_or_the_variable_or_runs),
