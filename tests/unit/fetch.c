@@ -78,7 +78,7 @@ static struct {
 /* What becomes of an honest answer; `from` is the file that is asked for. NULL: nothing. */
 typedef void spoil(struct command_request *to, struct message *m, struct message_reply *reply, uint64_t from);
 
-static spoil *spoil_list, *spoil_part;
+static spoil *_Atomic spoil_list, *_Atomic spoil_part;
 static atomic_uint lists; /* that some of these have seen */
 static struct command_server *bezeld, *server;
 static pthread_t thread;
@@ -341,7 +341,7 @@ SPOIL(a_list_that_grows)
     m->files.total += atomic_fetch_add(&total, 1);
 }
 
-static const char *name;
+static const char *_Atomic name;
 
 SPOIL(another_name)
 {
