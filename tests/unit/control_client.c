@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Which daemons of a run a command from another terminal goes to, and what is said where there are none. */
+#include "ecs/run/control_client.h"
+
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/uuid.h"
+#include "ecs/run/rundir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#define TWO_NODES                                                                                                      \
+    "experiment: two\nnodes: {desk: {}, cart: {}}\nprocesses: [{name: p, node: desk, command: [unused]}]\n"
+
+static char folder[] = "/tmp/bezel-control-client-XXXXXX";
+static struct rundir run;
+static struct control_client client;
+
+static void begin_run(const char *text)
+{
+    char runs[64];
+    snprintf(runs, sizeof runs, "%s/runs", folder);
+    assert_int_equal(rundir_init(&run), 0);
+    assert_int_equal(rundir_make_private(&run), 0);
+    assert_int_equal(rundir_make(runs, "two", text, strlen(text), &run), 0);
+    log_forget_error();
+}
+
+static void assert_opens(enum control_client_whom whom, const char *node, uint32_t count)
+{
+    uint8_t uuid[16];
+    assert_true(uuid_read(run.uuid, uuid));
+    assert_int_equal(control_client_open(run.path, whom, node, &client), EXIT_OK);
+    assert_int_equal(client.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_memory_equal(client.nodes[i].caller.run, uuid, sizeof uuid);
+}
+
+static void assert_is(uint32_t i, const char *name, const char *node, const char *socket)
+{
+    char endpoint[LINK_ENDPOINT_MAX];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/%s", run.private, socket);
+    assert_string_equal(client.nodes[i].name, name);
+    assert_string_equal(client.nodes[i].caller.node, node);
+    assert_string_equal(client.nodes[i].caller.endpoint, endpoint);
+}
+
+static void assert_fails(enum control_client_whom whom, const char *node, int code, const char *format)
+{
+    char expected[PATH_MAX + 128];
+    snprintf(expected, sizeof expected, "%s%s", format[0] == ' ' ? run.path : "", format);
+    assert_int_equal(control_client_open(run.path, whom, node, &client), code);
+    assert_string_equal(log_last_error(), expected);
+    assert_int_equal(client.count, 0);
+    log_forget_error();
+}
+
+static void a_command_goes_to_all_nodes_or_one_the_collector_or_the_manager(void **state)
+{
+    (void)state;
+    begin_run(TWO_NODES "limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {by: manager}\n");
+    assert_int_equal(rundir_publish(&run), 0);
+    assert_opens(CONTROL_CLIENT_NODES, NULL, 2);
+    assert_is(0, "desk", "desk", ".b0/control");
+    assert_is(1, "cart", "cart", ".b1/control");
+    control_client_close(&client);
+    assert_opens(CONTROL_CLIENT_NODES, "cart", 1);
+    assert_is(0, "cart", "cart", ".b1/control");
+    control_client_close(&client);
+    assert_opens(CONTROL_CLIENT_COLLECTOR, NULL, 1);
+    assert_is(0, "collector", "", ".collector");
+    control_client_close(&client);
+    assert_opens(CONTROL_CLIENT_MANAGER, NULL, 1);
+    assert_is(0, "manager", "", ".manager");
+    control_client_close(&client);
+    rundir_close(&run);
+}
+
+static void who_is_not_there_is_told(void **state)
+{
+    (void)state;
+    begin_run(TWO_NODES);
+    assert_fails(CONTROL_CLIENT_NODES, NULL, EXIT_UNREACHABLE, " is not running any more: there is nothing to control");
+    assert_int_equal(rundir_publish(&run), 0);
+    assert_fails(CONTROL_CLIENT_MANAGER, NULL, EXIT_USAGE, "the experiment has no resource manager");
+    assert_fails(CONTROL_CLIENT_NODES, "box", EXIT_USAGE, "the experiment has no node 'box'");
+    assert_int_equal(chmod(run.private, 0750), 0);
+    assert_fails(CONTROL_CLIENT_NODES, NULL, EXIT_UNREACHABLE, " is another user's run: only that user may control it");
+    assert_int_equal(chmod(run.private, 0700), 0);
+    rundir_close(&run);
+    assert_fails(CONTROL_CLIENT_NODES, NULL, EXIT_UNREACHABLE, " is not running any more: there is nothing to control");
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? setenv("BEZEL_DIR", folder, 1) : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_goes_to_all_nodes_or_one_the_collector_or_the_manager),
+        cmocka_unit_test(who_is_not_there_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
