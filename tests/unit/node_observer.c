@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* What a node's external sensor tells its agent: processes, aspects that a metric cannot read, and the totals (--wrap).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "bezeld/node_internal.h"
+#include "tests/lib/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct {
+    unsigned warnings, totals, aspects;
+    char id[32], warning[512]; /* the last one */
+    uint64_t produced, lost, en_route;
+    int64_t at;
+} told;
+
+void __wrap_log_warn(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
+void __wrap_log_warn(const char *id, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(told.warning, sizeof told.warning, format, args);
+    va_end(args);
+    snprintf(told.id, sizeof told.id, "%s", id);
+    told.warnings++;
+}
+
+/* Each number has a digit of its own, so that a sum says what it is of. */
+struct external_totals __wrap_external_totals(struct external *x);
+struct external_totals __wrap_external_totals(struct external *x)
+{
+    (void)x;
+    return (struct external_totals){.produced = 1,
+                                    .full = 10,
+                                    .off = 100,
+                                    .no_ring = 1000,
+                                    .overwritten = 10000,
+                                    .window = 100000,
+                                    .spool = 1000000,
+                                    .in_rings = 10000000,
+                                    .in_window = 100000000};
+}
+
+void __wrap_agent_totals(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
+void __wrap_agent_totals(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
+{
+    (void)agent;
+    told.totals++;
+    told.produced = produced;
+    told.lost = lost;
+    told.en_route = en_route;
+    told.at = now;
+}
+
+void __wrap_agent_received_from(struct agent *agent, const char *aspect);
+void __wrap_agent_received_from(struct agent *agent, const char *aspect)
+{
+    (void)agent;
+    told.aspects += strcmp(aspect, "shown") == 0 || strcmp(aspect, "unread") == 0;
+}
+
+static struct experiment *experiment;
+static struct node *node;
+static struct command_server *server;
+
+static void open_node(const char *limit)
+{
+    char control[128], collector[128], text[512];
+    struct experiment_diagnostics found = {0};
+    snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
+    snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
+    snprintf(text, sizeof text,
+             "experiment: observed\ncommand: [unused]\nmetrics: {delay: {mean: latency, of: shown}}\nlimits:\n"
+             "  - {expect: delay <= 80 ms}\n%s",
+             limit);
+    int err = experiment_read(text, strlen(text), &experiment, &found);
+    experiment_print_diagnostics(&found, "observed", stderr);
+    experiment_diagnostics_free(&found);
+    assert_int_equal(err, 0);
+    assert_int_equal(command_server_open(control, NULL, &server), 0);
+    struct node_options options = {
+        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = server, .run = {1}};
+    assert_int_equal(node_open(&options, &node), 0);
+    memset(&told, 0, sizeof told);
+}
+
+static int close_node(void **state)
+{
+    node_shut(node, true);
+    node_close(node);
+    command_server_close(server, 0);
+    experiment_free(experiment);
+    return scratch_end(state);
+}
+
+static void totals_are_told_each_ten_milliseconds_where_a_metric_reads_them(void **state)
+{
+    (void)state;
+    open_node("  - {expect: lost_ratio <= 1 %}\n");
+    int64_t now = clock_now() + CLOCK_S;
+    node_count_attempts(node, now);
+    assert_int_equal(told.totals, 1);
+    assert_int_equal(told.produced, 1);
+    assert_int_equal(told.lost, 1111010); /* what is off by intention is not lost */
+    assert_int_equal(told.en_route, 110000000);
+    assert_int_equal(told.at, now);
+    node_count_attempts(node, now + 10 * CLOCK_MS - 1);
+    assert_int_equal(told.totals, 1);
+    node_count_attempts(node, now + 10 * CLOCK_MS);
+    assert_int_equal(told.totals, 2);
+    assert_null(node_observer(node).stored);
+}
+
+static void where_no_metric_reads_them_totals_are_not_summed(void **state)
+{
+    (void)state;
+    open_node("");
+    node_count_attempts(node, clock_now() + CLOCK_S);
+    assert_int_equal(told.totals, 0);
+    assert_null(node_observer(node).stored);
+}
+
+static void acknowledgements_are_told_where_a_metric_reads_how_late_records_are_stored(void **state)
+{
+    (void)state;
+    open_node("  - {expect: storing_latency <= 1 s}\n");
+    assert_non_null(node_observer(node).stored);
+}
+
+static void a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name(void **state)
+{
+    (void)state;
+    open_node("");
+    struct external_observer o = node_observer(node);
+    struct dict_aspect shown = {
+        .id = 1, .name = "shown", .field_count = 1, .fields = {{DICT_FLOAT64, "other", "ms", ""}}};
+    struct dict_aspect unread = {.id = 2, .name = "unread", .field_count = 0};
+    int first = o.process_begin(o.context, "client.1"), second = o.process_begin(o.context, "client.2");
+    assert_true(first >= 0 && second >= 0 && first != second);
+    assert_true(o.watch(o.context, second, &unread) < 0);
+    assert_int_equal(told.warnings, 0);
+    (void)o.watch(o.context, second, &shown);
+    assert_int_equal(told.warnings, 1);
+    assert_string_equal(told.id, "BEZEL-METRIC");
+    assert_string_equal(
+        told.warning, "metric delay stays unknown for process client.2: its aspect shown does not have the field that "
+                      "the metric reads, or the field is not a number, or not a time");
+    shown.fields[0].name = "latency";
+    assert_true(o.watch(o.context, first, &shown) >= 0);
+    assert_int_equal(told.warnings, 1);
+    assert_int_equal(told.aspects, 3); /* each may be shed */
+    o.process_end(o.context, second);
+    assert_null(agent_process_name(node->agent, second));
+    assert_string_equal(agent_process_name(node->agent, first), "client.1");
+}
+
+#define OBSERVER_TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, close_node)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OBSERVER_TEST(totals_are_told_each_ten_milliseconds_where_a_metric_reads_them),
+        OBSERVER_TEST(where_no_metric_reads_them_totals_are_not_summed),
+        OBSERVER_TEST(acknowledgements_are_told_where_a_metric_reads_how_late_records_are_stored),
+        OBSERVER_TEST(a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
