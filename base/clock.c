@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 
+#include "base/bytes.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -58,4 +61,30 @@ void clock_boot_id(uint8_t id[16])
         id[i] = (uint8_t)byte;
     }
     fclose(f);
+}
+
+/* By how much the time namespace of this process shifts CLOCK_MONOTONIC, ns; 0 where the kernel has none. */
+static int64_t namespace_shift(void)
+{
+    char name[16];
+    int64_t seconds = 0, ns = 0, s, n;
+    FILE *f = fopen("/proc/self/timens_offsets", "re");
+    if (!f)
+        return 0;
+    while (fscanf(f, "%15s %" SCNd64 " %" SCNd64, name, &s, &n) == 3)
+        if (strcmp(name, "monotonic") == 0)
+            seconds = s, ns = n;
+    fclose(f);
+    return seconds * CLOCK_S + ns;
+}
+
+void clock_identity(uint8_t id[16])
+{
+    clock_boot_id(id);
+    bytes_put_u64(id + 8, bytes_get_u64(id + 8) ^ (uint64_t)namespace_shift());
+}
+
+int64_t clock_identity_short(const uint8_t id[16])
+{
+    return (int64_t)(bytes_get_u64(id) ^ bytes_get_u64(id + 8));
 }

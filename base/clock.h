@@ -28,4 +28,13 @@ void clock_sleep_until(int64_t deadline);
 /** Writes the kernel's boot id into `id`; zeros where it cannot be read. */
 void clock_boot_id(uint8_t id[16]);
 
+/**
+ * Writes an identity of this process's CLOCK_MONOTONIC into `id`: where two are equal, it is the same clock. It is made
+ * of the boot id and of the shift of the time namespace (time_namespaces(7)).
+ */
+void clock_identity(uint8_t id[16]);
+
+/** An identity, shortened to a number: for records, in which it distinguishes few clocks. Pure. */
+int64_t clock_identity_short(const uint8_t id[16]);
+
 #endif

@@ -97,6 +97,8 @@ void node_turn(struct node *n)
         schedule_housekept(s, now);
     }
     manager_client_heartbeat(n, now);
+    if (!n->draining)
+        node_clock_turn(n);
     if (news) /* most polls of a node with few records find none */
         sender_step(n->sender, now, external_finished(n->external));
     if (may_sleep(n) && external_sleep(n->external))

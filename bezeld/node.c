@@ -21,13 +21,13 @@
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /*
- * The trace's UUID, made from run, node and boot, so that a restarted daemon continues the same trace. external_open()
+ * The trace's UUID, made from run, node and clock, so that a restarted daemon continues the same trace. external_open()
  * mixes in when the window was made.
  */
 static void make_uuid(const struct message_hello *hello, uint8_t uuid[16])
 {
     uint64_t h = hash_fnv64(HASH_FNV64_START, hello->run, sizeof hello->run);
-    h = hash_fnv64(h, hello->boot, sizeof hello->boot);
+    h = hash_fnv64(h, hello->clock, sizeof hello->clock);
     uint64_t high = hash_fnv64(h, hello->node, strlen(hello->node)), low = hash_fnv64(high, "bezel", 5);
     memcpy(uuid, &high, 8);
     memcpy(uuid + 8, &low, 8);
@@ -39,7 +39,7 @@ static struct message_hello make_hello(const struct node_options *o)
 {
     struct message_hello hello = {.realtime_offset = clock_realtime_offset(), .pid = (uint32_t)getpid()};
     memcpy(hello.run, o->run, sizeof hello.run);
-    clock_boot_id(hello.boot);
+    clock_identity(hello.clock);
     snprintf(hello.node, sizeof hello.node, "%s", o->experiment->nodes[o->node].name);
     make_uuid(&hello, hello.uuid);
     return hello;
@@ -178,7 +178,9 @@ int node_open(const struct node_options *options, struct node **out)
         return err;
     }
     n->realtime_offset = hello.realtime_offset;
+    memcpy(n->clock.identity, hello.clock, sizeof n->clock.identity);
     memcpy(n->uuid, hello.uuid, sizeof n->uuid);
+    node_clock_start(n);
     node_rt_setup(n);
     int64_t now = clock_now();
     n->last_received = now;
@@ -203,6 +205,8 @@ void node_shut(struct node *n, bool for_good)
     if (n->external && !over)
         external_keep_processes(n->external);
     n->clean = over || (n->sender && sender_done(n->sender));
+    clock_client_close(n->clock.client);
+    n->clock.client = NULL;
     if (n->sender)
         sender_close(n->sender, over);
     n->control = NULL;
@@ -244,6 +248,7 @@ void node_drain(struct node *n)
     node_record_violations(n, o);
     node_record_limits(n, o);
     global_limits_end(n, now);
+    node_clock_end(n);
     external_collect(n->external, true); /* the rings are drained even if the policy turned polling off */
     external_batch(n->external, true, 0);
     external_poll(n->external, now);

@@ -7,13 +7,14 @@
  *
  * Files call downward only, in this order: loop.c; node_commands.c; node.c; manager_client.c, node_knobs.c;
  * global_limits.c, knob_steering.c; snapshot_take.c, node_polling.c, knob_set.c; conclusions.c, node_record.c,
- * observer.c, node_rt_setup.c; and the modules that do not know struct node (schedule, cpu_usage, limit_changes,
- * poll_settings, aspect_steering, snapshot, own_trace).
+ * observer.c, node_rt_setup.c, node_clock.c; and the modules that do not know struct node (schedule, cpu_usage,
+ * limit_changes, poll_settings, aspect_steering, snapshot, own_trace).
  */
 #ifndef BEZEL_BEZELD_NODE_INTERNAL_H
 #define BEZEL_BEZELD_NODE_INTERNAL_H
 
 #include "bezeld/aspect_steering.h"
+#include "bezeld/clock_client.h"
 #include "bezeld/cpu_usage.h"
 #include "bezeld/limit_changes.h"
 #include "bezeld/node.h"
@@ -80,6 +81,13 @@ struct node_pause {
     struct state_file file;
 };
 
+/** How the node's clock is compared with its collector's (node_clock.c). */
+struct node_clock {
+    struct clock_client *client; /* NULL: none was needed yet */
+    uint8_t identity[16];        /* clock_identity() here */
+    uint64_t welcomes;           /* after which it was decided whom to ask */
+};
+
 /** Conclusions of the policy as they were recorded last. */
 struct node_conclusions {
     bool infeasible, not_the_monitors, starved;
@@ -105,6 +113,7 @@ struct node {
     uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
     struct aspect_steering aspect_steering;
     struct node_pause pause;                      /* node_pause.c */
+    struct node_clock clock;                      /* node_clock.c */
     struct rt_setup_state rt_setup;               /* node_rt_setup.c */
     struct snapshot snapshot;                     /* the run's snapshot in progress (snapshot_take.c) */
     struct node_managed managed;                  /* manager_client.c */
@@ -156,6 +165,14 @@ bool node_poll(struct node *n, int64_t now);
  */
 void node_pause_start(struct node *n);
 void node_pause(struct node *n, bool on, int64_t now);
+
+/**
+ * Exchanges of times with the collector (node_clock.c): _start() before the thread is set up; _turn() at each turn,
+ * records them; _end() when the node drains, has a last one first.
+ */
+void node_clock_start(struct node *n);
+void node_clock_turn(struct node *n);
+void node_clock_end(struct node *n);
 
 /** Applies the polling settings of the file, or those that an earlier daemon kept, and records them. */
 void node_poll_start(struct node *n);

@@ -9,6 +9,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "collector/clock_server.h"
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
 #include "mdr/command/command_server.h"
@@ -40,6 +41,7 @@ struct collector_daemon {
     struct link_keys keys;
     struct link *data;
     struct command_server *control;
+    struct clock_server *clock;
     struct receiver *receiver;
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
@@ -106,6 +108,20 @@ static int read_id(struct collector_daemon *v, char run[MODEL_UUID_TEXT])
     return rundb_put(v->rundb, "run", run);
 }
 
+/* The clock of the first collector is the run's. */
+static int begin_clock(struct collector_daemon *v)
+{
+    char text[MODEL_UUID_TEXT];
+    uint8_t identity[16];
+    int err = rundb_get(v->rundb, RUNDB_CLOCK, text, sizeof text);
+    if (err != BEZEL_ENOENT)
+        return err;
+    clock_identity(identity);
+    model_uuid_text(identity, text);
+    err = rundb_put_int(v->rundb, RUNDB_CLOCK_AHEAD, clock_realtime_offset());
+    return err ? err : rundb_put(v->rundb, RUNDB_CLOCK, text);
+}
+
 static int open_run(struct collector_daemon *v)
 {
     char run[MODEL_UUID_TEXT] = "";
@@ -117,6 +133,8 @@ static int open_run(struct collector_daemon *v)
         return err;
     }
     err = read_id(v, run);
+    if (!err)
+        err = begin_clock(v);
     if (err)
         return report(err, "BEZEL-DATABASE", "run.db");
     v->model = model_new(run);
@@ -146,6 +164,19 @@ static int open_signals(struct collector_daemon *v)
     return v->signals < 0 ? report(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
 
+/* Without it the clocks of nodes on other machines are compared by their wall clocks. */
+static void open_clock(struct collector_daemon *v)
+{
+    const char *listen = v->options->listen; /* NULL: no node will connect */
+    int err = listen ? clock_server_open(listen, v->options->key ? &v->keys : NULL, &v->clock) : 0;
+    if (err)
+        log_warn("BEZEL-CLOCK",
+                 "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
+                 "compared by their wall clocks alone",
+                 listen, limit_reason(err));
+    receiver_set_clock_port(v->receiver, clock_server_port(v->clock));
+}
+
 static int start(struct collector_daemon *v)
 {
     int err = open_signals(v);
@@ -166,7 +197,10 @@ static int start(struct collector_daemon *v)
     if (err)
         return err;
     v->receiver = receiver_new(v->model, v->rundb, v->store, v->data, v->options->limits);
-    return v->receiver ? 0 : report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
+    if (!v->receiver)
+        return report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
+    open_clock(v);
+    return 0;
 }
 
 static void send_ready(const struct collector_daemon *v)
@@ -341,6 +375,7 @@ static int finish(struct collector_daemon *v)
 
 static void release(struct collector_daemon *v)
 {
+    clock_server_close(v->clock);
     receiver_free(v->receiver);
     link_close(v->data, LINGER_MS);
     command_server_close(v->control, LINGER_MS);

@@ -38,7 +38,8 @@
     ASPECT(SNAPSHOT,    snapshot,    "snapshots",    DAEMON, LATEST)                                                   \
     ASPECT(OBSERVATION, observation, "observations", NODE,   EVERY)                                                    \
     ASPECT(CONCLUSION,  conclusion,  "conclusions",  NODE,   EVERY)                                                    \
-    ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)
+    ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)                                                   \
+    ASPECT(EXCHANGE,    exchange,    "exchanges",    NODE,   EVERY)
 
 /*
  * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
@@ -188,6 +189,14 @@
     FIELD(INT,   clamped,  "1", "applied, after they were moved into the bounds of the file")                          \
     FIELD(INT,   lost,     "1", "how often the manager was lost")                                                      \
     FIELD(INT,   unsent,   "1", "observations that could not be sent to it")
+
+/** An exchange of times with the collector, whose clock is another one (docs/CLOCKS.md). */
+#define BUILTIN_EXCHANGE_FIELDS(KEY, FIELD)                                                                            \
+    FIELD(INT,   clock,    "1",  "the collector's clock: its identity, shortened")                                     \
+    FIELD(INT,   sent,     "ns", "when the node asked")                                                                \
+    FIELD(INT,   arrived,  "ns", "when the question arrived, on the collector's clock")                                \
+    FIELD(INT,   answered, "ns", "when the answer went out, on the collector's clock")                                 \
+    FIELD(INT,   received, "ns", "when the answer arrived")
 
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */

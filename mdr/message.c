@@ -122,15 +122,15 @@ static bool_t filter_positions(XDR *x, uint32_t *count, struct message_position 
 
 static bool_t filter_hello(XDR *x, struct message_hello *m)
 {
-    return filter_uuid(x, m->run) && filter_uuid(x, m->boot) && filter_uuid(x, m->uuid) &&
+    return filter_uuid(x, m->run) && filter_uuid(x, m->clock) && filter_uuid(x, m->uuid) &&
            filter_text(x, m->node, MESSAGE_NAME_MAX) && xdr_int64_t(x, &m->realtime_offset) &&
            xdr_uint32_t(x, &m->pid) && xdr_uint64_t(x, &m->attempt);
 }
 
 static bool_t filter_welcome(XDR *x, struct message_welcome *m)
 {
-    return xdr_uint64_t(x, &m->credit_bytes) && filter_bool(x, &m->more) &&
-           filter_positions(x, &m->stream_count, m->streams);
+    return xdr_uint64_t(x, &m->credit_bytes) && filter_bool(x, &m->more) && filter_uuid(x, m->clock) &&
+           xdr_uint32_t(x, &m->clock_port) && filter_positions(x, &m->stream_count, m->streams);
 }
 
 static bool_t filter_process(XDR *x, struct message_process *m)
@@ -559,6 +559,12 @@ static bool_t filter_judgement(XDR *x, struct message_judgement *m)
     return TRUE;
 }
 
+static bool_t filter_clock(XDR *x, struct message_clock *m)
+{
+    return xdr_uint64_t(x, &m->number) && filter_uuid(x, m->identity) && xdr_uint64_t(x, &m->arrived) &&
+           xdr_uint64_t(x, &m->answered);
+}
+
 static bool_t filter_envelope(XDR *x, struct message_envelope *m)
 {
     return filter_uuid(x, m->source) && filter_uuid(x, m->run) && filter_text(x, m->node, MESSAGE_NAME_MAX) &&
@@ -588,6 +594,8 @@ static bool_t filter_body(XDR *x, struct message *m)
         return xdr_uint64_t(x, &m->heartbeat.at);
     case MESSAGE_NOTE:
         return filter_note(x, &m->note);
+    case MESSAGE_CLOCK:
+        return filter_clock(x, &m->clock);
     case MESSAGE_COMMAND:
         return filter_command(x, &m->command, &m->configure);
     case MESSAGE_REPLY:

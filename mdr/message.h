@@ -36,6 +36,7 @@ enum {
     MESSAGE_SEGMENTS_MAX = 64,     /* recording processes in one answer */
     MESSAGE_FILES_MAX = 128,       /* files in one answer */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
+    MESSAGE_CLOCK_BYTES = 52,      /* the encoding of CLOCK */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -50,6 +51,7 @@ enum message_type {
     MESSAGE_HEARTBEAT = 8,
     MESSAGE_BYE = 9,
     MESSAGE_NOTE = 10,
+    MESSAGE_CLOCK = 11,
     MESSAGE_COMMAND = 20,
     MESSAGE_REPLY = 21,
     MESSAGE_WATCH = 22,
@@ -124,7 +126,7 @@ struct message_position {
 };
 
 struct message_hello {
-    uint8_t run[16], boot[16], uuid[16];
+    uint8_t run[16], clock[16], uuid[16]; /* clock: clock_identity() */
     char node[MESSAGE_NAME_MAX + 1];
     int64_t realtime_offset; /* ns */
     uint32_t pid;
@@ -134,6 +136,8 @@ struct message_hello {
 struct message_welcome {
     uint64_t credit_bytes; /* 0: the receiver sets no bound */
     bool more;
+    uint8_t clock[16];   /* clock_identity() of the receiver */
+    uint32_t clock_port; /* of its link for exchanges of times; 0: none */
     uint32_t stream_count;
     struct message_position streams[MESSAGE_ROWS_MAX];
 };
@@ -180,6 +184,13 @@ struct message_books {
 
 struct message_heartbeat {
     uint64_t at; /* ns, monotonic */
+};
+
+/** A question for the time, of which only `number` counts, or its answer (mdr_clock). */
+struct message_clock {
+    uint64_t number;            /* of the question; the answer repeats it */
+    uint8_t identity[16];       /* clock_identity() of who answers */
+    uint64_t arrived, answered; /* the question, and the answer; ns of that clock */
 };
 
 /** A note for the operator about a process, or about the node if `name` is empty. */
@@ -626,6 +637,7 @@ struct message {
         struct message_books books;
         struct message_heartbeat heartbeat;
         struct message_note note;
+        struct message_clock clock;
         struct {
             struct message_command command;
             struct message_configure configure;

@@ -15,7 +15,7 @@ struct model *model_new(const char *run)
     struct model *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
-    clock_boot_id(m->boot);
+    clock_identity(m->clock);
     snprintf(m->run, sizeof m->run, "%s", run);
     m->last_node = &m->nodes;
     return m;
@@ -61,6 +61,7 @@ static void node_free(struct model_node *node)
         node->processes = p->next;
         process_free(p);
     }
+    run_clock_free(&node->run_clock);
     free(node);
 }
 
@@ -101,6 +102,14 @@ static unsigned count_called(const struct model *m, const char *name)
     return count;
 }
 
+static void node_clock_init(struct model_node *node)
+{
+    static const uint8_t unknown[16];
+    const struct model *m = node->model;
+    bool same = memcmp(m->run_clock, node->clock, 16) == 0 && memcmp(m->run_clock, unknown, 16) != 0;
+    run_clock_init(&node->run_clock, same ? RUN_CLOCK_SAME : RUN_CLOCK_WALL, same ? m->ahead : node->realtime_offset);
+}
+
 struct model_node *model_add_node(struct model *m, const struct message_hello *hello)
 {
     struct model_node *node = calloc(1, sizeof *node);
@@ -109,9 +118,10 @@ struct model_node *model_add_node(struct model *m, const struct message_hello *h
     node->model = m;
     memcpy(node->name, hello->node, sizeof node->name);
     memcpy(node->uuid, hello->uuid, sizeof node->uuid);
-    memcpy(node->boot, hello->boot, sizeof node->boot);
+    memcpy(node->clock, hello->clock, sizeof node->clock);
     node->realtime_offset = hello->realtime_offset;
-    node->local = memcmp(node->boot, m->boot, sizeof node->boot) == 0;
+    node->local = memcmp(node->clock, m->clock, sizeof node->clock) == 0;
+    node_clock_init(node);
     node->last_process = &node->processes;
     memcpy(node->dir, node->name, sizeof node->name);
     for (unsigned i = 1 + count_called(m, node->name); model_has_dir(m, node->dir); i++)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/token_bucket.h"
 #include "collector/model/kind_statistics.h"
+#include "collector/model/run_clock.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
@@ -94,6 +95,7 @@ struct model_process {
     struct model_count *counts;      /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
     struct kind_statistics **values; /* likewise; NULL: an event, or nothing is stored */
     struct histogram *latency;       /* NULL without a value */
+    int64_t latency_bound;           /* of the error of these latencies, ns */
     struct model_stream *streams[PACKET_RINGS_MAX];
     bool dirty;          /* counts, state or latency are not saved */
     bool metadata_stale; /* metadata on disk lacks its latest declarations */
@@ -112,15 +114,16 @@ struct model_untaken {
     uint32_t refusals; /* 0: unused entry */
 };
 
-/** A node in one boot: one CTF trace. */
+/** A node with one clock: one CTF trace. */
 struct model_node {
     struct model *model;
     int64_t row;
     char name[MESSAGE_NAME_MAX + 1];
-    uint8_t uuid[16], boot[16];
+    uint8_t uuid[16], clock[16];     /* clock: clock_identity() there */
     int64_t realtime_offset;         /* ns, of its first HELLO */
     char dir[MESSAGE_NAME_MAX + 16]; /* below trace/ */
-    bool local;                      /* it runs in our boot: our clocks are the same */
+    bool local;                      /* it has our clock */
+    struct run_clock run_clock;      /* what its clock says of the run's time */
     bool left;                       /* has sent BYE, and no HELLO since: all that it had is stored */
     bool dirty;                      /* `left` or `unobserved` is not saved */
     uint64_t unobserved;             /* processes that recorded and were not observed, beside those of its processes */
@@ -146,7 +149,10 @@ struct model_totals {
 };
 
 struct model {
-    uint8_t boot[16];          /* ours */
+    uint8_t clock[16];         /* ours */
+    uint8_t run_clock[16];     /* clock_identity() of the run's clock; zeros: not known */
+    int64_t ahead;             /* run's time - that clock, ns */
+    bool clocks_last;          /* no exchange of times follows: metadata tells clocks by all of them */
     char run[MODEL_UUID_TEXT]; /* UUID as text; "": not known yet */
     struct model_node *nodes, **last_node;
     struct model_totals totals;
@@ -162,7 +168,8 @@ struct model_node *model_find_node(const struct model *m, const uint8_t uuid[16]
 /** Whether `dir` is the directory of a node. */
 bool model_has_dir(const struct model *m, const char *dir);
 
-/** Adds the node that `hello` names; its directory is its name, with ".2" and so on where another boot has it. */
+/** Adds the node that `hello` names; its directory is its name, with ".2" and so on where a node of another clock has
+ * it. */
 struct model_node *model_add_node(struct model *m, const struct message_hello *hello);
 
 struct model_process *model_find_process(const struct model_node *node, uint64_t instance);

@@ -3,8 +3,12 @@
 #include "collector/model/statistics.h"
 
 #include "base/checksum.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define LATENCY_BOUND_MAX CLOCK_S /* with a wider bound of its error a latency tells nothing */
 
 /* Times within a packet do not fall: packet_check() has checked that. */
 static void count_run(struct model_process *process, const struct packet_run *run)
@@ -55,12 +59,47 @@ static void count_latency(struct histogram *h, const struct packet_run *run, int
     }
 }
 
+/* Exchanges of times with the run's clock tell what the node's clock says. */
+static void count_exchanges(struct model_node *node, const struct packet_run *run)
+{
+    const struct model *m = node->model;
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct packet_record r = packet_run_record(run, i);
+        struct clock_exchange x = {(int64_t)packet_value(&r, 1), (int64_t)packet_value(&r, 2),
+                                   (int64_t)packet_value(&r, 3), (int64_t)packet_value(&r, 4)};
+        if ((int64_t)packet_value(&r, 0) == clock_identity_short(m->run_clock))
+            run_clock_add(&node->run_clock, &x, m->ahead);
+    }
+}
+
 static void count_all(struct model_process *process, const struct packet_run *run, int64_t received)
 {
     count_run(process, run);
     count_values(process, run);
     if (received && process->latency)
         count_latency(process->latency, run, received);
+    if (run->aspect == process->builtins[BUILTIN_EXCHANGE])
+        count_exchanges(process->node, run);
+}
+
+/*
+ * When the packet arrived, on the node's clock, so that it compares with the times of its records; 0: unknown. The
+ * bound of its error goes to the process.
+ */
+static int64_t arrived(struct model_process *process, const struct packet_header *h, int64_t received)
+{
+    const struct model_node *node = process->node;
+    const struct model *m = node->model;
+    if (node->local || received == 0)
+        return received;
+    if (node->run_clock.kind != RUN_CLOCK_EXCHANGES || memcmp(m->clock, m->run_clock, sizeof m->clock) != 0)
+        return 0;
+    int64_t own = (int64_t)h->timestamp_end;
+    struct clock_reading here = clock_relation_at(&node->run_clock.relation, own);
+    if (own < 0 || here.bound > LATENCY_BOUND_MAX)
+        return 0;
+    process->latency_bound = here.bound > process->latency_bound ? here.bound : process->latency_bound;
+    return received - (here.ns - own);
 }
 
 void statistics_count(struct model_stream *stream, const struct packet_header *h, const uint8_t *p,
@@ -70,14 +109,14 @@ void statistics_count(struct model_stream *stream, const struct packet_header *h
     struct packet_run run = *all;
     size_t offset = PACKET_HEADER_BYTES;
     bool polled = process->role == ROLE_SUT && !process->overwrites; /* the age of a snapshot's records is no latency */
-    bool timed = received != 0 && process->node->local && polled;
-    if (timed && !process->latency)
+    int64_t at = polled ? arrived(process, h, received) : 0;
+    if (at && !process->latency)
         process->latency = calloc(1, sizeof *process->latency); /* without memory there is no latency */
     if (run.count)
-        count_all(process, &run, timed ? received : 0);
+        count_all(process, &run, at);
     else
         while (packet_next_run(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &run) > 0)
-            count_all(process, &run, timed ? received : 0);
+            count_all(process, &run, at);
     process->dirty = true;
     stream->sum = checksum_add(stream->sum, p, h->size_bytes);
 }

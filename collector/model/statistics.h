@@ -9,7 +9,8 @@
 
 /**
  * Counts stored packet `p` into its stream and process. `received`: when it arrived, by clock_now(); 0: unknown, so
- * it does not count for the latency. `all`: the run that validate_check() found.
+ * it does not count for the latency; that of a node with another clock counts where
+ * exchanges of times tell it. `all`: the run that validate_check() found.
  */
 void statistics_count(struct model_stream *stream, const struct packet_header *h, const uint8_t *p,
                       const struct packet_run *all, int64_t received);

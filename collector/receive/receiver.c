@@ -41,6 +41,11 @@ void receiver_free(struct receiver *in)
     free(in);
 }
 
+void receiver_set_clock_port(struct receiver *in, uint32_t port)
+{
+    in->clock_port = port;
+}
+
 bool receiver_changed(const struct receiver *in)
 {
     return in->changed;
@@ -297,6 +302,15 @@ static void answer_books(struct receiver *in, const struct peer *peer)
     }
 }
 
+/* Metadata is to tell the clocks by all exchanges of times, which are saved. */
+static void finish_clocks(struct receiver *in)
+{
+    in->model->clocks_last = true;
+    for (struct model_node *node = in->model->nodes; node; node = node->next)
+        node->metadata_late = node->metadata_late || (node->has_dir && node->run_clock.kind != RUN_CLOCK_WALL);
+    store_tidy(in->store, in->model, true);
+}
+
 static int finish(struct receiver *in)
 {
     int err = 0;
@@ -309,6 +323,7 @@ static int finish(struct receiver *in)
         err = receiver_save(in);
     if (err)
         return err;
+    finish_clocks(in);
     err = rundb_finish(in->rundb, in->model);
     if (err)
         receiver_rundb_failed(in, err, "the end of the run");

@@ -42,6 +42,9 @@ struct receiver *receiver_new(struct model *m, struct rundb *f, struct store *s,
                               struct receiver_limits limits);
 void receiver_free(struct receiver *in);
 
+/** WELCOME names the port where the nodes may ask for the time; 0, as at first: none. */
+void receiver_set_clock_port(struct receiver *in, uint32_t port);
+
 /** Does one turn. Returns the number of frames that it took, 0 where none waited. Blocks on the disk, not on peers. */
 int receiver_turn(struct receiver *in);
 

@@ -37,6 +37,7 @@ struct receiver {
     uint64_t unidentified; /* connections of no peer that were ended: without HELLO, or replaced by a newer one */
     struct unidentified_peers *unidentified_peers; /* connections of no peer */
     bool changed, paused;
+    uint32_t clock_port;
     int64_t alive_at, saved_at, unidentified_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];

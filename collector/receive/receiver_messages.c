@@ -22,8 +22,8 @@ static const char *check_hello(const struct receiver *in, const struct message_h
         return "this collector serves another run: give bezeld this run's id";
     if (!model_name_ok(hello->node))
         return "the node's name may have letters, digits, '_', '-' and '.', and must not begin with '.'";
-    if (node && (strcmp(node->name, hello->node) != 0 || memcmp(node->boot, hello->boot, sizeof node->boot) != 0))
-        return "another node, or another boot of this node, uses this trace id: each needs its own";
+    if (node && (strcmp(node->name, hello->node) != 0 || memcmp(node->clock, hello->clock, sizeof node->clock) != 0))
+        return "another node, or this node with another clock, uses this trace id: each needs its own";
     if (in->peer_count >= in->limits.connections && !(node && receiver_find_node(in, node)))
         return "this collector serves as many connections as its limit allows; raise the limit "
                "(`store: {limits: {connections: N}}`)";

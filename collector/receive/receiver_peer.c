@@ -141,6 +141,8 @@ void receiver_welcome(struct receiver *in, const struct peer *peer)
         return; /* the store fails for good, as QUERY reports; the nodes keep their packets */
     in->out.type = MESSAGE_WELCOME;
     w->credit_bytes = RECEIVER_CREDIT;
+    memcpy(w->clock, in->model->clock, sizeof w->clock);
+    w->clock_port = in->clock_port;
     w->stream_count = 0;
     for (const struct model_process *p = peer->node->processes; p; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {

@@ -26,14 +26,15 @@
 static const char schema[] =
     "CREATE TABLE properties(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE events(at INTEGER NOT NULL, error INTEGER NOT NULL, text TEXT NOT NULL);"
-    "CREATE TABLE nodes(id INTEGER PRIMARY KEY, name TEXT NOT NULL, uuid BLOB NOT NULL UNIQUE, boot BLOB NOT NULL,"
+    "CREATE TABLE nodes(id INTEGER PRIMARY KEY, name TEXT NOT NULL, uuid BLOB NOT NULL UNIQUE, clock BLOB NOT NULL,"
     " realtime_offset INTEGER NOT NULL, dir TEXT NOT NULL UNIQUE, left INTEGER NOT NULL DEFAULT 0, unobserved INTEGER"
     " NOT NULL DEFAULT 0);"
     "CREATE TABLE processes(id INTEGER PRIMARY KEY, node INTEGER NOT NULL REFERENCES nodes, instance INTEGER NOT"
     " NULL, stream_id INTEGER NOT NULL, pid INTEGER NOT NULL, role INTEGER NOT NULL, name TEXT NOT NULL, executable"
     " TEXT NOT NULL, started INTEGER NOT NULL, base TEXT NOT NULL, dictionary BLOB NOT NULL, state INTEGER NOT NULL"
     " DEFAULT 0, overwrites INTEGER NOT NULL, unfinished INTEGER NOT NULL DEFAULT 0, unobserved INTEGER NOT NULL"
-    " DEFAULT 0, latency BLOB, UNIQUE(node, instance), UNIQUE(node, stream_id));"
+    " DEFAULT 0, latency BLOB, latency_bound INTEGER NOT NULL DEFAULT 0, UNIQUE(node, instance), UNIQUE(node, "
+    "stream_id));"
     "CREATE TABLE streams(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, packets INTEGER NOT"
     " NULL, bytes INTEGER NOT NULL, next_ordinal INTEGER NOT NULL, discarded INTEGER NOT NULL, sum INTEGER NOT NULL,"
     " closed INTEGER NOT NULL, PRIMARY KEY(process, ring)) WITHOUT ROWID;"
@@ -60,13 +61,14 @@ static const char *const sql[RUNDB_BUILTIN] = {
     [RUNDB_PUT] = "INSERT OR REPLACE INTO properties VALUES(?1, ?2)",
     [RUNDB_GET] = "SELECT value FROM properties WHERE key = ?1",
     [RUNDB_EVENT] = "INSERT INTO events VALUES(?1, ?2, ?3)",
-    [RUNDB_NODE] = "INSERT INTO nodes(name, uuid, boot, realtime_offset, dir) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [RUNDB_NODE] = "INSERT INTO nodes(name, uuid, clock, realtime_offset, dir) VALUES(?1, ?2, ?3, ?4, ?5)",
     [RUNDB_NODE_STATE] = "UPDATE nodes SET left = ?2, unobserved = ?3 WHERE id = ?1",
     [RUNDB_PROCESS] = ("INSERT INTO processes(node, instance, stream_id, pid, role, name, executable, started, base,"
                        " dictionary, overwrites) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
     [RUNDB_DICTIONARY] = "UPDATE processes SET dictionary = ?2 WHERE id = ?1",
-    [RUNDB_PROCESS_STATE] = ("UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4, unobserved = ?5"
-                             " WHERE id = ?1"),
+    [RUNDB_PROCESS_STATE] =
+        ("UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4, unobserved = ?5, latency_bound = ?6"
+         " WHERE id = ?1"),
     [RUNDB_BOOK] = ("INSERT INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
                     " ON CONFLICT(process, aspect) DO UPDATE SET name = ?3, attempts = ?4, lost_full = ?5,"
                     " lost_off = ?6, lost_no_ring = ?7, lost_window = ?8, lost_spool = ?9,"

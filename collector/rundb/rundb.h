@@ -45,6 +45,13 @@ int rundb_put_int(struct rundb *f, const char *key, int64_t value) BEZEL_MUST_CH
 /** Adds an event: a message of `bezel run` to the operator at `at`, ns of CLOCK_REALTIME. */
 int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
 
+/**
+ * Properties: the clock of the run, by clock_identity() as a UUID, and what the run's time is ahead of it, ns. Set by
+ * the run's first collector (collector/model/run_clock.h).
+ */
+#define RUNDB_CLOCK       "clock"
+#define RUNDB_CLOCK_AHEAD "clock.ahead"
+
 /** Property: draining was given up, so records that nodes still held are lost. */
 #define RUNDB_UNDRAINED "undrained"
 

@@ -44,9 +44,9 @@ static int commit_row(struct rundb *f, int err, int64_t *row)
 
 int rundb_add_node(struct rundb *f, struct model_node *node)
 {
-    int err =
-        rundb_write(f, RUNDB_NODE, RUNDB_TEXT(node->name), RUNDB_BLOB(node->uuid, sizeof node->uuid),
-                    RUNDB_BLOB(node->boot, sizeof node->boot), RUNDB_INT(node->realtime_offset), RUNDB_TEXT(node->dir));
+    int err = rundb_write(f, RUNDB_NODE, RUNDB_TEXT(node->name), RUNDB_BLOB(node->uuid, sizeof node->uuid),
+                          RUNDB_BLOB(node->clock, sizeof node->clock), RUNDB_INT(node->realtime_offset),
+                          RUNDB_TEXT(node->dir));
     return commit_row(f, err, &node->row);
 }
 
@@ -108,7 +108,7 @@ static int save_state(struct rundb *f, const struct model_process *p)
     uint8_t blob[RUNDB_HISTOGRAM_MAX];
     size_t n = p->latency ? rundb_pack(p->latency, blob) : 0;
     return rundb_write(f, RUNDB_PROCESS_STATE, RUNDB_INT(p->row), RUNDB_INT(p->state), RUNDB_INT(p->unfinished),
-                       RUNDB_BLOB(n ? blob : NULL, n), RUNDB_INT(p->unobserved));
+                       RUNDB_BLOB(n ? blob : NULL, n), RUNDB_INT(p->unobserved), RUNDB_INT(p->latency_bound));
 }
 
 /* With `synced`, also what the process's packets make of it. */

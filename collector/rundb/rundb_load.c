@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/uuid.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/rundb/rundb_sqlite.h"
 
@@ -28,7 +30,7 @@ static int load_node(sqlite3_stmt *s, struct model *m)
     column_text(s, 1, hello.node, sizeof hello.node);
     int err = column_uuid(s, 2, hello.uuid);
     if (!err)
-        err = column_uuid(s, 3, hello.boot);
+        err = column_uuid(s, 3, hello.clock);
     if (err)
         return err;
     struct model_node *node = model_add_node(m, &hello);
@@ -101,6 +103,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     p->state = (enum message_process_state)sqlite3_column_int(s, 11);
     p->unfinished = (uint64_t)sqlite3_column_int64(s, 12);
     p->unobserved = (uint64_t)sqlite3_column_int64(s, 15);
+    p->latency_bound = sqlite3_column_int64(s, 16);
     struct dict *dict;
     if (!process_ok(p))
         return BEZEL_EMALFORMED;
@@ -148,14 +151,51 @@ static int load_rows(struct rundb *f, const char *query, int (*load)(sqlite3_stm
     return err;
 }
 
+static int load_exchange(sqlite3_stmt *s, struct model *m)
+{
+    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
+    struct clock_exchange x = {sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
+                               sqlite3_column_int64(s, 4)};
+    if (!node)
+        return BEZEL_EMALFORMED;
+    run_clock_add(&node->run_clock, &x, m->ahead);
+    return 0;
+}
+
+/* Without these properties the run's clock is not known: an empty database. */
+static int load_clock(struct rundb *f, struct model *m)
+{
+    char identity[MODEL_UUID_TEXT], ahead[32];
+    int err = rundb_get(f, RUNDB_CLOCK, identity, sizeof identity);
+    if (!err)
+        err = rundb_get(f, RUNDB_CLOCK_AHEAD, ahead, sizeof ahead);
+    if (err)
+        return err == BEZEL_ENOENT ? 0 : err;
+    m->ahead = strtoll(ahead, NULL, 10);
+    return uuid_read(identity, m->run_clock) ? 0 : BEZEL_EMALFORMED;
+}
+
+static int load_exchanges(struct rundb *f, struct model *m)
+{
+    char query[128];
+    snprintf(query, sizeof query,
+             "SELECT node, sent, arrived, answered, received FROM exchanges WHERE clock = %" PRId64
+             " ORDER BY node, sent",
+             clock_identity_short(m->run_clock));
+    return load_rows(f, query, load_exchange, m);
+}
+
 int rundb_load(struct rundb *f, struct model *m)
 {
-    int err = load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir, left, unobserved FROM nodes ORDER BY id",
-                        load_node, m);
+    int err = load_clock(f, m);
+    if (!err)
+        err =
+            load_rows(f, "SELECT id, name, uuid, clock, realtime_offset, dir, left, unobserved FROM nodes ORDER BY id",
+                      load_node, m);
     if (!err)
         err = load_rows(f,
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
-                        " state, unfinished, latency, overwrites, unobserved FROM processes ORDER BY id",
+                        " state, unfinished, latency, overwrites, unobserved, latency_bound FROM processes ORDER BY id",
                         load_process, m);
     if (!err)
         err = load_rows(
@@ -163,7 +203,7 @@ int rundb_load(struct rundb *f, struct model *m)
             "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring, lost_window, lost_spool"
             " FROM books JOIN processes ON processes.id = books.process",
             load_book, m);
-    return err;
+    return err ? err : load_exchanges(f, m);
 }
 
 static int load_stream(sqlite3_stmt *s, struct model *m)

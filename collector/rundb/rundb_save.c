@@ -31,7 +31,7 @@ static bool lacks_anything(const struct model_process *p, bool *stored)
 int rundb_finish(struct rundb *f, const struct model *m)
 {
     for (const struct model_node *node = m->nodes; node; node = node->next) {
-        bool stored = false, stale = false;
+        bool stored = false, stale = node->metadata_late;
         for (const struct model_process *p = node->processes; p; p = p->next) {
             if (lacks_anything(p, &stored))
                 return 0;

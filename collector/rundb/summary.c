@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/rundb/summary_internal.h"
 
+#include "base/uuid.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/store/trace_reader.h"
 
@@ -182,7 +183,8 @@ static int open_database(struct summary_loading *l, const char *run)
 
 struct summary_latency summary_latency_of(const struct histogram *h)
 {
-    return (struct summary_latency){h->count, histogram_quantile(h, 0.5), histogram_quantile(h, 0.99), h->max};
+    return (struct summary_latency){
+        .count = h->count, .median = histogram_quantile(h, 0.5), .p99 = histogram_quantile(h, 0.99), .max = h->max};
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -228,6 +230,22 @@ static void take_program(struct summary_loading *l, sqlite3_stmt *s)
         p->state = (enum message_launched_state)state;
 }
 
+int64_t summary_ahead(const struct summary *s)
+{
+    const char *ahead = summary_property(s, RUNDB_CLOCK_AHEAD);
+    return ahead ? saturate_ns(strtoll(ahead, NULL, 10)) : 0;
+}
+
+/* Before its exchanges are read: the run's clock, or one of which only the wall clock is known. */
+static void begin_clock(struct summary_loading *l, struct summary_node *n, const void *clock, size_t bytes)
+{
+    uint8_t run[16];
+    const char *identity = summary_property(&l->summary, RUNDB_CLOCK);
+    bool same = identity && uuid_read(identity, run) && bytes == sizeof run && memcmp(clock, run, sizeof run) == 0;
+    n->ahead = same ? summary_ahead(&l->summary) : n->ahead;
+    run_clock_init(&n->run_clock, same ? RUN_CLOCK_SAME : RUN_CLOCK_WALL, n->ahead);
+}
+
 static void take_node(struct summary_loading *l, sqlite3_stmt *s)
 {
     size_t rows = l->summary.node_count;
@@ -239,9 +257,10 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
     n->name = summary_text(l, s, 1);
     if (!l->err && !model_name_ok(n->name))
         l->err = BEZEL_EMALFORMED;
-    n->realtime_offset = summary_ns(s, 2);
+    n->ahead = summary_ns(s, 2);
     n->open = sqlite3_column_int(s, 3) == 0;
     n->unobserved = summary_u64(s, 4);
+    begin_clock(l, n, sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5));
     n->sensor_cpu_mean = n->sensor_cpu_max = NAN;
     n->en_route_mean = n->en_route_max = NAN;
 }
@@ -279,7 +298,7 @@ static void load_books(struct summary_loading *l)
     summary_each(
         l,
         "SELECT id, name, realtime_offset, left OR NOT EXISTS (SELECT 1 FROM processes WHERE node = nodes.id), "
-        "unobserved FROM nodes ORDER BY id",
+        "unobserved, clock FROM nodes ORDER BY id",
         take_node);
     summary_load_processes(l);
     summary_load_notes(l);
@@ -328,6 +347,7 @@ static int load(const char *run, void (*tables)(struct summary_loading *l), stru
         tables(l);
         check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
+        l->summary.latency.bound = l->latency_bound;
         l->summary.refused = count_property(&l->summary, RUNDB_REFUSED);
         l->summary.untaken = count_property(&l->summary, RUNDB_UNTAKEN);
         l->summary.untaken_records = count_property(&l->summary, RUNDB_UNTAKEN_RECORDS);
@@ -363,6 +383,8 @@ void summary_free(struct summary *s)
         l->texts = t->next;
         free(t);
     }
+    for (size_t i = 0; i < s->node_count; i++)
+        run_clock_free(&s->nodes[i].run_clock);
     for (size_t i = 0; i < s->process_count; i++)
         free(s->processes[i].books), free(s->processes[i].streams);
     free(s->nodes);

@@ -10,6 +10,7 @@
 #define BEZEL_COLLECTOR_RUNDB_SUMMARY_H
 
 #include "base/err.h"
+#include "collector/model/run_clock.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
@@ -21,6 +22,7 @@
 struct summary_latency {
     uint64_t count;
     int64_t median, p99, max; /* ns; of records, from their timestamp to receipt by the collector */
+    int64_t bound;            /* of their error, ns, where the two have different clocks */
 };
 
 /** Statistics of the stored values of a span, counter or gauge. */
@@ -115,10 +117,10 @@ struct summary_program {
 
 struct summary_node {
     const char *name;
-    bool open;           /* it has not left: it is connected, or has vanished */
-    uint64_t unobserved; /* processes that recorded and were not observed, beside those of its processes */
-    int64_t realtime_offset;
-    int64_t first_at, last_at;              /* of its bezel_usage records; 0: none */
+    bool open;                 /* it has not left: it is connected, or has vanished */
+    uint64_t unobserved;       /* processes that recorded and were not observed, beside those of its processes */
+    int64_t ahead;             /* run's time - the node's time, ns, over the whole run: run_clock_line() */
+    int64_t first_at, last_at; /* of its bezel_usage records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU, of the same samples; NaN: there are none. The mean is
                                                CPU time over time, the maximum that of an interval of it */
     int64_t cost_ns, sampled_ns;            /* of which that is the mean */
@@ -127,6 +129,7 @@ struct summary_node {
     double en_route_mean, en_route_max; /* of records produced, the share not yet acknowledged or lost; NaN: unknown */
     int64_t backpressure;               /* polls that found the window full */
     struct builtin_clocks clock;        /* over all daemons of the node */
+    struct run_clock run_clock;         /* what its clock says of the run's time */
 };
 
 struct summary_event { /* a message of `bezel run`, such as that a daemon was restarted */

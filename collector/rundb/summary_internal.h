@@ -38,6 +38,7 @@ struct summary_loading {
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */
     struct histogram latency;          /* of the records of SUT processes */
+    int64_t latency_bound;             /* the widest of its errors */
     size_t bytes;                      /* that it has allocated, of SUMMARY_BYTES_MAX */
     size_t last;                       /* index of the row that was found last */
     size_t last_series;                /* the same of a series */
@@ -49,6 +50,9 @@ struct summary_loading {
     } rows;
     int err; /* the first error; nothing is read after it */
 };
+
+/** What the run's time is ahead of the run's clock, ns. */
+int64_t summary_ahead(const struct summary *s);
 
 /** Calls `take` with each row of `query`, until one sets l->err. */
 void summary_each(struct summary_loading *l, const char *query,

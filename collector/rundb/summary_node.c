@@ -3,6 +3,7 @@
 #include "collector/rundb/summary_internal.h"
 
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "collector/rundb/rundb_live.h"
 
 /* ---- costs of a node, over its daemons --------------------------------------------------------------------------- */
@@ -13,6 +14,8 @@ static const char cost_query[] = "SELECT daemon, at, cpu FROM usage ORDER BY dae
 static const char clock_query[] =
     "SELECT node, max(at), max(kernel), max(counter), max(program), max(error), sum(jumps), sum(clamped)"
     " FROM clocks JOIN processes ON processes.id = daemon GROUP BY node";
+static const char exchange_query[] =
+    "SELECT node, clock, sent, arrived, answered, received FROM exchanges ORDER BY node, sent";
 static const char period_query[] =
     "SELECT node, avg(nullif(period, 0)), max(worst) FROM usage JOIN processes ON processes.id = daemon"
     " GROUP BY node";
@@ -246,12 +249,30 @@ void summary_load_notes(struct summary_loading *l)
     summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }
 
+/* Exchanges with another collector's clock than the run's tell nothing of the run's time. */
+static void take_exchange(struct summary_loading *l, sqlite3_stmt *s)
+{
+    uint8_t run[16];
+    uint32_t node = summary_node_index(l, s, 0);
+    const char *identity = summary_property(&l->summary, RUNDB_CLOCK);
+    struct clock_exchange x = {summary_ns(s, 2), summary_ns(s, 3), summary_ns(s, 4), summary_ns(s, 5)};
+    if (l->err || !identity || !uuid_read(identity, run) || sqlite3_column_int64(s, 1) != clock_identity_short(run))
+        return;
+    struct run_clock *c = &l->summary.nodes[node].run_clock;
+    size_t before = c->capacity;
+    run_clock_add(c, &x, summary_ahead(&l->summary));
+    (void)summary_charge(l, (c->capacity - before) * sizeof *c->pieces);
+}
+
 void summary_load_nodes(struct summary_loading *l)
 {
     struct summary *s = &l->summary;
     summary_each(l, usage_query, take_usage);
     load_costs(l);
     summary_each(l, clock_query, take_clock);
+    summary_each(l, exchange_query, take_exchange);
+    for (size_t i = 0; i < s->node_count; i++)
+        s->nodes[i].ahead = run_clock_line(&s->nodes[i].run_clock).offset;
     summary_each(l, period_query, take_period);
     summary_each(l, flow_query, take_flow);
     summary_rows(l, "SELECT * FROM limits ORDER BY epoch, node, \"limit\"", BUILTIN_LIMIT, &s->limits, &s->limit_count);

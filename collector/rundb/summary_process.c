@@ -36,8 +36,11 @@ static void take_process(struct summary_loading *l, sqlite3_stmt *s)
     p->latency = summary_latency_of(&h);
     p->overwrites = sqlite3_column_int(s, 11) != 0;
     p->unobserved = summary_u64(s, 12);
-    if (p->role == ROLE_SUT)
-        histogram_merge(&l->latency, &h);
+    p->latency.bound = summary_ns(s, 13);
+    if (p->role != ROLE_SUT)
+        return;
+    histogram_merge(&l->latency, &h);
+    l->latency_bound = p->latency.bound > l->latency_bound ? p->latency.bound : l->latency_bound;
 }
 
 static void take_book(struct summary_loading *l, sqlite3_stmt *s)
@@ -101,7 +104,7 @@ void summary_load_processes(struct summary_loading *l)
 {
     summary_each(l,
                  "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
-                 " overwrites, unobserved FROM processes ORDER BY node, id",
+                 " overwrites, unobserved, latency_bound FROM processes ORDER BY node, id",
                  take_process);
     summary_each(
         l,

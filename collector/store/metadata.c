@@ -93,22 +93,51 @@ static void put_trace(FILE *out, const struct model_node *node, const char *vers
         node->model->run, version, PACKET_VERSION);
 }
 
-static void put_clock(FILE *out, const struct model_node *node)
+static void put_offset(FILE *out, int64_t ns)
 {
-    char boot[MODEL_UUID_TEXT];
-    model_uuid_text(node->boot, boot);
-    int64_t seconds = node->realtime_offset / CLOCK_S, rest = node->realtime_offset % CLOCK_S;
+    int64_t seconds = ns / CLOCK_S, rest = ns % CLOCK_S;
     if (rest < 0)
         seconds--, rest += CLOCK_S;
     fprintf(out,
-            "clock {\n    name = \"monotonic\";\n    uuid = \"%s\";\n"
-            "    description = \"CLOCK_MONOTONIC of the node; CLOCK_REALTIME was ahead by %" PRId64
-            " ns when the node joined the run\";\n"
-            "    freq = %" PRId64 ";\n    offset_s = %" PRId64 ";\n    offset = %" PRId64
-            ";\n    absolute = true;\n};\n\n",
-            boot, node->realtime_offset, CLOCK_S, seconds, rest);
-    fputs("typealias integer { size = 64; align = 32; signed = false; map = clock.monotonic.value; } := bezel_time;\n",
-          out);
+            "    freq = %" PRId64 ";\n    offset_s = %" PRId64 ";\n    offset = %" PRId64 ";\n    absolute = true;\n",
+            CLOCK_S, seconds, rest);
+}
+
+static void open_clock(FILE *out, const char *name, const char *uuid, const char *description)
+{
+    fprintf(out, "clock {\n    name = \"%s\";\n    uuid = \"%s\";\n    description = \"%s\";\n", name, uuid,
+            description);
+}
+
+static void close_clock(FILE *out, const char *name)
+{
+    fprintf(out,
+            "};\n\ntypealias integer { size = 64; align = 32; signed = false; map = clock.%s.value; } := bezel_time;\n",
+            name);
+}
+
+/* `last`: no exchange of times will follow, so that the clock is known as well as it ever will be. */
+static void put_clock(FILE *out, const struct model_node *node, bool last)
+{
+    char description[160], uuid[MODEL_UUID_TEXT];
+    struct run_clock_line line = {.offset = node->realtime_offset, .bound = -1};
+    if (last)
+        line = run_clock_line(&node->run_clock);
+    if (line.bound < 0)
+        snprintf(description, sizeof description,
+                 "CLOCK_MONOTONIC of the node; CLOCK_REALTIME was ahead by %" PRId64 " ns when the node joined the run",
+                 line.offset);
+    else
+        snprintf(description, sizeof description,
+                 "CLOCK_MONOTONIC of the node; the time of the run is ahead by %" PRId64 " ns, give or take %" PRId64
+                 " ns",
+                 line.offset, line.bound);
+    model_uuid_text(node->clock, uuid);
+    open_clock(out, "monotonic", uuid, description);
+    put_offset(out, line.offset);
+    if (line.bound > 0)
+        fprintf(out, "    precision = %" PRId64 ";\n", line.bound);
+    close_clock(out, "monotonic");
 }
 
 /* Copies `name`, with '_' for each character that a name in TSDL cannot have. */
@@ -273,7 +302,7 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
     if (!out)
         return BEZEL_ENOMEM;
     put_trace(out, node, BEZEL_VERSION);
-    put_clock(out, node);
+    put_clock(out, node, node->model->clocks_last);
     for (const struct model_process *p = node->processes; p; p = p->next)
         if (p->metadata)
             fwrite(p->metadata, 1, p->metadata_bytes, out);
@@ -314,7 +343,7 @@ static bool takes(struct compared *c)
     return same;
 }
 
-/* Compares the beginning of the metadata, with the version of Bezel that the text itself names. */
+/* Compares the metadata up to its clock, with the version of Bezel that the text itself names. */
 static bool takes_opening(struct compared *c, const struct model_node *node)
 {
     static const char before[] = "tracer_version = \"",
@@ -326,8 +355,19 @@ static bool takes_opening(struct compared *c, const struct model_node *node)
     if (!piece(c))
         return false;
     put_trace(c->piece, node, version);
-    put_clock(c->piece, node);
     return takes(c);
+}
+
+/* Compares the clock. *last: it is told as at the end of the run, if the run has ended. */
+static bool takes_clock(struct compared *c, const struct model_node *node, bool *last)
+{
+    for (int i = 1; i >= 0 && piece(c); i--) {
+        put_clock(c->piece, node, i == 1);
+        *last = i == 1 || !node->model->clocks_last;
+        if (takes(c))
+            return true;
+    }
+    return false;
 }
 
 /*
@@ -375,7 +415,7 @@ static bool takes_earlier(struct compared *c, const struct model_process *now)
 int metadata_compare(const struct model_node *node, const char *text, size_t length, size_t *same)
 {
     struct compared c = {.from = text, .end = text + length};
-    bool good = takes_opening(&c, node), complete = true;
+    bool complete = true, good = takes_opening(&c, node) && takes_clock(&c, node, &complete);
     const struct model_process *p = node->processes;
     for (; p && good && c.from < c.end; p = p->next) {
         const char *begin = c.from;
@@ -399,7 +439,13 @@ int metadata_compare(const struct model_node *node, const char *text, size_t len
 void metadata_put_merged(FILE *out, const struct model_node *node)
 {
     put_trace(out, node, BEZEL_VERSION);
-    put_clock(out, node);
+    if (node->run_clock.kind == RUN_CLOCK_WALL) {
+        put_clock(out, node, true);
+    } else {
+        open_clock(out, "run", node->model->run, "the time of the run: ns since 1970");
+        put_offset(out, 0);
+        close_clock(out, "run");
+    }
     fprintf(out, "\nstream {\n    id = %d;\n%s%s%s};\n", METADATA_MERGED, context, event_header, merged_event_context);
 }
 

@@ -10,8 +10,9 @@
 #include <stdio.h>
 
 /**
- * Writes the TSDL of `node`: its clock and one stream class for each process instance with its aspects as event
- * classes. Returns 0 with *text (NUL-terminated, caller frees) and its *length, or BEZEL_ENOMEM.
+ * Writes the TSDL of `node`: its clock, as at the end of the run if model->clocks_last, and one stream class for each
+ * process instance with its aspects as event classes. Returns 0 with *text (NUL-terminated, caller frees) and its
+ * *length, or BEZEL_ENOMEM.
  */
 int metadata_write(const struct model_node *node, char **text, size_t *length) BEZEL_MUST_CHECK;
 
@@ -35,7 +36,8 @@ int metadata_keep(struct model_node *node) BEZEL_MUST_CHECK;
 /**
  * For a trace of `node` whose records are merged into one stream, of class METADATA_MERGED: metadata_put_merged()
  * writes everything but its event classes, metadata_put_merged_event() event class `id` for aspect `a`, which all
- * processes use that declare the aspect alike. There each record has its process as context, and strings instead of
+ * processes use that declare the aspect alike. Times are those of the run, as run_clock_at() gives them, unless the
+ * node's clock is known by its wall clock only. There each record has its process as context, and strings instead of
  * their ids.
  */
 enum { METADATA_MERGED = 1 };

@@ -136,6 +136,8 @@ static int compare_metadata(struct verify_walk *w, const char *file, const char 
     int err = 0;
     size_t same;
     const struct model_node *node = w->settled ? w->node : verify_look_again(w, &err);
+    if (node)
+        node->model->clocks_last = verify_is_settled(w);
     int is = node ? metadata_compare(node, text, n, &same) : err;
     if (is == METADATA_SAME || is < 0)
         return is;

@@ -10,7 +10,7 @@
 
 static const char help[] =
     "usage: bezel export [--merge] [--runs DIR] [RUN [TARGET]]\n"
-    "       bezel export [--runs DIR] --format csv|jsonl [RUN]\n"
+    "       bezel export [--merge] [--runs DIR] --format csv|jsonl [RUN]\n"
     "\n"
     "Copies the trace of RUN, up to its last complete packets, to directory TARGET (default: RUN/export), and\n"
     "prints the directory's path. An earlier export there is replaced in one step. RUN is a run directory or its\n"
@@ -19,7 +19,8 @@ static const char help[] =
     "    bezel export RUN | xargs babeltrace2\n"
     "\n"
     "  --merge     write one stream for each node, in order of time, instead of one for each ring of each process:\n"
-    "              for runs with more streams than a reader can open files\n"
+    "              for runs with more streams than a reader can open files. Times are those of the run, in which\n"
+    "              nodes of several machines compare (docs/CLOCKS.md). With --format: all nodes in one order\n"
     "  --format F  write every record to stdout instead, one a line, as CSV or JSON lines (docs/REPORT.md)\n"
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
@@ -53,8 +54,6 @@ int cmd_export(int argc, char **argv)
         return code;
     if (format && o.count > 1)
         return command_misuse("export", "with --format, give at most a RUN");
-    if (format && merged)
-        return command_misuse("export", "--merge and --format exclude each other");
     if (format && strcmp(format, "csv") != 0 && strcmp(format, "jsonl") != 0)
         return command_misuse("export", "'%s' is not a format: use csv or jsonl", format);
     code = options_find_run(&o, o.words[0], run);
@@ -65,5 +64,6 @@ int cmd_export(int argc, char **argv)
         return code;
     if (!format)
         return export_to(run, o.count > 1 ? o.words[1] : NULL, merged);
-    return export_records(run, strcmp(format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL, stdout) ? EXIT_FAILED : EXIT_OK;
+    return export_records(run, strcmp(format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL, merged, stdout) ? EXIT_FAILED
+                                                                                                       : EXIT_OK;
 }

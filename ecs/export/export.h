@@ -25,9 +25,10 @@ int export_trace(const char *run, const char *target, bool merged) BEZEL_MUST_CH
 enum export_format { EXPORT_CSV, EXPORT_JSONL };
 
 /**
- * Writes the committed records of `run` to `out`, one a line: stream by stream, each in order of time. Returns 0, or an
- * error, which it logs.
+ * Writes the committed records of `run` to `out`, one a line: stream by stream, each in order of time; if `merged`, all
+ * in the order of the run's time, with a word for each on whether that order is proved. Returns 0, or an error, which
+ * it logs.
  */
-int export_records(const char *run, enum export_format format, FILE *out) BEZEL_MUST_CHECK;
+int export_records(const char *run, enum export_format format, bool merged, FILE *out) BEZEL_MUST_CHECK;
 
 #endif

@@ -12,7 +12,8 @@
  * which each line is made. The columns of an aspect's fields are looked up once for each process.
  */
 
-static const char *const fixed[] = {"node", "process", "pid", "ring", "thread", "time_ns", "aspect"};
+static const char *const fixed[] = {"node",    "process", "pid",         "ring",     "thread",
+                                    "time_ns", "aspect",  "run_time_ns", "error_ns", "order"};
 
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
@@ -20,8 +21,9 @@ enum {
     NUMBERS_MAX = 3 * NUMBER_MAX + 5,     /* of pid, ring and thread, with commas */
     NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* if each of its characters is a quote */
     VALUE_MAX = 2 * DICT_LABELS_MAX + 2,
-    LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + NUMBER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
-                4, /* without the commas between columns */
+    ORDER_MAX = 8,
+    LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + 3 * NUMBER_MAX + ORDER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
+                8, /* without the commas between columns */
 };
 
 _Static_assert((int)DICT_LABELS_MAX >= (int)DICT_TEXT_MAX && (int)MESSAGE_NAME_MAX >= (int)DICT_NAME_MAX,
@@ -41,6 +43,7 @@ struct csv_row {
 
 struct csv {
     FILE *out;
+    bool ordered;
     size_t count, capacity;
     const char **names;                    /* of columns; they belong to the dictionaries */
     const struct model_process *process;   /* of the present packet */
@@ -86,6 +89,11 @@ static char *put_number(char *p, bool negative, uint64_t magnitude)
     return (char *)memcpy(p, first, n) + n;
 }
 
+static char *put_integer(char *p, int64_t value)
+{
+    return put_number(p, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
 static char *put_commas(char *p, size_t n)
 {
     return (char *)memset(p, ',', n) + n;
@@ -103,7 +111,7 @@ static bool is_fixed(const char *name)
 
 static void put_head(const struct csv *csv)
 {
-    for (size_t i = 0; i < FIXED; i++)
+    for (size_t i = 0; i < FIXED - (csv->ordered ? 0u : 1u); i++) /* `order` is the last */
         fprintf(csv->out, "%s%s", i ? "," : "", fixed[i]);
     for (size_t c = 0; c < csv->count; c++)
         fprintf(csv->out, ",%s%s", is_fixed(csv->names[c]) ? "field." : "", csv->names[c]);
@@ -169,7 +177,7 @@ static char *put_value(char *p, const struct export_value *v)
     if (v->as == EXPORT_TEXT)
         return put_text(p, v->text, v->length);
     if (v->as == EXPORT_INT)
-        return put_number(p, v->integer < 0, v->integer < 0 ? -(uint64_t)v->integer : (uint64_t)v->integer);
+        return put_integer(p, v->integer);
     if (v->as == EXPORT_FLOAT)
         return p + snprintf(p, VALUE_MAX, "%.17g", isnan(v->real) ? (double)NAN : v->real); /* never "-nan" */
     return p;
@@ -194,6 +202,13 @@ void csv_record(struct csv *csv, const struct export_record *record)
     char *p = put_number(csv->line + csv->prefix, false, record->r->timestamp);
     *p++ = ',';
     p = put_text(p, record->aspect->name, strlen(record->aspect->name));
+    *p++ = ',';
+    p = put_integer(p, record->at.ns);
+    *p++ = ',';
+    if (record->at.bound < INT64_MAX)
+        p = put_integer(p, record->at.bound);
+    if (csv->ordered)
+        p = stpcpy(p, record->proof == EXPORT_PROVEN ? ",proven" : ",unknown");
     for (uint32_t i = 0; i < record->aspect->field_count; i++) {
         struct export_value v = export_value(record, row->cells[i].field);
         p = put_commas(p, row->cells[i].column + 1 - column);
@@ -207,12 +222,13 @@ void csv_record(struct csv *csv, const struct export_record *record)
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
-int csv_open(FILE *out, const struct model *m, struct csv **csv)
+int csv_open(FILE *out, const struct model *m, bool ordered, struct csv **csv)
 {
     struct csv *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
     it->out = out;
+    it->ordered = ordered;
     int err = add_columns(it, m, ROLE_SUT);
     if (!err)
         err = add_columns(it, m, ROLE_DAEMON);

@@ -20,11 +20,21 @@
  * after that, and ends its stream here.
  */
 
+enum { ORDER_BYTES = 64 << 20 };
+
+/* What stands already in an order: the latest time that a record of some node may have, and the latest of the others.
+ */
+struct order {
+    const struct model_node *latest;
+    int64_t until, until_of_others;
+};
+
 struct records {
     FILE *out;
     struct csv *csv; /* NULL: JSON lines */
     const char *run;
     bool served; /* by a collector: files grow */
+    struct order order;
 };
 
 /* ---- values ---- */
@@ -69,6 +79,31 @@ struct export_value export_value(const struct export_record *record, uint32_t i)
     return v;
 }
 
+/* ---- order ---- */
+
+static int64_t add_capped(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Whether a record of `node` at `at` was made after all that stand already, of other clocks. */
+static enum export_proof order_proof(struct order *o, const struct model_node *node, struct clock_reading at)
+{
+    int64_t others = o->latest == node ? o->until_of_others : o->until;
+    bool is_proven = at.bound < INT64_MAX && at.ns - at.bound > others;
+    int64_t until = add_capped(at.ns, at.bound);
+    if (!o->latest)
+        *o = (struct order){node, until, INT64_MIN};
+    else if (o->latest == node)
+        o->until = until > o->until ? until : o->until;
+    else if (until > o->until)
+        *o = (struct order){node, until, o->until};
+    else if (until > o->until_of_others)
+        o->until_of_others = until;
+    return is_proven ? EXPORT_PROVEN : EXPORT_UNKNOWN;
+}
+
 /* ---- JSON lines ---- */
 
 static void put_value(struct json *j, const char *name, const struct export_value *v)
@@ -102,6 +137,13 @@ static void put_jsonl(FILE *out, const struct export_record *record)
     json_uint(&j, "thread", record->packet->thread);
     json_uint(&j, "time_ns", record->r->timestamp);
     json_text(&j, "aspect", record->aspect->name);
+    json_int(&j, "run_time_ns", record->at.ns);
+    if (record->at.bound < INT64_MAX)
+        json_int(&j, "error_ns", record->at.bound);
+    else
+        json_text(&j, "error_ns", NULL);
+    if (record->proof != EXPORT_UNORDERED)
+        json_text(&j, "order", record->proof == EXPORT_PROVEN ? "proven" : "unknown");
     json_object(&j, "fields");
     for (uint32_t i = 0; i < record->aspect->field_count; i++) {
         struct export_value v = export_value(record, i);
@@ -122,7 +164,8 @@ static int put_packet(struct records *x, const struct model_process *p, const st
     if (x->csv)
         csv_packet(x->csv, p, h);
     while ((more = packet_next_record(packet, h, p->dict->field_counts, p->dict->aspect_count, &offset, &r)) > 0) {
-        struct export_record record = {p, h, &r, &p->dict->aspects[r.aspect - 1]};
+        struct export_record record = {.process = p, .packet = h, .r = &r, .aspect = &p->dict->aspects[r.aspect - 1]};
+        record.at = run_clock_at(&p->node->run_clock, r.timestamp < INT64_MAX ? (int64_t)r.timestamp : INT64_MAX);
         if (x->csv)
             csv_record(x->csv, &record);
         else
@@ -190,6 +233,53 @@ static int put_all(struct records *x, const struct model *m)
     return err;
 }
 
+/* ---- all nodes in one order ---- */
+
+static int take(void *context, size_t source, const struct export_item *item)
+{
+    struct records *x = context;
+    (void)source;
+    if (!item->r)
+        return 0;
+    struct export_record record = {.process = item->process, .packet = item->packet, .r = item->r, .at = item->at};
+    record.aspect = &item->process->dict->aspects[item->r->aspect - 1];
+    record.proof = order_proof(&x->order, item->process->node, item->at);
+    if (x->csv) {
+        csv_packet(x->csv, item->process, item->packet);
+        csv_record(x->csv, &record);
+    } else {
+        put_jsonl(x->out, &record);
+    }
+    return ferror(x->out) ? BEZEL_ESYS : 0;
+}
+
+static int put_in_order(struct records *x, const struct model *m)
+{
+    struct export_nodes nodes;
+    struct export_taker taker = {.context = x, .take = take};
+    size_t count = 0;
+    int err = export_find(x->run, &nodes);
+    struct export_part *parts = calloc(nodes.count + 1, sizeof *parts);
+    if (!err && !parts)
+        err = BEZEL_ENOMEM;
+    for (size_t i = 0; i < nodes.count && !err; i++) {
+        const struct model_node *node = m->nodes;
+        while (node && strcmp(node->dir, nodes.list[i].dir) != 0)
+            node = node->next;
+        if (node)
+            parts[count++] = (struct export_part){node, &nodes.list[i]};
+        else
+            log_warn("BEZEL-EXPORT-FOREIGN", "left out trace/%s: run.db has no node for it", nodes.list[i].dir);
+    }
+    if (!err)
+        err = export_in_order(parts, count, ORDER_BYTES, &taker);
+    if (!err && fflush(x->out) != 0)
+        err = BEZEL_ESYS;
+    free(parts);
+    export_find_free(&nodes);
+    return err;
+}
+
 struct model *export_load_model(const char *run, bool streams, int *err)
 {
     struct rundb *f;
@@ -203,23 +293,25 @@ struct model *export_load_model(const char *run, bool streams, int *err)
             *err = rundb_load_streams(f, m);
         (void)!rundb_close(f);
     }
-    if (!*err)
+    if (!*err) {
+        m->clocks_last = true; /* as far as there are */
         return m;
+    }
     model_free(m);
     return NULL;
 }
 
-int export_records(const char *run, enum export_format format, FILE *out)
+int export_records(const char *run, enum export_format format, bool merged, FILE *out)
 {
-    struct records x = {.out = out, .run = run, .served = verify_is_served(run)};
+    struct records x = {.out = out, .run = run, .served = verify_is_served(run), .order = {NULL, INT64_MIN, INT64_MIN}};
     int err;
     struct model *m = export_load_model(run, true, &err);
     if (err) {
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
-        err = format == EXPORT_CSV ? csv_open(out, m, &x.csv) : 0;
+        err = format == EXPORT_CSV ? csv_open(out, m, merged, &x.csv) : 0;
         if (!err)
-            err = put_all(&x, m);
+            err = merged ? put_in_order(&x, m) : put_all(&x, m);
         if (err)
             log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run, limit_reason(err));
     }

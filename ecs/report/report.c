@@ -57,8 +57,8 @@ const char *report_where(const struct report *r, uint32_t node, int64_t index)
 
 int64_t report_run_time(const struct report *r, uint32_t node, int64_t at)
 {
-    int64_t offset = node < r->summary->node_count ? r->summary->nodes[node].realtime_offset : 0;
-    return at + offset - r->verdict->started;
+    const struct summary *s = r->summary;
+    return (node < s->node_count ? run_clock_at(&s->nodes[node].run_clock, at).ns : at) - r->verdict->started;
 }
 
 const char *report_limit_text(const struct report *r, int64_t index)

@@ -170,6 +170,7 @@ static void put_latency(struct json *j, const struct summary_latency *l)
     json_int(j, "median_ns", l->median);
     json_int(j, "p99_ns", l->p99);
     json_int(j, "max_ns", l->max);
+    json_int(j, "error_ns", l->bound);
     json_object_end(j);
 }
 
@@ -272,6 +273,23 @@ static void put_clock(const struct builtin_clocks *c, struct json *j)
     json_int(j, "clamped", c->clamped);
 }
 
+static void put_run_clock(const struct run_clock *c, struct json *j)
+{
+    static const char *const kinds[] = {"same", "exchanges", "wall"};
+    int64_t worst = run_clock_worst(c);
+    json_object(j, "run_clock");
+    json_text(j, "by", kinds[c->kind]);
+    if (worst >= 0)
+        json_int(j, "error_ns", worst);
+    else
+        json_text(j, "error_ns", NULL);
+    json_double(j, "drift_ppm", 1e6 * run_clock_drift(c));
+    json_uint(j, "exchanges", c->exchanges);
+    json_int(j, "round_trip_ns", c->round_trip);
+    json_uint(j, "jumps", c->relation.jumps);
+    json_object_end(j);
+}
+
 static void put_nodes(const struct report *r, struct json *j)
 {
     json_array(j, "nodes");
@@ -290,6 +308,7 @@ static void put_nodes(const struct report *r, struct json *j)
         json_int(j, "bytes", n->bytes);
         report_json_poll_stats(j, n);
         put_clock(&n->clock, j);
+        put_run_clock(&n->run_clock, j);
         json_object_end(j);
     }
     json_array_end(j);

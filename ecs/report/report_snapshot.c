@@ -37,8 +37,9 @@ static void command_of(const struct report *r, size_t from, size_t to, char *tex
     text[0] = '\0';
     for (size_t i = from; i < to; i++) {
         const struct builtin_snapshot *n = &r->summary->snapshots[i];
-        int64_t first = report_run_time(r, n->node, n->first) + r->verdict->started;
-        int64_t last = report_run_time(r, n->node, n->last) + r->verdict->started;
+        int64_t ahead =
+            n->node < r->summary->node_count ? r->summary->nodes[n->node].ahead : 0; /* as in the metadata */
+        int64_t first = n->first + ahead, last = n->last + ahead;
         begin = n->records && first < begin ? first : begin;
         end = n->records && last > end ? last : end;
     }

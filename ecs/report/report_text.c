@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/plain.h"
+#include "collector/rundb/rundb.h"
 #include "ecs/report/report.h"
 #include "ecs/report/table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -343,8 +345,10 @@ static void print_monitor(const struct report *r, FILE *out)
         return;
     report_title(r, "Monitor", out);
     if (s->latency.count > 0)
-        fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", units_duration(s->latency.median).s,
-                units_duration(s->latency.p99).s, units_duration(s->latency.max).s);
+        fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s%s%s.\n", units_duration(s->latency.median).s,
+                units_duration(s->latency.p99).s, units_duration(s->latency.max).s,
+                s->latency.bound ? ", each wrong by at most " : "",
+                s->latency.bound ? units_duration(s->latency.bound).s : "");
     else
         fputs("  Monitoring latency: unknown, because no record arrived.\n", out);
     struct table *t = table_with_heads("lrrrrr", heads);
@@ -393,6 +397,39 @@ static void print_clocks(const struct report *r, FILE *out)
     table_print(t, 2, out);
 }
 
+/* How well the nodes' times compare, where they have different clocks. */
+static void print_run_clocks(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"node", "compared by", "error up to", "drift", "round trip", "jumps"};
+    static const char *const kinds[] = {"the same clock", "exchanges", "wall clock"};
+    const struct summary *s = r->summary;
+    size_t others = 0;
+    for (size_t i = 0; i < s->node_count; i++)
+        others += s->nodes[i].run_clock.kind != RUN_CLOCK_SAME;
+    if (others == 0 || !summary_property(s, RUNDB_CLOCK))
+        return;
+    fputc('\n', out);
+    struct table *t = table_with_heads("llrrrr", heads);
+    for (size_t i = 0; i < s->node_count; i++) {
+        const struct run_clock *c = &s->nodes[i].run_clock;
+        int64_t worst = run_clock_worst(c);
+        double drift = run_clock_drift(c);
+        table_cell(t, "%s", s->nodes[i].name);
+        if (c->exchanges)
+            table_cell(t, "%s (%s)", kinds[c->kind], number_signed((int64_t)c->exchanges).s);
+        else
+            table_cell(t, "%s", kinds[c->kind]);
+        table_cell(t, "%s", worst < 0 ? "unknown" : units_duration(worst).s);
+        if (isnan(drift))
+            table_cell(t, "unknown");
+        else
+            table_cell(t, "%.2f ppm", 1e6 * drift);
+        table_cell(t, "%s", c->exchanges ? units_duration(c->round_trip).s : "");
+        table_cell(t, "%s", c->exchanges ? number_signed((int64_t)c->relation.jumps).s : "");
+    }
+    table_print(t, 2, out);
+}
+
 static void print_events(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
@@ -435,6 +472,7 @@ void report_text(const struct report *r, FILE *out)
     print_metrics(r, out);
     print_monitor(r, out);
     print_clocks(r, out);
+    print_run_clocks(r, out);
     report_programs(r, out);
     report_notes(r, out);
     print_events(r, out);

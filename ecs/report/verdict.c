@@ -33,8 +33,8 @@ static int64_t last_sign(const struct summary *s, int64_t started)
 {
     int64_t last = started;
     for (size_t i = 0; i < s->node_count; i++)
-        if (s->nodes[i].last_at != 0 && s->nodes[i].last_at + s->nodes[i].realtime_offset > last)
-            last = s->nodes[i].last_at + s->nodes[i].realtime_offset;
+        if (s->nodes[i].last_at != 0 && s->nodes[i].last_at + s->nodes[i].ahead > last)
+            last = s->nodes[i].last_at + s->nodes[i].ahead;
     for (size_t i = 0; i < s->event_count; i++)
         if (s->events[i].at > last)
             last = s->events[i].at;
@@ -94,8 +94,7 @@ static bool was_off(const struct summary *s, const struct builtin_limit *row, in
     if (row->epoch == 0)
         return was_off_at(s, row->node, row->last_violated, fading);
     for (size_t i = 0; i < s->node_count; i++)
-        if (!was_off_at(s, (uint32_t)i,
-                        row->last_violated + s->nodes[row->node].realtime_offset - s->nodes[i].realtime_offset, fading))
+        if (!was_off_at(s, (uint32_t)i, row->last_violated + s->nodes[row->node].ahead - s->nodes[i].ahead, fading))
             return false;
     return true;
 }

@@ -21,7 +21,7 @@
 static void describe_boot(char text[33])
 {
     uint8_t id[16];
-    clock_boot_id(id);
+    clock_identity(id);
     for (size_t i = 0; i < sizeof id; i++)
         snprintf(text + 2 * i, 3, "%02x", id[i]);
 }

@@ -143,7 +143,7 @@ static int hand_over(struct dial *d)
     int sys = 0;
     pthread_mutex_lock(&lock);
     if (threads < DIAL_THREADS) {
-        sys = link_thread(&thread, work);
+        sys = link_thread(&thread, work, NULL);
         if (sys == 0) {
             pthread_detach(thread);
             threads++;

@@ -93,7 +93,7 @@ static bool has_threads(void)
     return sys == 0;
 }
 
-int link_thread(pthread_t *thread, void *(*run)(void *))
+int link_thread(pthread_t *thread, void *(*run)(void *), void *context)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -101,7 +101,7 @@ int link_thread(pthread_t *thread, void *(*run)(void *))
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int sys = pthread_create(thread, &attributes, run, NULL);
+    int sys = pthread_create(thread, &attributes, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return sys;

@@ -21,6 +21,7 @@
 #include "mdr/link/endpoint.h"
 #include "mdr/link/key.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,8 @@ struct link;
 struct keyring;
 
 enum {
-    LINK_PEER_MAX = 8, /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is not Bezel's */
+    LINK_FRAME_LEAST = 1024, /* of `max_frame`: handshakes with keys need up to 512 */
+    LINK_PEER_MAX = 8,       /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is not Bezel's */
     LINK_ENDPOINT_MAX = ENDPOINT_MAX,
     LINK_HOST_MAX = 63,   /* bytes of an address as a number, with its zone */
     LINK_WAIT_MAX = 2112, /* two for each node of an experiment, and some */
@@ -165,6 +167,9 @@ bool link_is_connected(const struct link *link);
 
 /** Whether a connected link still looks for an address of its name that answers. */
 bool link_is_dialing(const struct link *link);
+
+/** Starts a thread that takes no signals, and no part in its maker's real-time scheduling. Returns 0 or an errno. */
+int link_thread(pthread_t *thread, void *(*run)(void *), void *context) BEZEL_MUST_CHECK;
 
 /** Whether this ZeroMQ supports keys; if not, functions that need them fail with errno ENOTSUP. */
 bool link_has_keys(void);

@@ -115,7 +115,7 @@ static int admission_start(void)
             sys = errno;
         admission.socket = socket;
         if (!sys)
-            sys = link_thread(&admission.thread, admission_run);
+            sys = link_thread(&admission.thread, admission_run, NULL);
         if (sys) {
             if (admission.stop >= 0)
                 close(admission.stop);

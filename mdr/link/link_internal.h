@@ -31,9 +31,6 @@ struct link {
 extern pthread_mutex_t link_context_lock;
 extern void *link_context;
 
-/** Starts a thread that takes no signals, and no part in its maker's real-time scheduling. Returns 0 or an errno. */
-int link_thread(pthread_t *thread, void *(*run)(void *));
-
 /** Sets the keys of a link's socket: 0, or -1 with errno. A bound link admits peers from here on. */
 int link_set_keys(struct link *link, const struct link_keys *keys);
 

@@ -221,6 +221,11 @@ const char *sender_trouble(const struct sender *f)
     return sender_connected(f) || !f->link ? NULL : link_trouble(f->link);
 }
 
+const struct sender_clock *sender_clock(const struct sender *f)
+{
+    return &f->clock;
+}
+
 const struct sender_counts *sender_counts(const struct sender *f)
 {
     return &f->counts;

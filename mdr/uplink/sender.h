@@ -97,6 +97,13 @@ bool sender_booked(const struct sender *f);
 /** Whether the connection is up: WELCOME has arrived. */
 bool sender_connected(const struct sender *f);
 
+/** The receiver's clock, by its last WELCOME. */
+struct sender_clock {
+    uint8_t identity[16]; /* clock_identity() */
+    uint32_t port;        /* where it answers questions for the time; 0: nowhere, or there was no WELCOME */
+};
+const struct sender_clock *sender_clock(const struct sender *f);
+
 /** Whether the receiver has confirmed that it has everything, the final books included. */
 bool sender_done(const struct sender *f);
 

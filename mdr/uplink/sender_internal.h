@@ -58,6 +58,7 @@ struct sender {
     uint64_t node_books_at;        /* `at` of the node's last books */
     uint64_t credit;               /* bytes */
     struct sender_counts counts;
+    struct sender_clock clock;
     char refused[MESSAGE_TEXT_MAX + 1];
     struct message message; /* scratch: too large for the stack */
     uint8_t bytes[MESSAGE_MAX_BYTES];

@@ -90,6 +90,8 @@ static void take_welcome(struct sender *f, const struct message_welcome *w, int6
     uint64_t most = (uint64_t)SENDER_QUEUE * PACKET_HEADER_BYTES; /* below ZeroMQ's bound */
     f->credit = w->credit_bytes && w->credit_bytes < most ? w->credit_bytes : most;
     f->counts.credit = f->credit;
+    memcpy(f->clock.identity, w->clock, sizeof f->clock.identity);
+    f->clock.port = w->clock_port;
     if (!w->more)
         sender_come_up(f, now);
 }

@@ -61,7 +61,7 @@ static void feed_counter(struct external *x)
     if (x->counts.clocks[SEGMENT_CLOCK_COUNTER])
         count_error(x, &x->counter, news);
     if (x->store)
-        timebase_save(x->store, x->boot, &x->counter);
+        timebase_save(x->store, x->clock_identity, &x->counter);
     atomic_store_explicit(&x->doorbell->tick_ns, timebase_tick_ns(&x->counter),
                           memory_order_relaxed); /* relaxed: a number of its own */
     for
@@ -72,9 +72,9 @@ static void feed_counter(struct external *x)
 
 void external_clock_open(struct external *x)
 {
-    clock_boot_id(x->boot);
+    clock_identity(x->clock_identity);
     x->store = open_store(x);
-    if (!x->store || !timebase_load(x->store, x->boot, &x->counter))
+    if (!x->store || !timebase_load(x->store, x->clock_identity, &x->counter))
         timebase_init(&x->counter, 0);
     feed_counter(x);
     while (!timebase_ready(&x->counter) && cpu_counter_read() != 0) { /* once: half a millisecond */

@@ -33,7 +33,7 @@ struct external {
     struct doorbell_wait *doorbell_wait; /* NULL: the external sensor never sleeps */
     struct timebase counter;             /* of the processor's counter */
     struct timebase_store *store;        /* keeps `counter` for the next bezeld; NULL: not possible */
-    uint8_t boot[16];
+    uint8_t clock_identity[16];
     bool user_clocks;  /* a process has, or had, one */
     int lock;          /* descriptor of the folder's lock */
     uint32_t arrivals; /* the doorbell's count when it was last read */

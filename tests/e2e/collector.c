@@ -508,7 +508,7 @@ static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
     struct collector_fixture *t = *state;
     struct fake_sensor *f[3] = {t->sensor, fake_new("studio", run_id, 2), fake_new("desk", run_id, 3)};
     f[2]->hello.uuid[15] ^= 1;
-    f[2]->hello.boot[0] ^= 1;
+    f[2]->hello.clock[0] ^= 1;
     assert_true(collector_start(&t->collector, t->ipc));
     for (int i = 0; i < 3; i++) {
         fill(f[i]);

@@ -304,7 +304,7 @@ static void check_times(struct check *c, const struct summary *s, const struct v
 {
     int64_t slack = 60 * CLOCK_S; /* for starting, and for draining */
     for (size_t i = 0; i < s->node_count && v->run == RUN_ENDED; i++) {
-        int64_t at = s->nodes[i].last_at + s->nodes[i].realtime_offset - v->started;
+        int64_t at = s->nodes[i].last_at + s->nodes[i].ahead - v->started;
         if (s->nodes[i].last_at != 0 && (at < -slack || at > v->duration + slack))
             bed_fail(c->bed, "times of node %s are %lld ms beside the run", s->nodes[i].name,
                      (long long)(at / CLOCK_MS));

@@ -105,7 +105,7 @@ static void add_builtins(struct dictionary *d)
         {"bezel_metric", "331"},        {"bezel_clocks", "000000"},        {"bezel_polling", "20220"},
         {"bezel_totals", "0000000000"}, {"bezel_expired", "330000"},       {"bezel_knob", "33302000100"},
         {"bezel_observation", "021"},   {"bezel_snapshot", "30010000002"}, {"bezel_setpoints", "00000000"},
-        {"bezel_conclusion", "200110"},
+        {"bezel_conclusion", "200110"}, {"bezel_exchange", "00000"},
     };
     for (uint32_t i = 0; i < sizeof list / sizeof *list; i++)
         add_builtin(d, i + 1, list[i][0], list[i][1]);
@@ -135,7 +135,7 @@ static void make_dictionaries(void)
     add_builtins(&dictionaries[0]);
     check_builtins(&dictionaries[0]);
     add_builtins(&dictionaries[1]);
-    add_builtin(&dictionaries[1], 14, "more", "0123");
+    add_builtin(&dictionaries[1], 15, "more", "0123");
     dictionaries[2].bytes = sample_dictionary(dictionaries[2].data);
     dictionaries[3].bytes = sample_kinds(dictionaries[3].data);
     for (int i = 0; i < DICTIONARIES; i++)
@@ -292,8 +292,8 @@ static void say_hello(const struct act_input *a)
     snprintf(m.hello.node, sizeof m.hello.node, "%s", a->bits & 1 ? "../desk" : "desk");
     memset(m.hello.uuid, 0xb0 + a->node, sizeof m.hello.uuid);
     memset(m.hello.run, a->bits & 2 ? 1 : 2, sizeof m.hello.run);
-    memcpy(m.hello.boot, collector.model->boot, sizeof m.hello.boot);
-    m.hello.boot[0] ^= a->bits & 4 ? 1 : 0;
+    memcpy(m.hello.clock, collector.model->clock, sizeof m.hello.clock);
+    m.hello.clock[0] ^= a->bits & 4 ? 1 : 0;
     speakers[a->node].attempt += a->bits & 8 ? 0 : 1;
     m.hello.attempt = speakers[a->node].attempt;
     say(a, &m);

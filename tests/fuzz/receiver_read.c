@@ -55,12 +55,13 @@ static void report(const struct collector *c, int form)
     free(text);
 }
 
-static void export(const struct collector *c, enum export_format format)
+static void export(const struct collector *c, enum export_format format, bool merged)
 {
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    fuzz_must(out && (export_records(c->run, format, out) == 0 || c->spoilt) && fclose(out) == 0 && strlen(text) == n);
+    fuzz_must(out && (export_records(c->run, format, merged, out) == 0 || c->spoilt) && fclose(out) == 0 &&
+              strlen(text) == n);
     for (char *line = text, *line_end; format == EXPORT_JSONL && *line; line = line_end + 1) {
         line_end = strchr(line, '\n');
         fuzz_must(line_end && is_json(line, (size_t)(line_end - line)));
@@ -86,8 +87,8 @@ void run_read(const struct collector *c, const struct model_totals *stored)
     if (c->how & READ_SVG)
         report(c, REPORT_SVG);
     if (c->how & READ_RECORDS) {
-        export(c, EXPORT_CSV);
-        export(c, EXPORT_JSONL);
+        export(c, EXPORT_CSV, true);
+        export(c, EXPORT_JSONL, false);
         export_as_trace(c, c->how & HAS_ENDED);
     }
 }

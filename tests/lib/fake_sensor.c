@@ -31,7 +31,7 @@ struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t s
         return NULL;
     uint64_t half = hash_fnv64(HASH_FNV64_START, node, strlen(node));
     memcpy(f->hello.run, run, 16);
-    clock_boot_id(f->hello.boot);
+    clock_identity(f->hello.clock);
     memcpy(f->hello.uuid, &half, 8);
     memcpy(f->hello.uuid + 8, run, 8);
     snprintf(f->hello.node, sizeof f->hello.node, "%s", node);

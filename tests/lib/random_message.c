@@ -248,6 +248,8 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
     case MESSAGE_WELCOME:
         m->welcome.credit_bytes = seed_next(seed);
         m->welcome.more = seed_next(seed) & 1;
+        random_bytes(seed, m->welcome.clock, sizeof m->welcome.clock);
+        m->welcome.clock_port = (uint32_t)seed_next(seed);
         random_positions(seed, &m->welcome.stream_count, m->welcome.streams);
         break;
     case MESSAGE_REFUSE:
@@ -272,6 +274,9 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         random_bytes(seed, &m->books, sizeof m->books);
         m->books.state = (enum message_process_state)(seed_next(seed) % 3);
         m->books.row_count = random_count(seed, MESSAGE_BOOKS_MAX);
+        break;
+    case MESSAGE_CLOCK:
+        random_bytes(seed, &m->clock, sizeof m->clock);
         break;
     case MESSAGE_HEARTBEAT:
         m->heartbeat.at = seed_next(seed);

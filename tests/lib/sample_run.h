@@ -129,7 +129,8 @@ static inline void sample_held(struct sample *s)
     memset(s, 0, sizeof *s);
     sample_experiment(s);
     s->nodes[0] = (struct summary_node){.name = "studio",
-                                        .realtime_offset = SAMPLE_BOOTED,
+                                        .ahead = SAMPLE_BOOTED,
+                                        .run_clock = {.kind = RUN_CLOCK_SAME, .ahead = SAMPLE_BOOTED},
                                         .first_at = sample_time(0.1),
                                         .last_at = sample_time(9.9),
                                         .sensor_cpu_mean = 3.4,

@@ -47,6 +47,8 @@ const char *sample_message_name(enum message_type type)
         return "message-bye";
     case MESSAGE_NOTE:
         return "message-note";
+    case MESSAGE_CLOCK:
+        return "message-clock";
     case MESSAGE_COMMAND:
         return "message-command";
     case MESSAGE_REPLY:
@@ -557,7 +559,7 @@ void sample_message(enum message_type type, struct message *m)
         begin_control(type, m);
     switch (type) {
     case MESSAGE_HELLO:
-        m->hello = (struct message_hello){.run = {1}, .boot = {2, 3}, .uuid = {0xb0, 0xb1}, .node = "desk1"};
+        m->hello = (struct message_hello){.run = {1}, .clock = {2, 3}, .uuid = {0xb0, 0xb1}, .node = "desk1"};
         m->hello.realtime_offset = -5000000000;
         m->hello.pid = 4242;
         m->hello.attempt = 3600000000000;
@@ -565,6 +567,8 @@ void sample_message(enum message_type type, struct message *m)
     case MESSAGE_WELCOME:
         m->welcome.credit_bytes = 8 << 20;
         m->welcome.more = true;
+        memset(m->welcome.clock, 0xc1, sizeof m->welcome.clock);
+        m->welcome.clock_port = 7001;
         sample_positions(&m->welcome.stream_count, m->welcome.streams);
         break;
     case MESSAGE_REFUSE:
@@ -611,6 +615,9 @@ void sample_message(enum message_type type, struct message *m)
         strcpy(m->note.name, "client.1");
         strcpy(m->note.code, "BEZEL-RING-NO-MEMORY");
         strcpy(m->note.text, "no memory for the ring of a thread: its records are lost");
+        break;
+    case MESSAGE_CLOCK:
+        m->clock = (struct message_clock){.number = 51, .identity = {52, 53}, .arrived = 54, .answered = 55};
         break;
     case MESSAGE_BYE:
         break;

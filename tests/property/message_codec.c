@@ -408,12 +408,20 @@ static void assert_same_envelope(const struct message_envelope *p, const mdr_env
 static void assert_same_hello(const struct message_hello *p, const mdr_hello *q)
 {
     assert_memory_equal(p->run, q->run, 16);
-    assert_memory_equal(p->boot, q->boot, 16);
+    assert_memory_equal(p->clock, q->clock, 16);
     assert_memory_equal(p->uuid, q->uuid, 16);
     assert_string_equal(p->node, q->node);
     SAME(p->realtime_offset, q->realtime_offset);
     SAME(p->pid, q->pid);
     SAME(p->attempt, q->attempt);
+}
+
+static void assert_same_clock(const struct message_clock *p, const mdr_clock *q)
+{
+    SAME(p->number, q->number);
+    assert_memory_equal(p->identity, q->identity, 16);
+    SAME(p->arrived, q->arrived);
+    SAME(p->answered, q->answered);
 }
 
 static void assert_same_note(const struct message_note *p, const mdr_note *q)
@@ -547,6 +555,8 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_WELCOME:
         SAME(p->welcome.credit_bytes, q->body.mdr_body_u.welcome.credit_bytes);
         SAME(p->welcome.more, q->body.mdr_body_u.welcome.more);
+        assert_memory_equal(p->welcome.clock, q->body.mdr_body_u.welcome.clock, 16);
+        SAME(p->welcome.clock_port, q->body.mdr_body_u.welcome.clock_port);
         assert_same_positions(p->welcome.stream_count, p->welcome.streams,
                               q->body.mdr_body_u.welcome.streams.streams_len,
                               q->body.mdr_body_u.welcome.streams.streams_val);
@@ -571,6 +581,9 @@ static void assert_same(const struct message *p, const mdr_message *q)
         SAME(p->heartbeat.at, q->body.mdr_body_u.heartbeat.at);
         break;
     case MDR_BYE:
+        break;
+    case MDR_CLOCK:
+        assert_same_clock(&p->clock, &q->body.mdr_body_u.clock);
         break;
     case MDR_NOTE:
         assert_same_note(&p->note, &q->body.mdr_body_u.note);

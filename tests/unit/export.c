@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,8 @@ static void writer_close(struct writer *w)
 
 static struct model_node *add_node(struct writer *w, const char *name, uint8_t number)
 {
-    struct message_hello hello = {.uuid = {number}, .boot = {1}, .realtime_offset = 1700000000 * CLOCK_S};
+    struct message_hello hello = {
+        .uuid = {number}, .clock = {strcmp(name, "far") == 0 ? 2 : 1}, .realtime_offset = 1700000000 * CLOCK_S};
     snprintf(hello.node, sizeof hello.node, "%s", name);
     struct model_node *node = model_add_node(w->model, &hello);
     assert_non_null(node);
@@ -399,7 +401,7 @@ static char *records_of(const char *run, enum export_format format, int expected
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    assert_int_equal(export_records(run, format, out), expected);
+    assert_int_equal(export_records(run, format, false, out), expected);
     fclose(out);
     return text;
 }
@@ -413,12 +415,14 @@ static void records_are_written_with_their_names_and_labels(void **state)
     append(&w, p, 0, 1, 0);
     append(&w, p, 0, 1, 3);
     char *csv = records_of(w.run, EXPORT_CSV, 0), *jsonl = records_of(w.run, EXPORT_JSONL, 0);
-    assert_string_equal(csv, "node,process,pid,ring,thread,time_ns,aspect,frame,field.pid,kind,codec\n"
-                             "studio,client,101,0,7,1000001000,shown,0,0.5,key,\n"
-                             "studio,client,101,0,7,1000002000,shown,1,0.5,\"a, \"\"b\"\"\",\"mpeg,4\"\n"
-                             "studio,client,101,0,7,1000003000,shown,2,nan,2,\n");
+    assert_string_equal(
+        csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,frame,field.pid,kind,codec\n"
+             "studio,client,101,0,7,1000001000,shown,1700000001000001000,,0,0.5,key,\n"
+             "studio,client,101,0,7,1000002000,shown,1700000001000002000,,1,0.5,\"a, \"\"b\"\"\",\"mpeg,4\"\n"
+             "studio,client,101,0,7,1000003000,shown,1700000001000003000,,2,nan,2,\n");
     assert_non_null(strstr(jsonl, "{\"node\":\"studio\",\"process\":\"client\",\"pid\":101,\"ring\":0,\"thread\":7,"
-                                  "\"time_ns\":1000002000,\"aspect\":\"shown\",\"fields\":{\"frame\":1,\"pid\":0.5,"
+                                  "\"time_ns\":1000002000,\"aspect\":\"shown\",\"run_time_ns\":1700000001000002000,"
+                                  "\"error_ns\":null,\"fields\":{\"frame\":1,\"pid\":0.5,"
                                   "\"kind\":\"a, \\\"b\\\"\",\"codec\":\"mpeg,4\"}}\n"));
     assert_non_null(strstr(jsonl, "\"pid\":null,\"kind\":2,\"codec\":null}}\n"));
     free(csv);
@@ -458,16 +462,77 @@ static void each_process_has_its_fields_in_the_columns_of_their_names(void **sta
     append(&w, first, 4, 1, 0);
     append(&w, first, 4, 1, 1);
     char *csv = records_of(w.run, EXPORT_CSV, 0);
-    assert_string_equal(csv, "node,process,pid,ring,thread,time_ns,aspect,frame,field.pid,kind,codec,late\n"
-                             "studio,client,101,0,7,1000001000,shown,0,0.5,key,,\n"
-                             "studio,client,101,4,7,1000007000,shown,0,0.5,key,,\n"
-                             "studio,client,102,3,7,1000002000,said,4602678819172646912,,one,,0\n"
-                             "studio,client,102,3,7,1000003000,said,4602678819172646912,,two,h264,1\n"
-                             "studio,client,102,3,7,1000004000,said,4602678819172646912,,one,,2\n"
-                             "studio,client,102,3,7,1000005000,said,4602678819172646912,,two,h264,3\n"
-                             "studio,client,102,3,7,1000006000,said,-2251799813685248,,one,,4\n");
+    assert_string_equal(
+        csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,frame,field.pid,kind,codec,late\n"
+             "studio,client,101,0,7,1000001000,shown,1700000001000001000,,0,0.5,key,,\n"
+             "studio,client,101,4,7,1000007000,shown,1700000001000007000,,0,0.5,key,,\n"
+             "studio,client,102,3,7,1000002000,said,1700000001000002000,,4602678819172646912,,one,,0\n"
+             "studio,client,102,3,7,1000003000,said,1700000001000003000,,4602678819172646912,,two,h264,1\n"
+             "studio,client,102,3,7,1000004000,said,1700000001000004000,,4602678819172646912,,one,,2\n"
+             "studio,client,102,3,7,1000005000,said,1700000001000005000,,4602678819172646912,,two,h264,3\n"
+             "studio,client,102,3,7,1000006000,said,1700000001000006000,,-2251799813685248,,one,,4\n");
     free(csv);
     writer_close(&w);
+}
+
+/* The other node's clock is 500 s ahead of the run's, as exchanges of 100 us show. */
+static void tell_clocks(struct writer *w, const struct model_node *other)
+{
+    static const uint8_t clock[16] = {1};
+    char identity[MODEL_UUID_TEXT], insert[256];
+    sqlite3 *db;
+    model_uuid_text(clock, identity);
+    assert_int_equal(rundb_put(w->rundb, RUNDB_CLOCK, identity), 0);
+    assert_int_equal(rundb_put_int(w->rundb, RUNDB_CLOCK_AHEAD, 1700000000 * CLOCK_S), 0);
+    int64_t row = other->row;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/run.db", w->run);
+    writer_close(w);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (int64_t i = 0; i < 40; i++) {
+        int64_t sent = 500 * CLOCK_S + i * CLOCK_S / 10, there = sent - 500 * CLOCK_S + 50 * CLOCK_US;
+        snprintf(insert, sizeof insert, "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld)",
+                 (long long)row, (long long)clock_identity_short(clock), (long long)sent, (long long)there,
+                 (long long)there, (long long)sent + 100000);
+        assert_int_equal(sqlite3_exec(db, insert, NULL, NULL, NULL), SQLITE_OK);
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* What follows is certain only where the times are apart by more than the error. */
+static void all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven(void **state)
+{
+    (void)state;
+    struct writer w;
+    char *csv, *line, order[64] = "", *text;
+    size_t n;
+    writer_open(&w, "order");
+    struct model_node *studio = add_node(&w, "studio", 1), *other = add_node(&w, "far", 2);
+    struct model_process *here = add_process(&w, studio, 1), *there = add_process(&w, other, 1);
+    assert_int_equal(rundb_put(w.rundb, "run", "00000000-0000-0000-0000-000000000000"), 0);
+    append(&w, here, 0, 1, 0);
+    append(&w, here, 0, 1, 2); /* at 1.000001 and 1.000002 s */
+    w.clock = 501 * CLOCK_S + 500;
+    append(&w, there, 0, 1, 0);
+    append(&w, there, 0, 1, 1); /* at 1.0000015 s, give or take 50 us */
+    w.clock += CLOCK_MS;
+    append(&w, there, 0, 1, 1); /* a millisecond later */
+    w.clock = CLOCK_S + 2 * CLOCK_MS;
+    append(&w, here, 0, 1, 1);
+    tell_clocks(&w, other);
+    FILE *out = open_memstream(&text, &n);
+    assert_int_equal(export_records(w.run, EXPORT_CSV, true, out), 0);
+    fclose(out);
+    csv = text;
+    assert_int_equal(strncmp(csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,order,frame,", 77),
+                     0);
+    strtok_r(csv, "\n", &line);
+    for (char *l; (l = strtok_r(NULL, "\n", &line));) {
+        strcat(order, l[0] == 's' ? "s" : "f");
+        strcat(order, strstr(l, ",proven,") ? "! " : strstr(l, ",unknown,") ? "? " : "  ");
+    }
+    assert_string_equal(order, "s! f? s? f! s! ");
+    free(csv);
 }
 
 static void records_of_a_run_without_a_database_are_refused_and_none_is_made(void **state)
@@ -491,7 +556,7 @@ static char *what_export_says(const char *run, const char *target, int expected)
     int before = dup(2), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     FILE *nowhere = fopen("/dev/null", "w");
     dup2(to, 2);
-    int err = target ? export_trace(run, target, false) : export_records(run, EXPORT_CSV, nowhere);
+    int err = target ? export_trace(run, target, false) : export_records(run, EXPORT_CSV, false, nowhere);
     dup2(before, 2);
     close(before);
     close(to);
@@ -590,6 +655,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
+        cmocka_unit_test(all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven),
         cmocka_unit_test(records_of_a_run_without_a_database_are_refused_and_none_is_made),
     };
     return cmocka_run_group_tests(tests, make_runs, remove_runs);

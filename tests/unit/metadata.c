@@ -69,7 +69,7 @@ static struct model *make_model(int64_t realtime_offset)
     struct message_hello hello = {.node = "desk1", .realtime_offset = realtime_offset};
     for (uint8_t i = 0; i < 16; i++) {
         hello.uuid[i] = i;
-        hello.boot[i] = (uint8_t)(0xf0 + i);
+        hello.clock[i] = (uint8_t)(0xf0 + i);
     }
     struct model_node *node = model_add_node(m, &hello);
     add_process(node, 1, "server", true);

@@ -23,6 +23,7 @@ static const struct {
     {"processes", "role", "what a process is to the run it says of itself; its packets look alike"},
     {"processes", "started", "said by the process alone"},
     {"processes", "state", "how a process ended is seen by its node alone"},
+    {"processes", "latency_bound", "when a packet arrived is not in the trace"},
     {"processes", "overwrites", "a recorder that overwrote nothing has the books of any other process"},
 };
 
@@ -34,7 +35,7 @@ static const struct {
     {"bezel_metric", "331"},           {"bezel_clocks", "000000"},    {"bezel_polling", "20220"},
     {"bezel_totals", "0000000000"},    {"bezel_expired", "330000"},   {"bezel_knob", "33302000100"},
     {"bezel_snapshot", "30010000002"}, {"bezel_observation", "021"},  {"bezel_setpoints", "00000000"},
-    {"bezel_conclusion", "200110"},
+    {"bezel_conclusion", "200110"},    {"bezel_exchange", "00000"},
 };
 
 enum { BUILTINS = sizeof builtin / sizeof *builtin, UNPROVED = sizeof unproved / sizeof *unproved };

@@ -503,7 +503,7 @@ static void greetings_that_cannot_be_are_refused_with_the_reason(void **state)
     snprintf(other.node, sizeof other.node, "lab");
     assert_refused(other, "uses this trace id");
     other = f->hello;
-    other.boot[15] ^= 1;
+    other.clock[15] ^= 1;
     assert_refused(other, "uses this trace id");
     other = f->hello;
     other.uuid[0] ^= 1;

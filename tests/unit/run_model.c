@@ -22,7 +22,7 @@ static struct message_hello hello_of(const char *node, uint8_t id)
     struct message_hello hello = {.realtime_offset = 1000 + id};
     snprintf(hello.node, sizeof hello.node, "%s", node);
     memset(hello.uuid, id, sizeof hello.uuid);
-    memset(hello.boot, 100 + id, sizeof hello.boot);
+    memset(hello.clock, 100 + id, sizeof hello.clock);
     return hello;
 }
 
@@ -38,13 +38,13 @@ static void nodes_are_added_found_and_dropped(void **state)
     for (uint8_t i = 0; i < 5; i++) {
         struct message_hello hello = hello_of(names[i], i);
         if (i == 2)
-            memcpy(hello.boot, m->boot, sizeof hello.boot);
+            memcpy(hello.clock, m->clock, sizeof hello.clock);
         nodes[i] = model_add_node(m, &hello);
         assert_non_null(nodes[i]);
         assert_string_equal(nodes[i]->name, names[i]);
         assert_string_equal(nodes[i]->dir, dirs[i]);
         assert_memory_equal(nodes[i]->uuid, hello.uuid, sizeof hello.uuid);
-        assert_memory_equal(nodes[i]->boot, hello.boot, sizeof hello.boot);
+        assert_memory_equal(nodes[i]->clock, hello.clock, sizeof hello.clock);
         assert_int_equal(nodes[i]->realtime_offset, 1000 + i);
         assert_int_equal(nodes[i]->local, i == 2);
         assert_ptr_equal(nodes[i]->model, m);

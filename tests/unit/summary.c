@@ -240,7 +240,7 @@ static void a_view_in_place_of_a_table_is_refused(void **state)
 {
     (void)state;
     assert_null(load("ALTER TABLE nodes RENAME TO old; CREATE VIEW nodes AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL"
-                     " SELECT id + 1 FROM n) SELECT id, 'desk' AS name, zeroblob(16) AS uuid, zeroblob(16) AS boot,"
+                     " SELECT id + 1 FROM n) SELECT id, 'desk' AS name, zeroblob(16) AS uuid, zeroblob(16) AS clock,"
                      " 0 AS realtime_offset, 'desk' AS dir, 1 AS left FROM n"));
 }
 

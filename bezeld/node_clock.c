@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/address.h"
+#include "base/limit.h"
+#include "bezeld/node_internal.h"
+#include "bezeld/own_trace.h"
+#include "sensor/external/notes.h"
+
+#include <string.h>
+
+#define LAST_MAX (50 * CLOCK_MS) /* for the last exchange: the other nodes of the thread wait for it */
+
+/*
+ * How the node's clock runs against its collector's: exchanges of times become records of the own trace, from which the
+ * collector and the report know the rest. A node that has the collector's clock needs none.
+ */
+
+static void open_client(struct node *n)
+{
+    int err = clock_client_open(n->options.data_keys, &n->clock.client);
+    if (err)
+        notes_record(n->external, NULL, clock_now(), "BEZEL-CLOCK",
+                     "times of this node are compared with other nodes' by the wall clocks alone: the thread that asks "
+                     "the collector for the time cannot be started: %s",
+                     limit_reason(err));
+}
+
+/* A thread that is started later would inherit the CPUs of the polling thread. */
+void node_clock_start(struct node *n)
+{
+    const char *collector = n->options.collector;
+    if (!endpoint_path(collector) && !endpoint_is_loopback(collector))
+        open_client(n);
+}
+
+/* The collector was reached, for the first time or again: asks it, unless its clock is this one. */
+static void welcomed(struct node *n)
+{
+    const struct sender_clock *theirs = sender_clock(n->sender);
+    struct address address;
+    const char *why;
+    char endpoint[ADDRESS_TEXT_MAX];
+    bool other = memcmp(theirs->identity, n->clock.identity, sizeof n->clock.identity) != 0;
+    bool asks = other && theirs->port > 0 && theirs->port <= UINT16_MAX &&
+                address_read(n->options.collector, &address, &why) == 0;
+    if (asks && !n->clock.client)
+        open_client(n);
+    address.port = asks ? (uint16_t)theirs->port : 0;
+    clock_client_connect(n->clock.client, asks ? address_print(&address, endpoint) : "");
+}
+
+void node_clock_turn(struct node *n)
+{
+    struct clock_client_sample s;
+    uint64_t welcomes = sender_counts(n->sender)->welcomes;
+    if (n->clock.welcomes != welcomes)
+        welcomed(n);
+    n->clock.welcomes = welcomes;
+    while (clock_client_take(n->clock.client, &s))
+        own_trace_record_exchange(n->own_trace, &(struct builtin_exchange){.clock = clock_identity_short(s.identity),
+                                                                           .sent = s.x.sent,
+                                                                           .arrived = s.x.arrived,
+                                                                           .answered = s.x.answered,
+                                                                           .received = s.x.received});
+}
+
+void node_clock_end(struct node *n)
+{
+    clock_client_last(n->clock.client, LAST_MAX);
+    node_clock_turn(n);
+}

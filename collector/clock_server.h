@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Answers the nodes' questions for the time (docs/CLOCKS.md), over a link of its own and in a thread of its own: a
+ * question waits neither for packets nor for the disk. Sender's keys need the role `observe`.
+ */
+#ifndef BEZEL_COLLECTOR_CLOCK_SERVER_H
+#define BEZEL_COLLECTOR_CLOCK_SERVER_H
+
+#include "mdr/link/link.h"
+
+#include <stdint.h>
+
+struct clock_server;
+
+/**
+ * Binds the link beside the data link, which listens at `data`: one port above it; at any free port if that does
+ * (":*"). `keys` are borrowed until clock_server_close(). Returns 0 with *s, which is NULL where `data` is over ipc or
+ * loopback: then the nodes are on this machine. Else link_bind()'s error, BEZEL_EINVAL where there is no port above,
+ * BEZEL_ENOMEM or BEZEL_ESYS.
+ */
+int clock_server_open(const char *data, const struct link_keys *keys, struct clock_server **s) BEZEL_MUST_CHECK;
+
+/** Ends thread and link. NULL is allowed, here and below. */
+void clock_server_close(struct clock_server *s);
+
+/** The port; 0: there is none. */
+uint32_t clock_server_port(const struct clock_server *s);
+
+#endif

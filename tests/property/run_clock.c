@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A node's clock and the time of the run, against the truth: drawn clocks and networks (tests/lib/virtual_hosts.h), the
+ * exchanges of times that a collector receives, and what it then says of any time.
+ */
+#include "collector/model/run_clock.h"
+
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+#include "tests/lib/virtual_hosts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define AHEAD INT64_C(1700000000000000000)
+
+enum { READS = 200 };
+
+static struct virtual_hosts hosts;
+static struct run_clock c;
+
+static int rounds(int full)
+{
+    return getenv("BEZEL_TEST_LIGHT") ? full / 10 : full;
+}
+
+static int64_t truth(int64_t at)
+{
+    return virtual_clock_at(&hosts.peer, at) + AHEAD;
+}
+
+/* Exchanges `every` ns until true time `until`. Returns when the last answer came. */
+static int64_t exchange(int64_t every, int64_t until)
+{
+    int64_t end, last = 0;
+    for (int64_t at = 0; at < until; at = end + every) {
+        struct clock_exchange x;
+        if (virtual_hosts_exchange(&hosts, at, &x, &end)) {
+            run_clock_add(&c, &x, AHEAD);
+            last = end;
+        } else {
+            end = at;
+        }
+    }
+    return last;
+}
+
+static void expect(int64_t at)
+{
+    struct clock_reading r = run_clock_at(&c, virtual_clock_at(&hosts.own, at));
+    if (llabs(r.ns - truth(at)) > r.bound)
+        fail_msg("at %" PRId64 " of %" PRId64 ": %" PRId64 " ns wrong, stated %" PRId64 "; %zu pieces", at,
+                 hosts.length, r.ns - truth(at), r.bound, c.count);
+}
+
+static void expect_all(uint64_t *seed, int64_t until)
+{
+    for (int i = 0; i < READS; i++)
+        expect((int64_t)(seed_unit(seed) * (double)until));
+}
+
+static void a_time_is_wrong_by_no_more_than_its_bound(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < rounds(300); i++) {
+        virtual_hosts_draw(&hosts, &seed, i % 2);
+        run_clock_init(&c, RUN_CLOCK_WALL, 5);
+        (void)exchange(CLOCK_S, hosts.length);
+        assert_int_equal(c.kind, RUN_CLOCK_EXCHANGES);
+        assert_true(c.round_trip >= hosts.round_trip / 2);
+        expect_all(&seed, hosts.length);
+        run_clock_free(&c);
+    }
+}
+
+static void one_offset_holds_for_the_run_and_a_second_around_it(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < rounds(300); i++) {
+        virtual_hosts_draw(&hosts, &seed, i % 2);
+        run_clock_init(&c, RUN_CLOCK_WALL, 5);
+        int64_t last = exchange(CLOCK_S, hosts.length);
+        struct run_clock_line line = run_clock_line(&c);
+        int64_t worst = run_clock_worst(&c);
+        assert_true(line.bound >= worst && worst > 0);
+        for (int k = 0; k < READS; k++) {
+            int64_t at = (int64_t)(seed_unit(&seed) * (double)last);
+            int64_t error = llabs(virtual_clock_at(&hosts.own, at) + line.offset - truth(at));
+            if (error > line.bound)
+                fail_msg("at %" PRId64 ": %" PRId64 " ns wrong, stated %" PRId64, at, error, line.bound);
+        }
+        run_clock_free(&c);
+    }
+}
+
+/* Of a long run, neighbours are joined: memory is bounded, the bounds still hold, and are not much wider. */
+static void joined_pieces_hold_too(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    do
+        virtual_hosts_draw(&hosts, &seed, true);
+    while (hosts.round_trip > CLOCK_MS || hosts.length < 300 * CLOCK_S);
+    run_clock_init(&c, RUN_CLOCK_WALL, 5);
+    int64_t last = exchange(CLOCK_MS, hosts.length);
+    assert_true(c.exchanges > 4 * RUN_CLOCK_PIECES);
+    assert_in_range(c.count, RUN_CLOCK_PIECES / 2, RUN_CLOCK_PIECES);
+    expect_all(&seed, last);
+    assert_true(run_clock_worst(&c) < 2 * hosts.round_trip + 20 * CLOCK_US);
+    run_clock_free(&c);
+}
+
+static void the_drift_is_that_of_the_clocks(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < rounds(100); i++) {
+        virtual_hosts_draw(&hosts, &seed, true);
+        run_clock_init(&c, RUN_CLOCK_WALL, 5);
+        assert_true(isnan(run_clock_drift(&c)));
+        int64_t last = exchange(CLOCK_S, hosts.length);
+        double own = (double)(virtual_clock_at(&hosts.own, last) - virtual_clock_at(&hosts.own, 0));
+        double drift = own / (double)(truth(last) - truth(0)) - 1;
+        bool shown = !isnan(run_clock_drift(&c));
+        assert_true(shown || 3 * (double)hosts.round_trip / (double)last > 20e-6);
+        assert_true(!shown || fabs(run_clock_drift(&c) - drift) < 4 * (double)hosts.round_trip / (double)last + 1e-7);
+        run_clock_free(&c);
+    }
+}
+
+static void without_exchanges_it_is_the_same_clock_or_unknown(void **state)
+{
+    (void)state;
+    const struct clock_exchange x = {1000, 5000, 5000, 2000};
+    run_clock_init(&c, RUN_CLOCK_SAME, 7);
+    run_clock_add(&c, &x, 9);
+    assert_int_equal(c.kind, RUN_CLOCK_SAME);
+    struct clock_reading r = run_clock_at(&c, 100);
+    assert_int_equal(r.ns, 107);
+    assert_int_equal(r.bound, 0);
+    assert_int_equal(run_clock_line(&c).offset, 7);
+    assert_int_equal(run_clock_line(&c).bound, 0);
+    assert_int_equal(run_clock_worst(&c), 0);
+    run_clock_init(&c, RUN_CLOCK_WALL, -7);
+    r = run_clock_at(&c, 100);
+    assert_int_equal(r.ns, 93);
+    assert_int_equal(r.bound, INT64_MAX);
+    assert_int_equal(run_clock_line(&c).offset, -7);
+    assert_int_equal(run_clock_line(&c).bound, -1);
+    assert_int_equal(run_clock_worst(&c), -1);
+    assert_int_equal(run_clock_at(&c, INT64_MIN).ns, INT64_MIN);
+    run_clock_init(&c, RUN_CLOCK_WALL, 7);
+    assert_int_equal(run_clock_at(&c, INT64_MAX).ns, INT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_is_wrong_by_no_more_than_its_bound),
+        cmocka_unit_test(one_offset_holds_for_the_run_and_a_second_around_it),
+        cmocka_unit_test(joined_pieces_hold_too),
+        cmocka_unit_test(the_drift_is_that_of_the_clocks),
+        cmocka_unit_test(without_exchanges_it_is_the_same_clock_or_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Exchanges of times: the collector's thread that answers, the node's thread that asks, and what neither believes. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "bezeld/clock_client.h"
+#include "collector/clock_server.h"
+#include "mdr/link/keyring.h"
+#include "mdr/message.h"
+#include "tests/lib/patience.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char dir[32];
+static struct link_keys server_keys, desk1, boss;
+static struct message m;
+
+static struct key_secret make_key(const char *name, unsigned roles)
+{
+    struct key_secret secret;
+    struct key_public public = {.roles = roles};
+    char path[PATH_MAX];
+    assert_int_equal(link_key_new(&secret), 0);
+    assert_int_equal(link_key_public(&secret, public.bytes), 0);
+    assert_int_equal(key_write_pair(dir, name, &secret, &public, false, path, sizeof path), 0);
+    return secret;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/bezel-clock-link-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    server_keys.own = make_key("collector", KEY_CONTROL);
+    desk1.own = make_key("desk1", KEY_OBSERVE);
+    boss.own = make_key("boss", KEY_CONTROL);
+    assert_int_equal(link_key_public(&server_keys.own, desk1.server), 0);
+    memcpy(boss.server, desk1.server, KEY_BYTES);
+    return keyring_open(dir, &server_keys.known);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    keyring_free(server_keys.known);
+    return file_remove_tree(dir);
+}
+
+static struct clock_server *open_server(char endpoint[64])
+{
+    struct clock_server *s;
+    assert_int_equal(clock_server_open("tcp://lo:*", &server_keys, &s), 0);
+    assert_non_null(s);
+    snprintf(endpoint, 64, "tcp://127.0.0.1:%u", clock_server_port(s));
+    return s;
+}
+
+static struct clock_client_sample next_sample(struct clock_client *c)
+{
+    struct clock_client_sample s;
+    for (int64_t until = clock_now() + PATIENCE; !clock_client_take(c, &s);) {
+        assert_true(clock_now() < until);
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    }
+    return s;
+}
+
+/* Here both have one clock, so the four times are in order. */
+static void an_exchange_has_its_four_times_in_order(void **state)
+{
+    (void)state;
+    char endpoint[64];
+    uint8_t identity[16];
+    struct clock_client *c;
+    struct clock_server *s = open_server(endpoint);
+    clock_identity(identity);
+    assert_int_equal(clock_client_open(&desk1, &c), 0);
+    clock_client_last(c, PATIENCE); /* nobody has answered yet: does not wait */
+    clock_client_connect(c, endpoint);
+    int64_t before = 0;
+    for (int i = 0; i < 4; i++) {
+        struct clock_client_sample a = next_sample(c);
+        assert_memory_equal(a.identity, identity, sizeof identity);
+        assert_true(before < a.x.sent && a.x.sent < a.x.arrived);
+        assert_true(a.x.arrived <= a.x.answered && a.x.answered < a.x.received && a.x.received <= clock_now());
+        before = a.x.received;
+    }
+    struct clock_client_sample waiting;
+    while (clock_client_take(c, &waiting))
+        before = waiting.x.received;
+    int64_t asked = clock_now();
+    clock_client_last(c, PATIENCE);
+    assert_true(next_sample(c).x.received >= asked);
+    clock_client_close(c);
+    clock_server_close(s);
+}
+
+static void send_message(struct link *link, const struct link_peer *to)
+{
+    uint8_t bytes[MESSAGE_CLOCK_BYTES];
+    int n = message_encode(&m, bytes, sizeof bytes);
+    assert_true(n > 0);
+    assert_int_equal(link_send(link, to, bytes, (size_t)n), 0);
+}
+
+static void ask(struct link *link, uint64_t number)
+{
+    m = (struct message){.type = MESSAGE_CLOCK, .clock = {.number = number}};
+    send_message(link, NULL);
+}
+
+static void await_frame(struct link *link, struct link_frame *frame)
+{
+    for (int64_t until = clock_now() + PATIENCE; link_receive(link, frame) != 0;) {
+        assert_true(clock_now() < until);
+        (void)link_wait(&link, 1, NULL, 0, 10 * CLOCK_MS);
+    }
+    assert_int_equal(message_decode(frame->data, frame->size, &m), 0);
+}
+
+static void await_answer(struct link *link, uint64_t number)
+{
+    struct link_frame frame;
+    await_frame(link, &frame);
+    link_frame_free(&frame);
+    assert_int_equal(m.type, MESSAGE_CLOCK);
+    assert_int_equal(m.clock.number, number);
+}
+
+static void only_questions_of_observers_are_answered(void **state)
+{
+    (void)state;
+    char endpoint[64];
+    struct link *node, *other;
+    struct clock_server *s = open_server(endpoint);
+    assert_int_equal(link_connect(endpoint, LINK_FRAME_LEAST, 8, &boss, &other), 0);
+    ask(other, 1);
+    assert_int_equal(link_connect(endpoint, LINK_FRAME_LEAST, 8, &desk1, &node), 0);
+    assert_int_equal(link_send(node, NULL, "BZL1", 4), 0);
+    m = (struct message){.type = MESSAGE_HEARTBEAT, .heartbeat.at = 1};
+    send_message(node, NULL);
+    ask(node, 7);
+    await_answer(node, 7); /* the first one */
+    for (uint64_t i = 8; i < 40; i++) {
+        ask(node, i);
+        await_answer(node, i);
+    }
+    struct link_frame frame;
+    assert_int_equal(link_receive(other, &frame), BEZEL_EAGAIN);
+    link_close(node, 0);
+    link_close(other, 0);
+    clock_server_close(s);
+}
+
+static void there_is_no_server_where_all_nodes_have_its_clock(void **state)
+{
+    (void)state;
+    struct clock_server *s;
+    static const char *const local[] = {"ipc:///tmp/bezel-clock-link", "tcp://127.0.0.1:7000", "tcp://[::1]:*"};
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
+        assert_int_equal(clock_server_open(local[i], NULL, &s), 0);
+        assert_null(s);
+        assert_int_equal(clock_server_port(s), 0);
+    }
+    assert_int_equal(clock_server_open("tcp://lo:65535", &server_keys, &s), BEZEL_EINVAL);
+    clock_server_close(NULL);
+}
+
+/* A server of this test, which answers what it likes. */
+static void answers_to_something_else_are_no_samples(void **state)
+{
+    (void)state;
+    struct clock_client *c;
+    struct link *liar;
+    struct link_frame frame;
+    assert_int_equal(link_bind("tcp://127.0.0.1:*", LINK_FRAME_LEAST, NULL, &liar), 0);
+    assert_int_equal(clock_client_open(NULL, &c), 0);
+    clock_client_connect(c, link_endpoint(liar));
+    for (int i = 0; i < 6; i++) {
+        await_frame(liar, &frame);
+        uint64_t number = m.clock.number, now = (uint64_t)clock_now() + 1000 * CLOCK_S;
+        const struct message_clock lies[] = {
+            {number + 1, {9}, now, now},    {number - 1, {9}, now, now},
+            {number, {9}, UINT64_MAX, now}, {number, {9}, now, UINT64_C(1) << 63},
+            {number, {1}, now, now + 1}, /* the right one */
+            {number, {9}, now, now},     /* once more */
+        };
+        for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
+            m = (struct message){.type = MESSAGE_CLOCK, .clock = lies[k]};
+            send_message(liar, &frame.peer);
+        }
+        link_frame_free(&frame);
+        struct clock_client_sample s = next_sample(c);
+        assert_int_equal(s.identity[0], 1);
+        assert_int_equal(s.x.arrived, now);
+        assert_int_equal(s.x.answered, now + 1);
+    }
+    clock_client_connect(c, "");
+    clock_client_close(c);
+    link_close(liar, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_exchange_has_its_four_times_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_questions_of_observers_are_answered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(there_is_no_server_where_all_nodes_have_its_clock, set_up, tear_down),
+        cmocka_unit_test(answers_to_something_else_are_no_samples),
+    };
+    return link_has_keys() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
