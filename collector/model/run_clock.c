@@ -164,7 +164,7 @@ struct run_clock_line run_clock_line(const struct run_clock *c)
     struct range range = c->kind == RUN_CLOCK_EXCHANGES ? range_of(c, RUN_CLOCK_BESIDE) : (struct range){0};
     if (!range.is)
         return line;
-    int64_t width, bound;
+    int64_t width = 0, bound = 0;
     bool unknown = range.bound == INT64_MAX || __builtin_sub_overflow(range.most, range.least, &width) ||
                    __builtin_add_overflow(range.bound, width / 2 + 1, &bound);
     line.offset = unknown ? range.least : range.least + width / 2;
