@@ -62,6 +62,7 @@ static int show_nodes(struct control_client *r)
     static const char *const heads[] = {"node", "state", "records", "lost", "waiting", "processes", "polls", ""};
     struct table *t = table_with_heads("llrrrrll", heads);
     int code = control_client_ask(r, &(struct message_command){.verb = VERB_QUERY}, ANSWER_NODE, take_node, t);
+    table_sort(t); /* answers come in any order */
     table_print(t, 0, stdout);
     return code;
 }

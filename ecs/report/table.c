@@ -121,6 +121,19 @@ static void print_row(const struct table *t, char *const *row, int indent, FILE 
     fputc('\n', out);
 }
 
+static int by_first_cell(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return strverscmp(*x ? *x : "", *y ? *y : "");
+}
+
+void table_sort(struct table *t)
+{
+    if (t && t->cell_count > t->column_count)
+        qsort(t->cells + t->column_count, t->cell_count / t->column_count - 1, t->column_count * sizeof *t->cells,
+              by_first_cell);
+}
+
 void table_print(struct table *t, int indent, FILE *out)
 {
     if (!t)

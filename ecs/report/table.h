@@ -35,6 +35,9 @@ struct table *table_with_heads(const char *columns, const char *const *heads);
 /** Appends a cell. Control characters become '?': names come from foreign programs. */
 void table_cell(struct table *t, const char *format, ...) BEZEL_PRINTF(2, 3);
 
+/** Sorts the rows behind the first one, by their first cells: numbers within these count as numbers. */
+void table_sort(struct table *t);
+
 /** Prints every row, indented by `indent` spaces, cells two spaces apart, and frees the table. */
 void table_print(struct table *t, int indent, FILE *out);
 

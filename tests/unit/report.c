@@ -3,6 +3,7 @@
 #include "ecs/report/report.h"
 #include "base/file.h"
 #include "collector/rundb/rundb.h"
+#include "ecs/report/table.h"
 #include "tests/lib/sample_run.h"
 
 #include <float.h>
@@ -516,9 +517,43 @@ static void jq_reads_the_json(void **state)
     free(text);
 }
 
+static void a_table_is_sorted_behind_its_first_row(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"node", "n"};
+    static const char *const names[] = {"desk10", "desk2", "studio", "desk1"};
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    struct table *t = table_with_heads("lr", heads);
+    table_sort(t); /* the first row alone */
+    for (int i = 0; i < 4; i++) {
+        table_cell(t, "%s", names[i]);
+        table_cell(t, "%d", i);
+    }
+    table_sort(t);
+    table_print(t, 0, out);
+    fclose(out);
+    assert_string_equal(text, "node    n\ndesk1   3\ndesk2   1\ndesk10  0\nstudio  2\n");
+    free(text);
+}
+
+static void a_clock_that_stamped_nothing_has_an_unknown_error(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.nodes[0].clock = (struct builtin_clocks){0};
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "  studio  unknown                unknown      0"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_is_sorted_behind_its_first_row),
+        cmocka_unit_test(a_clock_that_stamped_nothing_has_an_unknown_error),
         cmocka_unit_test(a_run_that_held_reads_as_recorded),
         cmocka_unit_test(a_troubled_run_reads_as_recorded),
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
