@@ -17,9 +17,8 @@
 enum { RESMGR_FILES = 24 }; /* open at once, ZeroMQ's among them */
 
 static const char usage[] =
-    "usage: bezel-resmgr --experiment FILE --epoch N [--sockets DIR] [--node NODE=ENDPOINT]... [--key FILE --keys "
-    "DIR]\n"
-    "                    [--ready FD] [--parent-pipe FD]\n"
+    "usage: bezel-resmgr --experiment FILE --run UUID --epoch N [--control ENDPOINT] [--sockets DIR]\n"
+    "                    [--node NODE=ENDPOINT]... [--key FILE --keys DIR] [--ready FD] [--parent-pipe FD]\n"
     "\n"
     "The resource manager of a run. With `adapt: {by: manager}` it receives observations from all nodes, decides for\n"
     "all of them at once, and sends them setpoints. It also judges global limits. `bezel run` starts it.\n"

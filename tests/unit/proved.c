@@ -250,8 +250,12 @@ static void change_column(struct fixture *t, const char *column)
     static const char *const by[] = {"+ 1", "+ 500", "- 1"};
     bool any = false;
     unsigned rows = find_unproved(table_now, column) < 0 ? 1 : 3, row = (unsigned)(seed_next(&seed) % 100);
-    for (size_t i = 0; i < rows * (sizeof by / sizeof *by); i++)
+    size_t ways = rows * (sizeof by / sizeof *by), first = (size_t)(seed_next(&seed) % ways);
+    bool one = rows == 1 && getenv("BEZEL_TEST_LIGHT");
+    for (size_t k = 0; k < ways && !(any && one); k++) {
+        size_t i = (first + k) % ways;
         any = change_number(t, table_now, column, key, by[i / rows], row + (unsigned)(i % rows)) || any;
+    }
     if (!any)
         fail_msg("%s.%s could not be changed", table_now, column);
 }
