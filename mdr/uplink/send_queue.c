@@ -41,14 +41,11 @@ static uint64_t take_all_back(struct send_queue *b)
     }
 }
 
-/*
- * A file that is no spool of ours was one whose head is damaged, or one whose daemon was killed before it had a head:
- * whether packets are missing shows when the receiver says what it has (sender_tear()).
- */
+/* Whether packets are missing from a doubtful spool shows when the receiver says what it has (sender_tear()). */
 static void note_found(struct send_queue *b, const struct spool_found *found, uint64_t lost, int64_t now)
 {
     bool lost_bytes = found->damaged + lost > 0;
-    b->damaged = lost_bytes || found->of_others;
+    b->damaged = spool_is_doubtful(b->spool);
     if (found->torn)
         b->source.add_note(b->source.context, 0, now, "BEZEL-SPOOL-TORN",
                            "bezeld was killed while it wrote a packet to %s: the part is removed, and the packet is "
@@ -119,6 +116,7 @@ static void lose(struct send_queue *b, int64_t now)
     struct packet_header h;
     uint64_t at = b->spool_sending;
     bool known = peek(b, &at, &h) == 0;
+    spool_doubt(b->spool);
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++) {
         const struct window_stream *s = window_stream(b->window, i);
         bool hit = known ? s->instance == h.instance && s->ring == h.ring : s->acked_seq < s->spooled_seq;

@@ -21,7 +21,7 @@ struct send_queue {
     int64_t now;                      /* time of the present send_queue_free() or ..._move() */
     int64_t retry_at;                 /* after an error of the disk: time of the next try */
     bool full;                        /* the last move found no room in the spool */
-    bool damaged;                     /* packets of an earlier daemon may be lost, because the disk lost bytes */
+    bool damaged;                     /* the spool that was found is doubtful: packets may be missing from it */
     uint8_t *buffer;                  /* for a packet that is read back; NULL without a spool */
 };
 

@@ -166,7 +166,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
 void sender_close(struct sender *f, bool discard)
 {
     link_close(f->link, 0);
-    send_queue_close(&f->send_queue, discard);
+    send_queue_close(&f->send_queue, discard || f->state == DONE); /* after BYE nothing waits, and nobody comes back */
     free(f);
 }
 

@@ -61,7 +61,7 @@ uint64_t sender_spooled(const struct sender *f);
 
 /**
  * Closes and frees it. ZeroMQ holds no packet any more when it returns. With `discard`, the spool and its packets are
- * removed.
+ * removed; after sender_done() the spool is removed in any case.
  */
 void sender_close(struct sender *f, bool discard);
 

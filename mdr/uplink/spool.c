@@ -107,7 +107,8 @@ int spool_peek(const struct spool *s, uint64_t *at, void *begin, uint32_t room)
 
 int spool_put_mark(struct spool *s)
 {
-    struct spool_mark m = {.turn = s->turn + 1, .freed = s->freed, .written = s->written, .life = s->life};
+    struct spool_mark m = {
+        .turn = s->turn + 1, .freed = s->freed, .written = s->written, .life = s->life, .doubtful = s->doubtful};
     m.sum = checksum_add(CHECKSUM_START, &m, offsetof(struct spool_mark, sum));
     struct iovec part = {&m, sizeof m};
     int err = spool_write_at(s->fd, &part, 1, SPOOL_MARKS * (1 + m.turn % 2));
@@ -123,7 +124,21 @@ void spool_truncate(struct spool *s, uint64_t from)
     if (from < s->freed || from >= s->written)
         return;
     s->written = from;
+    s->doubtful = true;
     (void)!spool_put_mark(s); /* else the next daemon truncates it again */
+}
+
+bool spool_is_doubtful(const struct spool *s)
+{
+    return s->doubtful;
+}
+
+void spool_doubt(struct spool *s)
+{
+    if (s->doubtful)
+        return;
+    s->doubtful = true;
+    (void)!spool_put_mark(s); /* else the next mark has it, without which nothing is freed */
 }
 
 int spool_free(struct spool *s, uint64_t until)

@@ -39,7 +39,8 @@ struct spool_found {
     uint64_t packets;   /* complete packets */
     uint64_t torn;      /* 1: a packet was being written; it is still in the window */
     uint64_t damaged;   /* bytes that are known to be lost, packets among them; 0: none */
-    uint64_t of_others; /* 1: the file was of another run or trace, or no spool: it is overwritten */
+    uint64_t of_others; /* 1: the file was of another run or trace, or no spool: it is overwritten. A file that is too
+                           short for packets does not count: its daemon was killed before it was a spool */
 };
 
 /**
@@ -51,7 +52,7 @@ struct spool_found {
 int spool_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct spool **s,
                struct spool_found *found) BEZEL_MUST_CHECK;
 
-/** Closes it; an empty one is removed. NULL is allowed. */
+/** Closes it; an empty one is removed, unless it is doubtful. NULL is allowed. */
 void spool_close(struct spool *s);
 
 /** Closes it, and removes it with all packets in it. NULL is allowed. */
@@ -88,8 +89,16 @@ int spool_read(const struct spool *s, uint64_t *at, void *packet, uint32_t room)
 /** Reads the first `room` bytes of a packet, without checking the sum; *at moves behind the packet. */
 int spool_peek(const struct spool *s, uint64_t *at, void *begin, uint32_t room) BEZEL_MUST_CHECK;
 
-/** Makes position `from` the end: drops the entries from there on, which are invalid. */
+/** Makes position `from` the end: drops the entries from there on, which are invalid. It is doubtful from then on. */
 void spool_truncate(struct spool *s, uint64_t from);
+
+/**
+ * Whether packets may have been lost in it, by this daemon or an earlier one: bytes were damaged, or the file was of
+ * others. It stays so for all later daemons, because the window does not know what is missing before its own packets:
+ * each daemon compares that with what the receiver has. ..._doubt(): packets of it cannot be read.
+ */
+bool spool_is_doubtful(const struct spool *s);
+void spool_doubt(struct spool *s);
 
 /**
  * Frees the entries before position `until`, to which spool_read() or spool_peek() has moved. Returns 0, or the error

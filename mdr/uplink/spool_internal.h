@@ -30,7 +30,8 @@ struct spool_head {
 
 struct spool_mark {
     uint64_t turn, freed, written; /* written: the end when the mark was made; the end is there or later */
-    uint64_t life;                 /* number of the daemon's life that wrote it */
+    uint32_t life;                 /* number of the daemon's life that wrote it */
+    uint32_t doubtful;             /* 1: see spool_is_doubtful() */
     uint64_t sum;
 };
 
@@ -54,6 +55,7 @@ struct spool {
     uint64_t written;
     uint64_t turn; /* of the last mark */
     uint32_t life; /* this daemon's; while reading back, the last entry's */
+    bool doubtful;
     char path[PATH_MAX];
     uint8_t buffer[WINDOW_PACKET_BYTES]; /* for reading back at the start */
 };

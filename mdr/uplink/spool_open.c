@@ -24,7 +24,7 @@ static int get_marks(struct spool *s, struct spool_mark *last)
         if (err && err != BEZEL_EMALFORMED)
             return err;
         if (err || m.turn % 2 != i || m.sum != checksum_add(CHECKSUM_START, &m, offsetof(struct spool_mark, sum)) ||
-            m.freed % SPOOL_ALIGN || m.freed > INT64_MAX || m.life >= UINT32_MAX || (any && m.turn < last->turn))
+            m.freed % SPOOL_ALIGN || m.freed > INT64_MAX || m.life == UINT32_MAX || (any && m.turn < last->turn))
             continue;
         *last = m;
         any = true;
@@ -83,20 +83,23 @@ static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
 
 /*
  * Reads back what a crashed daemon left: the entries from the mark on, to the first that is not whole. What only fills
- * up the end of the file ends nothing: it is written again, before the packet that it was for. Returns 0, or the error
- * of a read, after which nothing may be written: the entry that could not be read may be whole.
+ * up the end of the file ends nothing: it is written again, before the packet that it was for. What stands behind the
+ * end that the mark gives, and is older than the mark, was dropped. Returns 0, or the error of a read, after which
+ * nothing may be written: the entry that could not be read may be whole.
  */
-static int read_back(struct spool *s, uint64_t marked, struct spool_found *found)
+static int read_back(struct spool *s, const struct spool_mark *last, struct spool_found *found)
 {
     s->written = s->freed;
     for (uint64_t at = s->freed; at < s->freed + s->capacity;) {
         struct spool_entry e;
+        if (at >= last->written && s->life < last->life)
+            s->life = last->life;
         int err = check_entry(s, at, &e);
         if (err && err != BEZEL_EMALFORMED)
             return err;
         if (err) {
             bool begun = spool_get_head(s, at, &e) == 0 && e.life >= s->life;
-            found->damaged = damage_at(s, at, marked);
+            found->damaged = damage_at(s, at, last->written);
             found->torn = begun && !found->damaged;
             return 0;
         }
@@ -114,8 +117,9 @@ static int take_over(struct spool *s, const struct spool_mark *last, struct spoo
 {
     s->turn = last->turn;
     s->freed = last->freed;
-    int err = read_back(s, last->written, found);
-    s->life = (uint32_t)last->life + 1;
+    int err = read_back(s, last, found);
+    s->doubtful = last->doubtful || found->damaged > 0;
+    s->life = last->life + 1;
     return err ? err : spool_put_mark(s);
 }
 
@@ -145,15 +149,34 @@ static int adopt(struct spool *s, const uint8_t run[16], const uint8_t uuid[16],
     return memcmp(&h, &expected, sizeof h) == 0 ? get_marks(s, last) : BEZEL_EMALFORMED;
 }
 
-/* The head comes last: a kill before it leaves no spool. */
-static int create(struct spool *s, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes)
+/*
+ * Removes what is in a file that is not our spool. A file of others keeps the length from which on it may have had
+ * packets, until it has a mark that says so: a kill before that does not make it look like a new one.
+ */
+static int clear(struct spool *s, bool of_others)
 {
-    s->capacity = (bytes + SPOOL_DATA - 1) / SPOOL_DATA * SPOOL_DATA;
-    if (ftruncate(s->fd, 0) != 0)
+    static const uint8_t zeros[SPOOL_DATA];
+    struct iovec part = {(void *)zeros, sizeof zeros};
+    if (ftruncate(s->fd, of_others ? SPOOL_DATA : 0) != 0)
         return err_from_errno(errno);
+    return of_others ? spool_write_at(s->fd, &part, 1, 0) : 0;
+}
+
+/* The head comes last: a kill before it leaves no spool. */
+static int create(struct spool *s, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes,
+                  struct spool_found *found)
+{
+    struct stat st;
+    if (fstat(s->fd, &st) != 0)
+        return err_from_errno(errno);
+    found->of_others = st.st_size >= SPOOL_DATA;
+    s->doubtful = found->of_others;
+    s->capacity = (bytes + SPOOL_DATA - 1) / SPOOL_DATA * SPOOL_DATA;
     struct spool_head h = head_of(run, uuid, s->capacity);
     struct iovec part = {&h, sizeof h};
-    int err = spool_put_mark(s);
+    int err = clear(s, found->of_others);
+    if (!err)
+        err = spool_put_mark(s);
     return err ? err : spool_write_at(s->fd, &part, 1, 0);
 }
 
@@ -192,8 +215,7 @@ int spool_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], u
     if (!err && adopted != BEZEL_EMALFORMED) {
         err = adopted ? adopted : take_over(s, &last, found);
     } else if (!err) {
-        found->of_others = lseek(s->fd, 0, SEEK_END) > 0;
-        err = create(s, run, uuid, bytes < SPOOL_BYTES_MIN ? SPOOL_BYTES_MIN : bytes);
+        err = create(s, run, uuid, bytes < SPOOL_BYTES_MIN ? SPOOL_BYTES_MIN : bytes, found);
     }
     if (err) {
         int saved = errno;
@@ -216,7 +238,7 @@ void spool_close(struct spool *s)
 {
     if (!s)
         return;
-    if (s->freed == s->written)
+    if (s->freed == s->written && !s->doubtful)
         unlink(s->path);
     close(s->fd);
     free(s);
@@ -227,5 +249,6 @@ void spool_discard(struct spool *s)
     if (!s)
         return;
     s->freed = s->written;
+    s->doubtful = false;
     spool_close(s);
 }

@@ -158,7 +158,8 @@ static void take_found(struct life *l, struct spool *s, const struct spool_found
         if (first == next)
             first = next = t->next_begun;
     } else {
-        assert_int_equal(found->damaged, 0);
+        assert_int_equal(found->damaged + found->of_others, 0);
+        assert_false(spool_is_doubtful(s));
         assert_int_equal(found->packets, next - first);
         if (first == next) {
             assert_true(t->first_begun == t->next); /* all was freed */

@@ -35,7 +35,8 @@ static uint64_t seed;
 /* ---- Writes that end in the middle --------------------------------------------------------------------------------
  */
 
-static uint64_t writes_left; /* 0: no end */
+static uint64_t writes_left;             /* 0: no end */
+static uint64_t last_bytes = UINT64_MAX; /* that the last one does; UINT64_MAX: it is drawn */
 
 ssize_t __real_pwritev64(int fd, const struct iovec *parts, int count, off64_t at);
 ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t at);
@@ -48,7 +49,8 @@ ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t a
     size_t whole = 0;
     for (int i = 0; i < count; i++)
         whole += parts[i].iov_len;
-    for (size_t left = seed_next(&seed) % (whole + 1), i = 0; left > 0; i++) {
+    size_t left = last_bytes == UINT64_MAX ? seed_next(&seed) % (whole + 1) : last_bytes < whole ? last_bytes : whole;
+    for (int i = 0; left > 0; i++) {
         struct iovec part = {parts[i].iov_base, left < parts[i].iov_len ? left : parts[i].iov_len};
         (void)!__real_pwritev64(fd, &part, 1, at);
         at += (off64_t)part.iov_len;
@@ -178,7 +180,8 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
         struct spool *s = open_spool(&found);
         uint64_t count = list_all(s, list, SPOOL_BYTES_MIN / 32);
         assert_int_equal(found.damaged, 0);
-        assert_true(found.of_others == 0 || notes->append_done == 0);
+        assert_int_equal(found.of_others, 0);
+        assert_false(spool_is_doubtful(s));
         torn += found.torn;
         uint64_t first = count ? list[0] : notes->append_done;
         for (uint64_t n = 0; n < count; n++)
@@ -246,6 +249,43 @@ static void one_that_holds_only_what_fills_up_its_end_is_empty(void **unused)
     }
 }
 
+/* Opens it as `id`, and is killed in write number `write`, after `bytes` bytes of it. False: it was not that long. */
+static bool open_and_die(const uint8_t id[16], uint64_t write, uint64_t bytes)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct spool_found found;
+        struct spool *s;
+        writes_left = write;
+        last_bytes = bytes;
+        (void)!spool_open(scratch_dir, id, uuid, SPOOL_BYTES_MIN, &s, &found);
+        _exit(3);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status) == 0;
+}
+
+/* A mark and a head. What they do not make a spool yet held nothing, so nothing of it can be lost. */
+static void killed_at_any_byte_while_it_is_made_it_is_a_new_one(void **unused)
+{
+    (void)unused;
+    static uint8_t packet[WINDOW_PACKET_BYTES];
+    uint64_t write = 1;
+    for (; open_and_die(run, write, 0); write++)
+        for (uint64_t bytes = 0; bytes <= 80; bytes++) {
+            struct spool_found found;
+            assert_true(open_and_die(run, write, bytes));
+            struct spool *s = open_spool(&found);
+            assert_int_equal(found.packets + found.torn + found.damaged + found.of_others, 0);
+            assert_false(spool_is_doubtful(s));
+            assert_int_equal(spool_append(s, packet, 5000), 0);
+            spool_discard(s);
+        }
+    assert_true(write > 2);
+}
+
 /* ---- Damage -------------------------------------------------------------------------------------------------------
  */
 
@@ -287,17 +327,69 @@ static void changed_bytes_cost_what_follows_and_bring_nothing_back(void **unused
             assert_int_equal(list[n], n);
         assert_true(left + 1 >= FIRST || found.damaged > 0);
         told += found.damaged > 0;
+        bool doubtful = spool_is_doubtful(s);
+        assert_int_equal(doubtful, found.damaged > 0);
         append_numbers(s, SECOND, SECOND + 5);
         spool_close(s);
         s = open_spool(&found);
+        assert_int_equal(found.damaged, 0);
+        assert_int_equal(spool_is_doubtful(s), doubtful); /* the one before may not have told anybody */
         assert_int_equal(list_all(s, list, SPOOL_BYTES_MIN / 32), left + 5);
         for (uint64_t n = 0; n < 5; n++)
             assert_int_equal(list[left + n], SECOND + n);
         assert_int_equal(spool_free(s, spool_written(s)), 0);
         spool_close(s);
-        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(access(path, F_OK), doubtful ? 0 : -1);
+        unlink(path);
     }
     assert_true(told > (uint64_t)rounds / 2);
+}
+
+/* A spool with packets, whose head the disk changes: nobody knows any more what is in it. */
+static void leave_without_head(void)
+{
+    struct spool_found found;
+    struct spool *s = open_spool(&found);
+    append_numbers(s, 0, 40);
+    uint8_t was;
+    int fd = open(spool_path(s), O_RDWR);
+    spool_close(s);
+    assert_int_equal(pread(fd, &was, 1, 9), 1);
+    was ^= 1;
+    assert_int_equal(pwrite(fd, &was, 1, 9), 1);
+    close(fd);
+}
+
+static void killed_at_any_byte_while_it_is_made_from_a_lost_one_it_is_doubtful(void **unused)
+{
+    (void)unused;
+    enum { LONG = 4096 };
+    const uint8_t *const ids[] = {run, other}; /* of that one, head and marks are whole */
+    for (int i = 0; i < 2; i++) {
+        uint64_t write = 1;
+        for (bool more = true; more; write++)
+            for (uint64_t bytes = 0; bytes <= LONG && more; bytes += bytes < 80 ? 1 : 251) {
+                struct spool_found found;
+                struct spool *s;
+                if (i == 0) {
+                    leave_without_head();
+                } else {
+                    s = open_spool(&found);
+                    append_numbers(s, 0, 40);
+                    spool_close(s);
+                }
+                more = open_and_die(ids[i], write, bytes);
+                for (int life = 0; life < 2; life++) {
+                    assert_int_equal(spool_open(scratch_dir, ids[i], uuid, SPOOL_BYTES_MIN, &s, &found), 0);
+                    assert_int_equal(found.packets + found.torn + found.damaged, 0);
+                    assert_true(spool_is_doubtful(s));
+                    if (life == 0)
+                        spool_close(s);
+                }
+                spool_discard(s);
+            }
+        assert_true(write > 4);
+    }
 }
 
 /* ---- Bounds -------------------------------------------------------------------------------------------------------
@@ -370,7 +462,7 @@ static void a_spool_is_one_owners_and_one_traces(void **unused)
     assert_int_equal(spool_open(scratch_dir, other, uuid, SPOOL_BYTES_MIN, &s, &found), 0);
     assert_int_equal(found.of_others, 1);
     assert_int_equal(found.packets, 0);
-    spool_close(s);
+    spool_discard(s);
     snprintf(target, sizeof target, "%s/target", scratch_dir);
     assert_int_equal(symlink(target, path), 0);
     assert_true(spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) < 0);
@@ -478,6 +570,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(whatever_write_it_is_killed_in_nothing_is_lost_or_doubled),
         TEST(one_that_holds_only_what_fills_up_its_end_is_empty),
+        TEST(killed_at_any_byte_while_it_is_made_it_is_a_new_one),
+        TEST(killed_at_any_byte_while_it_is_made_from_a_lost_one_it_is_doubtful),
         TEST(changed_bytes_cost_what_follows_and_bring_nothing_back),
         cmocka_unit_test_setup_teardown(a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed,
                                         scratch_begin, scratch_end),

@@ -13,11 +13,13 @@
 #include "tests/lib/seed.h"
 #include "tests/lib/window_model.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -489,6 +491,35 @@ static void what_cannot_be_in_the_spool_is_lost_with_all_behind_it(void **unused
     }
 }
 
+/* Which packets of its stream are missing, only a receiver can say: the next life must ask, too. */
+static void what_could_not_be_read_back_is_missing_in_the_next_life_too(void **unused)
+{
+    (void)unused;
+    enum { IN_FIRST_PACKET = 4096 + 40 };
+    struct send_queue_packet next;
+    uint8_t byte;
+    play_open(WINDOW_BYTES_MIN, 4 * SPOOL_BYTES_MIN);
+    fill_the_spool();
+    int fd = open(spool_path(p.queue.spool), O_RDWR);
+    assert_int_equal(pread(fd, &byte, 1, IN_FIRST_PACKET), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(fd, &byte, 1, IN_FIRST_PACKET), 1);
+    close(fd);
+    p.expected = "BEZEL-SPOOL-DAMAGED";
+    assert_true(send_queue_next(&p.queue, &next, p.now)); /* one of the other stream */
+    assert_int_equal(next.header.instance, 2);
+    assert_int_equal(p.noted, 1);
+    assert_true(window_stream(p.window, p.flows[0].number)->torn);
+    uint64_t oldest = spool_oldest(p.queue.spool);
+    send_queue_free(&p.queue, p.now);
+    assert_true(spool_oldest(p.queue.spool) > oldest); /* the damaged one has left */
+    p.flows[0].acked = p.flows[0].cut;
+    play_again(4 * SPOOL_BYTES_MIN);
+    assert_int_equal(p.noted, 1);
+    assert_true(p.queue.damaged);
+    play_close();
+}
+
 static void a_spool_that_cannot_be_opened_is_an_error(void **unused)
 {
     (void)unused;
@@ -511,6 +542,7 @@ int main(void)
         cmocka_unit_test(packets_of_a_forgotten_process_are_neither_sent_nor_damage),
         cmocka_unit_test(a_spool_that_cannot_be_opened_is_an_error),
         cmocka_unit_test(what_cannot_be_in_the_spool_is_lost_with_all_behind_it),
+        cmocka_unit_test(what_could_not_be_read_back_is_missing_in_the_next_life_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

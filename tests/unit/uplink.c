@@ -390,6 +390,23 @@ static void books_that_the_receiver_lost_are_sent_again(void **unused)
     play_close();
 }
 
+static void die(void)
+{
+    until(greeted, false); /* else its HELLO could be taken for that of the next one */
+    sender_close(p.forward, false);
+    window_close(p.window, false);
+}
+
+static void live_again(void)
+{
+    uint64_t left;
+    p.hellos = 0;
+    memset(p.lost, 0, sizeof p.lost);
+    assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &p.window, &left), 0);
+    assert_true(window_find(p.window, 1, 0) >= 0);
+    open_sender();
+}
+
 /* Fills the window until half of it is in the spool; then the daemon is killed. */
 static void spool_and_die(void)
 {
@@ -399,16 +416,21 @@ static void spool_and_die(void)
         turn(false);
     }
     assert_true(sender_spooled(p.forward) >= WINDOW_BYTES_MIN / 2);
-    until(greeted, false); /* else its HELLO could be taken for that of the next one */
-    sender_close(p.forward, false);
-    window_close(p.window, false);
+    die();
+}
+
+static const char *spool_file(void)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/bezel-%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x000000000000.spool", scratch_dir,
+             uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8], uuid[9]);
+    return path;
 }
 
 static void change_byte(off_t at)
 {
-    char path[128], changed;
-    snprintf(path, sizeof path, "%s/bezel-%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x000000000000.spool", scratch_dir,
-             uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8], uuid[9]);
+    const char *path = spool_file();
+    char changed;
     int fd = open(path, O_RDWR);
     assert_int_equal(pread(fd, &changed, 1, at), 1);
     changed ^= 1;
@@ -421,22 +443,19 @@ static bool both_are_lost(void)
     return p.lost[0] + p.lost[1] == PROCESSES;
 }
 
+enum { HEAD = 9, FIRST_ENTRY = 4096 + 40 }; /* bytes of the spool */
+
 /* Of a spool in which a byte changed between two lives. take_packet() sees that no packet comes out of its order. */
 static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(void **unused)
 {
-    enum { HEAD = 9, FIRST_ENTRY = 4096 + 40 };
     static const off_t offsets[] = {HEAD, FIRST_ENTRY};
-    uint64_t left;
     (void)unused;
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         play_open();
         spool_and_die();
         change_byte(offsets[i]);
-        p.hellos = 0;
         p.may_lose = true;
-        assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &p.window, &left), 0);
-        assert_true(window_find(p.window, 1, 0) >= 0);
-        open_sender();
+        live_again();
         welcome();
         until(both_are_lost, false);
         until(window_is_empty, false);
@@ -444,6 +463,60 @@ static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(v
         assert_int_equal(p.got[0].next_seq + p.got[1].next_seq, 0);
         play_close();
     }
+}
+
+/*
+ * The daemon that found the loss is killed before it knows whose packets are missing; the next one after it has told
+ * that; a third one ends in order, with an empty spool, while the run goes on.
+ */
+static void what_was_lost_with_the_spool_is_known_in_all_later_lives(void **unused)
+{
+    static const off_t offsets[] = {HEAD, FIRST_ENTRY};
+    (void)unused;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        play_open();
+        spool_and_die();
+        change_byte(offsets[i]);
+        p.may_lose = true;
+        live_again();
+        die();
+        for (int life = 0; life < 3; life++) {
+            live_again();
+            welcome();
+            until(both_are_lost, false);
+            assert_true(model_cut(p.window, 0) && model_cut(p.window, 1));
+            until(window_is_empty, false);
+            assert_int_equal(sender_spooled(p.forward), 0);
+            die();
+        }
+        assert_int_equal(p.damages, offsets[i] != HEAD);
+        assert_int_equal(p.got[0].next_seq + p.got[1].next_seq, 0);
+        live_again();
+        play_close();
+    }
+}
+
+/* Empty and in doubt, it is kept for a daemon that comes back; after the goodbye none does. */
+static void a_spool_that_lost_packets_is_removed_with_the_run(void **unused)
+{
+    (void)unused;
+    play_open();
+    spool_and_die();
+    change_byte(HEAD);
+    p.may_lose = true;
+    live_again();
+    welcome();
+    until(both_are_lost, false);
+    for (int i = 0; i < PROCESSES; i++)
+        p.processes[i].recording = false, p.processes[i].complete = true;
+    until(took_leave, true);
+    say(MESSAGE_BYE);
+    until(is_done, true);
+    sender_close(p.forward, false);
+    assert_int_equal(access(spool_file(), F_OK), -1);
+    window_close(p.window, false);
+    live_again();
+    play_close();
 }
 
 /* Time for what must not happen. */
@@ -697,6 +770,8 @@ int main(void)
         cmocka_unit_test(what_grew_is_described_again_ahead_of_the_next_packet),
         cmocka_unit_test(books_that_the_receiver_lost_are_sent_again),
         cmocka_unit_test(what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it),
+        cmocka_unit_test(what_was_lost_with_the_spool_is_known_in_all_later_lives),
+        cmocka_unit_test(a_spool_that_lost_packets_is_removed_with_the_run),
         cmocka_unit_test(only_an_answer_to_its_final_books_confirms_a_process),
         cmocka_unit_test(a_leave_that_was_not_taken_is_not_granted),
         cmocka_unit_test(a_welcome_counts_once_and_whole),
