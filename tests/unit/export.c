@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
 #include "collector/rundb/rundb_live.h"
+#include "collector/rundb/summary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -520,6 +521,13 @@ static void all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven(vo
     w.clock = CLOCK_S + 2 * CLOCK_MS;
     append(&w, here, 0, 1, 1);
     tell_clocks(&w, other);
+    struct summary *s;
+    assert_int_equal(summary_load(w.run, &s), 0);
+    assert_int_equal(s->nodes[0].run_clock.kind, RUN_CLOCK_SAME);
+    assert_int_equal(s->nodes[0].ahead, 1700000000 * CLOCK_S);
+    assert_int_equal(s->nodes[1].run_clock.exchanges, 40);
+    assert_in_range(s->nodes[1].ahead, 1699999500 * CLOCK_S - 1000, 1699999500 * CLOCK_S + 1000);
+    summary_free(s);
     FILE *out = open_memstream(&text, &n);
     assert_int_equal(export_records(w.run, EXPORT_CSV, true, out), 0);
     fclose(out);

@@ -6,8 +6,10 @@
  */
 #include "collector/store/metadata.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +122,45 @@ static void a_clock_before_the_epoch_has_a_positive_rest(void **state)
     model_free(m);
 }
 
+/* The clock is told as it is known at the end of the run, and until then as it was at the beginning. */
+static void a_clock_is_told_by_its_exchanges_when_no_more_follow(void **state)
+{
+    (void)state;
+    char *text[2];
+    size_t n[2], same;
+    struct model *m = make_model(5);
+    for (int64_t i = 0; i < 40; i++) { /* 500 s ahead, round trips of 100 us */
+        int64_t sent = 500 * CLOCK_S + i * CLOCK_S / 10, there = sent - 500 * CLOCK_S + 50 * CLOCK_US;
+        const struct clock_exchange x = {sent, there, there, sent + 100 * CLOCK_US};
+        run_clock_add(&m->nodes->run_clock, &x, 1700000000 * CLOCK_S);
+    }
+    for (int last = 0; last < 2; last++) {
+        m->clocks_last = last;
+        assert_int_equal(metadata_write(m->nodes, &text[last], &n[last]), 0);
+    }
+    struct run_clock_line line = run_clock_line(&m->nodes->run_clock);
+    char wanted[160];
+    snprintf(wanted, sizeof wanted,
+             "    offset_s = %" PRId64 ";\n    offset = %" PRId64 ";\n    absolute = true;\n    precision = %" PRId64
+             ";\n",
+             line.offset / CLOCK_S, line.offset % CLOCK_S, line.bound);
+    assert_in_range(line.offset, 1699999500 * CLOCK_S - 1000, 1699999500 * CLOCK_S + 1000);
+    assert_non_null(strstr(text[1], wanted));
+    assert_non_null(strstr(text[0], "    offset_s = 0;\n    offset = 5;\n    absolute = true;\n};"));
+    for (int last = 0; last < 2; last++)
+        for (int written = 0; written < 2; written++) { /* what was written before may be found until the end */
+            m->clocks_last = last;
+            assert_int_equal(metadata_compare(m->nodes, text[written], n[written], &same),
+                             last && !written ? METADATA_EARLIER : METADATA_SAME);
+        }
+    char *digit = strstr(text[1], "precision = ") + 12;
+    *digit = *digit == '9' ? '8' : '9';
+    assert_int_equal(metadata_compare(m->nodes, text[1], n[1], &same), METADATA_OTHER);
+    free(text[0]);
+    free(text[1]);
+    model_free(m);
+}
+
 static void kept_parts_give_the_same_text_and_follow_the_dictionary(void **state)
 {
     char *fresh, *kept;
@@ -207,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_what_the_golden_file_holds),
         cmocka_unit_test(a_clock_before_the_epoch_has_a_positive_rest),
+        cmocka_unit_test(a_clock_is_told_by_its_exchanges_when_no_more_follow),
         cmocka_unit_test(kept_parts_give_the_same_text_and_follow_the_dictionary),
         cmocka_unit_test(what_was_written_before_a_dictionary_grew_is_earlier),
         cmocka_unit_test(processes_of_one_pid_have_files_of_their_own),
