@@ -133,6 +133,15 @@ static uint64_t seed_of(const struct message_hello *hello)
     return hash_fnv64(h, &hello->pid, sizeof hello->pid);
 }
 
+/* Whether an earlier daemon gave up a stream: perhaps it was killed before it had told the receiver. */
+static bool any_is_torn(struct window *w)
+{
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        if (window_stream(w, i)->used && window_stream(w, i)->torn)
+            return true;
+    return false;
+}
+
 int sender_open(const struct uplink_source *source, const struct sender_options *options, struct sender **out)
 {
     if (strlen(options->endpoint) >= LINK_ENDPOINT_MAX)
@@ -159,6 +168,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
         return err;
     }
     f->until = 0;
+    f->moved = any_is_torn(f->window);
     *out = f;
     return 0;
 }

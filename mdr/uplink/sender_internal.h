@@ -44,7 +44,7 @@ struct sender {
     const struct link_keys *keys;
     struct message_hello hello;
     enum sender_state state;
-    bool moved; /* the next WELCOME is of another receiver, which may lack what the last one has stored */
+    bool moved; /* the next WELCOME may be of another receiver, which lacks what the last one has stored */
     bool bye_sent;
     bool given_up; /* packets are not sent any more, final books are */
     int64_t until; /* end of WAITING and GREETING; 0: counts from the next step */

@@ -212,7 +212,7 @@ bool window_take_back(struct window *w, uint32_t i, uint64_t seq)
     struct window_stream *s = &w->streams[i];
     if (seq >= s->next_seq || seq < s->spooled_seq)
         return false;
-    if (s->spooled_seq == 0 ? seq < s->acked_seq : seq > s->spooled_seq)
+    if (!s->torn && (s->spooled_seq == 0 ? seq < s->acked_seq : seq > s->spooled_seq))
         s->acked_seq = seq; /* the packets between were freed from the window, so they were acknowledged */
     s->spooled_seq = seq + 1;
     return true;
@@ -226,7 +226,7 @@ void window_spooled(struct window *w, uint32_t i, uint64_t next_seq)
 void window_tear(struct window *w, uint32_t i)
 {
     struct window_stream *s = &w->streams[i];
-    s->torn = true;
+    w->file->streams[i].torn = s->torn = true;
     s->acked_seq = s->sent_seq = s->next_seq;
 }
 

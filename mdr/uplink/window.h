@@ -150,7 +150,7 @@ uint64_t window_records(const struct window *w);
 /**
  * For the spool. ..._take_back(): packet `seq` of stream `i` was found in the spool of an earlier daemon; false if that
  * is impossible. ..._spooled(): packets before `next_seq` are in the spool, and may leave the window. ..._tear(): the
- * stream has lost packets, see `torn`.
+ * stream has lost packets, see `torn`, for the next daemon too.
  */
 bool window_take_back(struct window *w, uint32_t i, uint64_t seq);
 void window_spooled(struct window *w, uint32_t i, uint64_t next_seq);

@@ -26,7 +26,8 @@ struct saved_state {
 struct saved_stream {
     uint64_t instance;
     uint32_t ring, stream_id;
-    uint32_t used, current;
+    uint16_t used, torn;
+    uint32_t current;
     struct saved_state state[2];
 };
 
@@ -93,6 +94,7 @@ static inline struct window_stream stream_from(const struct saved_stream *saved)
                                   .acked_seq = state->next_seq,
                                   .sent_seq = state->next_seq,
                                   .used = saved->used,
+                                  .torn = saved->torn,
                                   .closed = state->closed};
 }
 

@@ -49,8 +49,12 @@ static bool recover(struct window *w)
         w->streams[p->stream].held += packet_span(p->bytes);
         at += packet_span(p->bytes);
     }
-    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
-        w->streams[i].sent_seq = w->streams[i].next_seq; /* any of them may have been sent */
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++) {
+        struct window_stream *s = &w->streams[i];
+        s->sent_seq = s->next_seq; /* any of them may have been sent */
+        if (s->torn)
+            s->acked_seq = s->next_seq;
+    }
     return true;
 }
 

@@ -43,7 +43,7 @@ static struct play {
     /* the source */
     struct uplink_process processes[PROCESSES];
     uint32_t stored, spool_full, due;
-    bool may_lose;                     /* packets, with the spool */
+    bool may_lose;                     /* packets, with the spool or the receiver that had them */
     uint32_t damages, lost[PROCESSES]; /* notes about that; about each process's ring */
     char endpoint[96];
     int64_t now;
@@ -101,7 +101,7 @@ static void add_note(void *context, uint64_t instance, int64_t now, const char *
     (void)context;
     (void)now;
     (void)format;
-    if (p.may_lose && strcmp(code, "BEZEL-SPOOL-LOST") == 0)
+    if (p.may_lose && (strcmp(code, "BEZEL-SPOOL-LOST") == 0 || strcmp(code, "BEZEL-BEHIND") == 0))
         p.lost[instance - 1]++;
     else if (p.may_lose && strcmp(code, "BEZEL-SPOOL-DAMAGED") == 0)
         p.damages++;
@@ -519,6 +519,36 @@ static void a_spool_that_lost_packets_is_removed_with_the_run(void **unused)
     play_close();
 }
 
+/* Whose first packets went to another receiver is given up, and is so in the next life, which tells it once more. */
+static void a_stream_that_was_given_up_stays_so_when_the_daemon_is_killed(void **unused)
+{
+    (void)unused;
+    play_open();
+    welcome();
+    until(has_all, false);
+    acknowledge_all();
+    until(window_is_empty, false);
+    link_close(p.link, 0);
+    snprintf(p.endpoint, sizeof p.endpoint, "ipc://%s/other", scratch_dir);
+    assert_int_equal(link_bind(p.endpoint, PACKET_MAX_BYTES, NULL, &p.link), 0);
+    p.hellos = 0;
+    p.may_lose = true;
+    memset(p.got, 0, sizeof p.got);
+    sender_redirect(p.forward, p.endpoint, p.now);
+    welcome();
+    until(both_are_lost, false);
+    assert_true(model_cut(p.window, 0) && model_cut(p.window, 1));
+    die();
+    live_again();
+    assert_true(window_stream(p.window, 0)->torn && window_stream(p.window, 1)->torn);
+    welcome();
+    until(both_are_lost, false);
+    assert_true(model_cut(p.window, 0) && model_cut(p.window, 1));
+    until(window_is_empty, false);
+    assert_int_equal(p.got[0].next_seq + p.got[1].next_seq, 0);
+    play_close();
+}
+
 /* Time for what must not happen. */
 static void settle(void)
 {
@@ -772,6 +802,7 @@ int main(void)
         cmocka_unit_test(what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it),
         cmocka_unit_test(what_was_lost_with_the_spool_is_known_in_all_later_lives),
         cmocka_unit_test(a_spool_that_lost_packets_is_removed_with_the_run),
+        cmocka_unit_test(a_stream_that_was_given_up_stays_so_when_the_daemon_is_killed),
         cmocka_unit_test(only_an_answer_to_its_final_books_confirms_a_process),
         cmocka_unit_test(a_leave_that_was_not_taken_is_not_granted),
         cmocka_unit_test(a_welcome_counts_once_and_whole),
