@@ -26,17 +26,24 @@ int64_t clock_process_cpu(void)
     return clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-int64_t clock_realtime_offset(void)
+int64_t clock_realtime_read(int64_t *width)
 {
-    int64_t best_gap = INT64_MAX, offset = 0;
+    int64_t offset = 0;
+    *width = INT64_MAX;
     for (int i = 0; i < 16; i++) {
         int64_t before = clock_now(), real = clock_read(CLOCK_REALTIME), after = clock_now();
-        if (after - before < best_gap) {
-            best_gap = after - before;
-            offset = real - (before + best_gap / 2);
+        if (after - before < *width) {
+            *width = after - before;
+            offset = real - (before + *width / 2);
         }
     }
     return offset;
+}
+
+int64_t clock_realtime_offset(void)
+{
+    int64_t width;
+    return clock_realtime_read(&width);
 }
 
 void clock_sleep_until(int64_t deadline)

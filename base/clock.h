@@ -20,6 +20,9 @@ int64_t clock_process_cpu(void);
 /** CLOCK_REALTIME minus CLOCK_MONOTONIC in nanoseconds: the best of several back-to-back readings. */
 int64_t clock_realtime_offset(void);
 
+/** The same; `width` gets how long that reading took, ns: it is wrong by at most half of it. */
+int64_t clock_realtime_read(int64_t *width);
+
 /**
  * Sleeps until `deadline` on clock_now()'s scale; returns early when a signal arrives. A past deadline returns at once.
  */

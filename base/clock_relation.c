@@ -84,6 +84,36 @@ static struct clock_knot box(const struct clock_exchange *x)
     return (struct clock_knot){.at = x->sent + all / 2, .offset = least + (most - least) / 2, .half = rounded_up(half)};
 }
 
+/*
+ * The box of the wall clocks: peer + peer's ahead is own + own ahead but for both errors, and Linux slews
+ * CLOCK_REALTIME and CLOCK_MONOTONIC together, so it holds for the whole exchange. False: nothing keeps one of them, or
+ * they tell too little.
+ */
+static bool box_of_walls(const struct clock_exchange *x, struct clock_knot *knot)
+{
+    const struct clock_wall *own = &x->own, *peer = &x->peer;
+    if (own->error <= 0 || peer->error <= 0 || own->error > CLOCK_ROUND_TRIP_NS || peer->error > CLOCK_ROUND_TRIP_NS ||
+        own->ahead <= -ns_max || own->ahead >= ns_max || peer->ahead <= -ns_max || peer->ahead >= ns_max)
+        return false;
+    knot->walls = own->ahead - peer->ahead;
+    knot->walls_half = own->error + peer->error + ROUNDING_NS;
+    return true;
+}
+
+/* Leaves of the knot's box what its wall clocks allow. False: nothing is left. */
+static bool intersect(struct clock_knot *knot)
+{
+    int64_t off = knot->walls - knot->offset; /* within 2^62 of 2^61 */
+    int64_t least = off - knot->walls_half, most = off + knot->walls_half;
+    least = least > -knot->half ? least : -knot->half;
+    most = most < knot->half ? most : knot->half;
+    if (least > most)
+        return false;
+    knot->offset += least + (most - least) / 2;
+    knot->half = (most - least + 1) / 2;
+    return true;
+}
+
 /* Whether the clocks can have gone from box `a` to the later box `b`. */
 static bool is_possible(const struct clock_knot *a, const struct clock_knot *b)
 {
@@ -142,11 +172,22 @@ static bool rate_beside(const struct clock_relation *r, uint32_t i, int step, st
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
+/* Whether wall clocks cut the box of a knot that shows the rate in piece `i`. */
+static bool is_cut(const struct clock_relation *r, uint32_t i)
+{
+    uint32_t from = i > CLOCK_WINDOW ? i - CLOCK_WINDOW : 0;
+    for (uint32_t k = from; k < r->held && k <= i + 1 + CLOCK_WINDOW; k++)
+        if (r->knots[k].walls_half)
+            return true;
+    return false;
+}
+
 /*
  * How far the offset may leave the straight line between its values at knots i and i + 1, ns. Where the rate goes from
  * `before` to `behind` once, or in one direction, that is |behind - before| * length / 4 at most. Where it changes
  * twice, at the first change the offset has left the line by |own - before| times the length before it, and at the
- * second one lacks |own - behind| times the length behind it; in between it is no further away.
+ * second one lacks |own - behind| times the length behind it; in between it is no further away. Where wall clocks cut
+ * boxes, knots do not move as the clocks do: then only the promises count.
  */
 static double departure(const struct clock_relation *r, uint32_t i)
 {
@@ -157,6 +198,8 @@ static double departure(const struct clock_relation *r, uint32_t i)
     struct rate own = rate_between(from, to), before, behind;
     bool has_before = rate_beside(r, i, -1, &before), has_behind = rate_beside(r, i + 1, 1, &behind);
     double by_slew = slew_most * length / 4, change = slew_most;
+    if (is_cut(r, i))
+        return smaller(by_slew, by_rate);
     if (has_before && has_behind)
         change = (magnitude(behind.slope - before.slope) + before.error + behind.error) / 4;
     else if (has_before || has_behind)
@@ -168,18 +211,38 @@ static double departure(const struct clock_relation *r, uint32_t i)
     return smaller(change * length, smaller(by_slew, by_rate));
 }
 
+/*
+ * The bound of the line between two knots by the wall clocks, which are kept in between too: how far it is from where
+ * the offset may be by the one or the other.
+ */
+static double by_walls(const struct clock_knot *from, const struct clock_knot *to)
+{
+    double ends[] = {0, (double)(to->offset - from->offset)}, worst = 0;
+    const struct clock_knot *knots[] = {from, to};
+    for (int i = 0; i < 4; i++) {
+        double off = (double)(knots[i / 2]->walls - from->offset) - ends[i % 2];
+        worst = larger(worst, magnitude(off) + (double)knots[i / 2]->walls_half);
+    }
+    return worst;
+}
+
 static struct clock_piece piece_from(const struct clock_relation *r, uint32_t i)
 {
     const struct clock_knot *from = &r->knots[i], *to = from + 1;
-    double half = larger((double)from->half, (double)to->half);
+    double bound = larger((double)from->half, (double)to->half) + departure(r, i);
+    if (from->walls_half && to->walls_half)
+        bound = smaller(bound, by_walls(from, to));
     return (struct clock_piece){.from = from->at,
                                 .until = to->at,
                                 .offset = from->offset,
                                 .slope = rate_between(from, to).slope,
-                                .bound = rounded_up(half + departure(r, i) + ROUNDING_NS)};
+                                .bound = rounded_up(bound + ROUNDING_NS)};
 }
 
-/* The piece across a jump, which was at one moment of it: before, the offset was that of its start, behind, of its end.
+/*
+ * The piece across a jump, which was at one moment of it: before, the offset was that of its start, behind, of its end.
+ * The jump may have been within the last exchange before it, or within the first one behind it: so it goes from the
+ * knot before the former to the one behind the latter.
  */
 static struct clock_piece piece_across(const struct clock_knot *from, const struct clock_knot *to)
 {
@@ -199,33 +262,37 @@ void clock_relation_init(struct clock_relation *r)
     *r = (struct clock_relation){.last_sent = -1};
 }
 
-static void push(struct clock_relation *r, const struct clock_knot *knot)
+static void push(struct clock_relation *r, const struct clock_knot *knot, const struct clock_knot *alone)
 {
     if (r->held == CLOCK_KNOTS) {
         memmove(r->knots, r->knots + 1, (CLOCK_KNOTS - 1) * sizeof r->knots[0]);
+        memmove(r->alone, r->alone + 1, (CLOCK_KNOTS - 1) * sizeof r->alone[0]);
         r->held--;
         r->next -= r->next > 0;
         r->fixed -= r->fixed > 0;
     }
-    struct clock_knot *newest = &r->knots[r->held++];
-    *newest = *knot;
-    for (uint32_t i = 0; i + 1 < r->held; i++)
-        narrow(newest, &r->knots[i]);
+    uint32_t newest = r->held++;
+    r->knots[newest] = *knot;
+    r->alone[newest] = *alone;
+    for (uint32_t i = 0; i < newest; i++) {
+        narrow(&r->knots[newest], &r->knots[i]);
+        narrow(&r->alone[newest], &r->alone[i]);
+    }
     r->usual += r->usual == 0 || knot->half < r->usual ? knot->half - r->usual : (knot->half - r->usual) / 8;
-    r->poor.half = r->suspect.half = 0;
+    r->poor.half = r->poor_alone.half = r->suspect.half = 0;
     r->poor_count = 0;
     r->knots_taken++;
 }
 
-/* The relation begins anew with the knots behind a jump. */
+/* The relation begins anew with the knot behind a jump. */
 static void begin_anew(struct clock_relation *r)
 {
     r->held = r->next = r->fixed = 0;
     r->closing = false;
     r->usual = 0;
-    for (int i = 0; i < 2; i++)
-        push(r, &r->fresh[i]);
-    r->fresh[0].half = 0;
+    push(r, &r->fresh, &r->fresh);
+    r->fixed = 1; /* where the piece across the jump ends */
+    r->fresh.half = 0;
 }
 
 static enum clock_news take_contradiction(struct clock_relation *r, const struct clock_knot *knot)
@@ -235,11 +302,72 @@ static enum clock_news take_contradiction(struct clock_relation *r, const struct
         r->suspects++;
         return CLOCK_SUSPECT;
     }
-    r->fresh[0] = r->suspect;
-    r->fresh[1] = *knot;
+    r->fresh = *knot;
     r->jumps++;
     r->closing = true;
     return CLOCK_JUMPED;
+}
+
+/*
+ * The wall clocks are wrong: what they narrowed is again as the exchanges alone show it. The ends of closed pieces stay
+ * where they are.
+ */
+static void forget_walls(struct clock_relation *r)
+{
+    r->contradicted++;
+    r->distrust = CLOCK_WINDOW;
+    for (uint32_t i = 0; i < r->held; i++) {
+        const struct clock_knot *alone = &r->alone[i];
+        int64_t off = r->knots[i].offset - alone->offset;
+        if (i >= r->fixed)
+            r->knots[i] = *alone;
+        r->knots[i].half = i < r->fixed ? alone->half + (off < 0 ? -off : off) : alone->half;
+        r->knots[i].walls_half = 0;
+        r->usual = i == 0 || alone->half < r->usual ? alone->half : r->usual;
+    }
+    r->poor = r->poor_alone;
+}
+
+/* What an exchange, whose box is `alone`, and the wall clocks say together. */
+static struct clock_knot with_walls(struct clock_relation *r, const struct clock_exchange *x,
+                                    const struct clock_knot *alone)
+{
+    struct clock_knot both = *alone;
+    if (!box_of_walls(x, &both))
+        return *alone;
+    if (!intersect(&both) || (r->held && !is_possible(&r->knots[r->held - 1], &both))) {
+        forget_walls(r);
+        return *alone;
+    }
+    if (r->distrust > 0) {
+        r->distrust--;
+        return *alone;
+    }
+    r->kept++;
+    r->is_kept = true;
+    return both;
+}
+
+/* Takes a knot, or keeps it for the case that none better comes. */
+static enum clock_news take(struct clock_relation *r, struct clock_knot knot, struct clock_knot alone)
+{
+    for (uint32_t i = r->fixed; i < r->held; i++) {
+        narrow(&r->knots[i], &knot);
+        narrow(&r->alone[i], &alone);
+    }
+    if (r->held && knot.half > r->usual + r->usual / 2 + USUAL_NS) {
+        r->poor_taken++;
+        if (r->poor.half == 0 || knot.half < r->poor.half) {
+            r->poor = knot;
+            r->poor_alone = alone;
+        }
+        if (++r->poor_count < POOR_MAX)
+            return CLOCK_POOR;
+        knot = r->poor;
+        alone = r->poor_alone;
+    }
+    push(r, &knot, &alone);
+    return CLOCK_TOOK;
 }
 
 enum clock_news clock_relation_add(struct clock_relation *r, const struct clock_exchange *x)
@@ -248,32 +376,22 @@ enum clock_news clock_relation_add(struct clock_relation *r, const struct clock_
     while (r->closing && clock_relation_next(r, &untaken))
         ;
     r->closing = false;
+    r->is_kept = false;
     if (!makes_sense(r, x)) {
         r->nonsense++;
         return CLOCK_NONSENSE;
     }
-    struct clock_knot knot = box(x);
-    const struct clock_knot *newest = r->held ? &r->knots[r->held - 1] : NULL;
+    struct clock_knot alone = box(x);
+    const struct clock_knot *newest = r->held ? &r->alone[r->held - 1] : NULL;
     r->last_sent = x->sent;
-    if (newest && knot.at <= newest->at) {
+    if (newest && alone.at <= newest->at) {
         r->nonsense++;
         return CLOCK_NONSENSE;
     }
-    if (newest && !is_possible(newest, &knot))
-        return take_contradiction(r, &knot);
+    if (newest && !is_possible(newest, &alone))
+        return take_contradiction(r, &alone);
     r->suspect.half = 0;
-    for (uint32_t i = r->fixed; i < r->held; i++)
-        narrow(&r->knots[i], &knot);
-    if (newest && knot.half > r->usual + r->usual / 2 + USUAL_NS) {
-        r->poor_taken++;
-        if (r->poor.half == 0 || knot.half < r->poor.half)
-            r->poor = knot;
-        if (++r->poor_count < POOR_MAX)
-            return CLOCK_POOR;
-        knot = r->poor;
-    }
-    push(r, &knot);
-    return CLOCK_TOOK;
+    return take(r, with_walls(r, x, &alone), alone);
 }
 
 void clock_relation_finish(struct clock_relation *r)
@@ -283,13 +401,14 @@ void clock_relation_finish(struct clock_relation *r)
 
 bool clock_relation_next(struct clock_relation *r, struct clock_piece *piece)
 {
-    if (r->next + 1 < r->held && (r->closing || r->held - (r->next + 2) >= CLOCK_WINDOW)) {
+    bool jumped = r->closing && r->fresh.half;
+    if (r->next + (jumped ? 2 : 1) < r->held && (r->closing || r->held - (r->next + 2) >= CLOCK_WINDOW)) {
         *piece = piece_from(r, r->next++);
         r->fixed = r->next + 1;
         return true;
     }
-    if (r->closing && r->fresh[0].half) {
-        *piece = piece_across(&r->knots[r->held - 1], &r->fresh[0]);
+    if (jumped) {
+        *piece = piece_across(&r->knots[r->next], &r->fresh);
         begin_anew(r);
         return true;
     }
@@ -359,6 +478,8 @@ int64_t clock_relation_wait(const struct clock_relation *r, enum clock_news news
         return wait_beginning;
     if (news != CLOCK_TOOK)
         return wait_again;
+    if (r->is_kept)
+        return wait_least;
     int64_t wait = r->usual < wait_most / WAIT_HALVES ? r->usual * WAIT_HALVES : wait_most;
     return wait < wait_least ? wait_least : wait;
 }

@@ -20,10 +20,16 @@
  * An exchange that contradicts the first promise is kept as suspect. If the next one agrees with it, a clock has jumped
  * (a suspended machine, a paused virtual machine), and the relation begins anew; else it was false, and is dropped.
  *
+ * Where something keeps the wall clocks of both machines (base/clock_wall.h), these tell the offset too, with a bound
+ * of their own. They are believed as far as the exchanges agree: where they contradict one, or the first promise, they
+ * count no more until CLOCK_WINDOW exchanges in a row agree with them.
+ *
  * Plain data with one owner. No function blocks, allocates, or reads a clock. Any values are allowed as times.
  */
 #ifndef BEZEL_BASE_CLOCK_RELATION_H
 #define BEZEL_BASE_CLOCK_RELATION_H
+
+#include "base/clock_wall.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,14 +45,22 @@ enum {
 #define CLOCK_STEADY_NS     INT64_C(2500000000)
 #define CLOCK_ROUND_TRIP_NS INT64_C(1000000000) /* a longer round trip tells too little */
 
-/** All in ns: `sent` and `received` of the own clock, `arrived` and `answered` of the peer's. */
+/**
+ * All in ns: `sent` and `received` of the own clock, `arrived` and `answered` of the peer's. The wall clocks, as they
+ * were while the exchange was under way.
+ */
 struct clock_exchange {
     int64_t sent, arrived, answered, received;
+    struct clock_wall own, peer;
 };
 
-/** At `at` of the own clock the offset was within `half` of `offset`. In ns. */
+/**
+ * At `at` of the own clock the offset was within `half` of `offset`; by the wall clocks, within `walls_half` of
+ * `walls`, unless that is 0. In ns.
+ */
 struct clock_knot {
     int64_t at, offset, half;
+    int64_t walls, walls_half;
 };
 
 /** From `from` to `until` of the own clock the offset is `offset + slope * (at - from)`, at most `bound` wrong. In ns.
@@ -73,16 +87,21 @@ enum clock_news {
 
 struct clock_relation {
     struct clock_knot knots[CLOCK_KNOTS]; /* the newest, oldest first */
+    struct clock_knot alone[CLOCK_KNOTS]; /* the same, as the exchanges alone show them */
     uint32_t held;
-    uint32_t next;              /* index of the knot where the next piece to close begins */
-    uint32_t fixed;             /* knots whose boxes do not shrink any more: ends of closed pieces */
-    bool closing;               /* all pieces may be closed, although few knots follow: at the end, or before a jump */
-    struct clock_knot fresh[2]; /* behind a jump; `half` 0: there was none */
+    uint32_t next;           /* index of the knot where the next piece to close begins */
+    uint32_t fixed;          /* knots whose boxes do not shrink any more: ends of closed pieces */
+    bool closing;            /* all pieces may be closed, although few knots follow: at the end, or before a jump */
+    struct clock_knot fresh; /* behind a jump; `half` 0: there was none */
     struct clock_knot poor, suspect; /* the best since the newest knot; the one that contradicts; `half` 0: none */
+    struct clock_knot poor_alone;    /* as the exchange alone shows it */
     uint32_t poor_count;             /* since the newest knot */
     int64_t usual;                   /* half round trip of good exchanges, ns; 0: there was none */
     int64_t last_sent;               /* of the newest exchange that made sense; -1: there was none */
+    uint32_t distrust;               /* so many exchanges must agree until the wall clocks are believed again */
+    bool is_kept;                    /* the wall clocks were believed at the newest exchange */
     uint64_t knots_taken, poor_taken, nonsense, suspects, jumps; /* exchanges, by what they were; never fall */
+    uint64_t kept, contradicted; /* likewise, where both wall clocks are kept: believed; contradicted by them */
 };
 
 /** An empty relation. */

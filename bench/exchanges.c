@@ -85,6 +85,7 @@ int main(void)
 {
     struct clock_server *s = NULL;
     struct clock_client *c = NULL;
+    const struct clock_keeping nobody = {CLOCK_KEPT_BY_NOBODY, 0};
     char endpoint[64];
     if (!link_has_keys() || !mkdtemp(dir))
         return 1;
@@ -96,9 +97,9 @@ int main(void)
     if (!err)
         err = keyring_open(dir, &server_keys.known);
     if (!err)
-        err = clock_server_open("tcp://lo:*", &server_keys, &s);
+        err = clock_server_open("tcp://lo:*", &server_keys, &nobody, &s);
     if (!err)
-        err = clock_client_open(&node_keys, &c);
+        err = clock_client_open(&node_keys, &nobody, &c);
     if (!err) {
         snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%" PRIu32, clock_server_port(s));
         clock_client_connect(c, endpoint);

@@ -21,6 +21,7 @@ struct clock_client {
     pthread_t thread;
     int wake; /* eventfd: the owner has changed something */
     const struct link_keys *keys;
+    struct clock_keeping keeping;
 
     pthread_mutex_t lock; /* of all up to the next blank line */
     pthread_cond_t arrived;
@@ -36,6 +37,7 @@ struct clock_client {
     uint32_t connected;
     uint64_t number; /* of the question that waits for its answer */
     int64_t sent, due, heard;
+    struct clock_wall wall; /* when that question was sent */
     uint8_t identity[16];
     struct clock_relation relation;
     struct message message;
@@ -78,13 +80,24 @@ static void ask(struct clock_client *c)
     c->message.type = MESSAGE_CLOCK;
     c->message.clock = (struct message_clock){.number = ++c->number};
     int n = message_encode(&c->message, c->bytes, sizeof c->bytes);
+    c->wall = clock_wall_read(&c->keeping);
     c->sent = clock_now();
     c->due = c->sent + ANSWER_MAX;
     if (n > 0)
         (void)!link_send(c->link, NULL, c->bytes, (size_t)n); /* what is lost is asked again */
 }
 
-static void keep(struct clock_client *c, const struct clock_exchange *x)
+/* The wall clock for the time of an exchange. If it was set meanwhile, that is within the error. */
+static struct clock_wall wall_between(struct clock_wall before, struct clock_wall after)
+{
+    int64_t apart = before.ahead < after.ahead ? after.ahead - before.ahead : before.ahead - after.ahead;
+    if (before.error <= 0 || after.error <= 0)
+        return (struct clock_wall){.ahead = 0, .error = -1};
+    return (struct clock_wall){.ahead = before.ahead,
+                               .error = (before.error > after.error ? before.error : after.error) + apart};
+}
+
+static void keep(struct clock_client *c, const struct clock_exchange *x, bool contradicted)
 {
     uint32_t count = atomic_load_explicit(&c->count, memory_order_relaxed); /* relaxed: under the lock */
     struct clock_client_sample *s = &c->samples[(c->first + count) % CLOCK_CLIENT_SAMPLES];
@@ -92,6 +105,7 @@ static void keep(struct clock_client *c, const struct clock_exchange *x)
         return;
     memcpy(s->identity, c->identity, sizeof s->identity);
     s->x = *x;
+    s->contradicted = contradicted;
     atomic_store_explicit(&c->count, count + 1, memory_order_relaxed); /* relaxed: under the lock */
 }
 
@@ -106,7 +120,13 @@ static void take(struct clock_client *c, const struct message_clock *m, int64_t 
     if (memcmp(c->identity, m->identity, sizeof c->identity) != 0)
         clock_relation_init(&c->relation);
     memcpy(c->identity, m->identity, sizeof c->identity);
-    struct clock_exchange x = {c->sent, (int64_t)m->arrived, (int64_t)m->answered, received};
+    struct clock_exchange x = {.sent = c->sent,
+                               .arrived = (int64_t)m->arrived,
+                               .answered = (int64_t)m->answered,
+                               .received = received,
+                               .own = wall_between(c->wall, clock_wall_read(&c->keeping)),
+                               .peer = {m->ahead, m->error}};
+    uint64_t before = c->relation.contradicted;
     enum clock_news news = clock_relation_add(&c->relation, &x);
     while (clock_relation_next(&c->relation, &piece))
         ;
@@ -115,7 +135,7 @@ static void take(struct clock_client *c, const struct message_clock *m, int64_t 
     pthread_mutex_lock(&c->lock);
     c->answers++;
     if (news != CLOCK_NONSENSE)
-        keep(c, &x);
+        keep(c, &x, c->relation.contradicted != before);
     pthread_cond_signal(&c->arrived);
     pthread_mutex_unlock(&c->lock);
 }
@@ -147,13 +167,14 @@ static void *run(void *context)
 
 /* ---- The owner's side -------------------------------------------------------------------------------------------- */
 
-int clock_client_open(const struct link_keys *keys, struct clock_client **out)
+int clock_client_open(const struct link_keys *keys, const struct clock_keeping *keeping, struct clock_client **out)
 {
     pthread_condattr_t monotonic;
     struct clock_client *c = calloc(1, sizeof *c);
     if (!c)
         return BEZEL_ENOMEM;
     c->keys = keys;
+    c->keeping = *keeping;
     pthread_mutex_init(&c->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -18,13 +18,17 @@ enum { CLOCK_CLIENT_SAMPLES = 64 }; /* that wait for clock_client_take(); furthe
 struct clock_client_sample {
     uint8_t identity[16]; /* clock_identity() of the peer */
     struct clock_exchange x;
+    bool contradicted; /* the wall clocks, which something is declared to keep, contradict the exchanges */
 };
 
 struct clock_client;
 
-/** Starts the thread. `keys` are borrowed until clock_client_close(); NULL: none. Returns 0, BEZEL_ENOMEM or
- * BEZEL_ESYS. */
-int clock_client_open(const struct link_keys *keys, struct clock_client **c) BEZEL_MUST_CHECK;
+/**
+ * Starts the thread. `keys` are borrowed until clock_client_close(); NULL: none. `keeping` is what keeps the wall clock
+ * here. Returns 0, BEZEL_ENOMEM or BEZEL_ESYS.
+ */
+int clock_client_open(const struct link_keys *keys, const struct clock_keeping *keeping,
+                      struct clock_client **c) BEZEL_MUST_CHECK;
 
 /** Ends it. NULL is allowed, here and below. */
 void clock_client_close(struct clock_client *c);

@@ -17,7 +17,8 @@
 
 static void open_client(struct node *n)
 {
-    int err = clock_client_open(n->options.data_keys, &n->clock.client);
+    int err =
+        clock_client_open(n->options.data_keys, &n->options.experiment->nodes[n->options.node].clock, &n->clock.client);
     if (err)
         notes_record(n->external, NULL, clock_now(), "BEZEL-CLOCK",
                      "times of this node are compared with other nodes' by the wall clocks alone: the thread that asks "
@@ -49,6 +50,17 @@ static void welcomed(struct node *n)
     clock_client_connect(n->clock.client, asks ? address_print(&address, endpoint) : "");
 }
 
+/* Once: the report counts them all. */
+static void note_contradiction(struct node *n)
+{
+    if (!n->clock.contradicted)
+        notes_record(n->external, NULL, clock_now(), "BEZEL-CLOCK-CONTRADICTED",
+                     "the wall clocks of this node and of the collector's machine are further apart than their 'clock' "
+                     "in the experiment's file allows, as exchanges of times show: they are not believed as long as "
+                     "that is so; see what keeps them");
+    n->clock.contradicted = true;
+}
+
 void node_clock_turn(struct node *n)
 {
     struct clock_client_sample s;
@@ -56,12 +68,19 @@ void node_clock_turn(struct node *n)
     if (n->clock.welcomes != welcomes)
         welcomed(n);
     n->clock.welcomes = welcomes;
-    while (clock_client_take(n->clock.client, &s))
+    while (clock_client_take(n->clock.client, &s)) {
+        if (s.contradicted)
+            note_contradiction(n);
         own_trace_record_exchange(n->own_trace, &(struct builtin_exchange){.clock = clock_identity_short(s.identity),
                                                                            .sent = s.x.sent,
                                                                            .arrived = s.x.arrived,
                                                                            .answered = s.x.answered,
-                                                                           .received = s.x.received});
+                                                                           .received = s.x.received,
+                                                                           .own = s.x.own.ahead,
+                                                                           .own_error = s.x.own.error,
+                                                                           .peer = s.x.peer.ahead,
+                                                                           .peer_error = s.x.peer.error});
+    }
 }
 
 void node_clock_end(struct node *n)

@@ -86,6 +86,7 @@ struct node_clock {
     struct clock_client *client; /* NULL: none was needed yet */
     uint8_t identity[16];        /* clock_identity() here */
     uint64_t welcomes;           /* after which it was decided whom to ask */
+    bool contradicted;           /* the wall clocks contradicted the exchanges, and a note says so */
 };
 
 /** Conclusions of the policy as they were recorded last. */

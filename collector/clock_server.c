@@ -19,6 +19,7 @@ struct clock_server {
     struct link *link; /* the thread's, while it runs */
     int end;           /* eventfd: the thread is to end */
     uint8_t identity[16];
+    struct clock_keeping keeping;
     uint8_t bytes[MESSAGE_CLOCK_BYTES];
     struct message message;
 };
@@ -29,6 +30,9 @@ static void answer(struct clock_server *s, const struct link_frame *frame, int64
     if (!(frame->roles & KEY_OBSERVE) || message_decode(frame->data, frame->size, m) != 0 || m->type != MESSAGE_CLOCK)
         return;
     memcpy(m->clock.identity, s->identity, sizeof s->identity);
+    struct clock_wall wall = clock_wall_read(&s->keeping);
+    m->clock.ahead = wall.ahead;
+    m->clock.error = wall.error;
     m->clock.arrived = (uint64_t)arrived;
     m->clock.answered = (uint64_t)clock_now();
     int n = message_encode(m, s->bytes, sizeof s->bytes);
@@ -62,7 +66,8 @@ static int bind_beside(const char *data, const struct link_keys *keys, struct li
     return err ? err : link_bind(address_print(&address, endpoint), LINK_FRAME_LEAST, keys, link);
 }
 
-int clock_server_open(const char *data, const struct link_keys *keys, struct clock_server **out)
+int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
+                      struct clock_server **out)
 {
     *out = NULL;
     if (endpoint_path(data) || endpoint_is_loopback(data))
@@ -71,6 +76,7 @@ int clock_server_open(const char *data, const struct link_keys *keys, struct clo
     if (!s)
         return BEZEL_ENOMEM;
     clock_identity(s->identity);
+    s->keeping = *keeping;
     s->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int err = s->end < 0 ? err_from_errno(errno) : bind_beside(data, keys, &s->link);
     if (!err && (errno = link_thread(&s->thread, serve, s)) != 0) {

@@ -168,7 +168,7 @@ static int open_signals(struct collector_daemon *v)
 static void open_clock(struct collector_daemon *v)
 {
     const char *listen = v->options->listen; /* NULL: no node will connect */
-    int err = listen ? clock_server_open(listen, v->options->key ? &v->keys : NULL, &v->clock) : 0;
+    int err = listen ? clock_server_open(listen, v->options->key ? &v->keys : NULL, &v->options->clock, &v->clock) : 0;
     if (err)
         log_warn("BEZEL-CLOCK",
                  "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "

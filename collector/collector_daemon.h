@@ -24,7 +24,8 @@ struct collector_daemon_options {
     bool files;        /* serve the files of the run, which is over: files_daemon_run() */
     int ready;         /* descriptor to which one line with the bound endpoint is written; then closed; -1: none */
     int parent_pipe;   /* read end; the collector finishes at its end of file; -1: none */
-    int64_t sync;      /* the store's policy: store_open() */
+    struct clock_keeping clock; /* what keeps the wall clock of this machine */
+    int64_t sync;               /* the store's policy: store_open() */
 };
 
 /**

@@ -27,7 +27,7 @@ enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ
 static const char usage[] =
     "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
     "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
-    "                       [--packet SIZE] [--rate SIZE] [--id UUID]\n"
+    "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--id UUID]\n"
     "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
@@ -50,6 +50,9 @@ static const char usage[] =
     "                      node is refused (1 to 1048576; default 65536)\n"
     "  --packet SIZE       longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)\n"
     "  --rate SIZE         bytes a second of each node; beyond it acknowledgements wait (default 0: unbounded)\n"
+    "  --clock KEEPER      what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, or "
+    "chrony;\n"
+    "                      nodes whose wall clocks are kept too compare times by them\n"
     "  --id UUID           the run's id: DIR is made where it is missing, and has to be this user's alone\n"
     "  --files             serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR\n"
     "  --help, --version   print this, or the version, and end\n"
@@ -72,6 +75,7 @@ enum option_id {
     OPT_PROCESSES,
     OPT_PACKET,
     OPT_RATE,
+    OPT_CLOCK,
     OPT_HELP,
     OPT_VERSION
 };
@@ -92,6 +96,7 @@ static const struct option long_options[] = {
     {"processes", required_argument, NULL, OPT_PROCESSES},
     {"packet", required_argument, NULL, OPT_PACKET},
     {"rate", required_argument, NULL, OPT_RATE},
+    {"clock", required_argument, NULL, OPT_CLOCK},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -181,6 +186,10 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
         case OPT_SYNC:
             if (!read_sync(optarg, &o->sync))
                 return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
+            break;
+        case OPT_CLOCK:
+            if (!clock_keeping_read(optarg, &o->clock))
+                return misuse(optarg, "--clock takes chrony, or ptp:BOUND with a duration from 1 ns to 1 s");
             break;
         case OPT_CONNECTIONS:
         case OPT_PROCESSES:

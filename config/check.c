@@ -218,6 +218,10 @@ static void check_collector(struct reader *r, const struct tree *root, struct ex
     struct address address;
     const char *why;
     int node = experiment_collector_node(e);
+    bool elsewhere = !tree_get(collector, "clock") || tree_get(collector, "directory") || control;
+    if (collector && collector->kind == TREE_MAP && !tree_get(collector, "node") && elsewhere)
+        reader_missing(r, collector, "node",
+                       "is missing; expected: the name of a node with an address tcp://HOST:PORT");
     if (!e->collector.node)
         return;
     if (node < 0)
@@ -232,6 +236,29 @@ static void check_collector(struct reader *r, const struct tree *root, struct ex
     else if (address_read(e->collector.control, &address, &why) != 0 || address.port == 0)
         reader_wrong(r, control, "needs a port, by which `bezel run` reaches it: tcp://*:7768");
 }
+
+/* ---- clocks ---- */
+
+static void check_clock(struct reader *r, const struct tree *clock, const struct clock_keeping *keeping)
+{
+    const struct tree *bound = tree_get(clock, "bound");
+    if (keeping->by == CLOCK_KEPT_BY_PTP && !bound)
+        reader_missing(r, clock, "bound",
+                       "is missing; expected: the bound of the error of CLOCK_REALTIME, such as '1 us', which PTP does "
+                       "not tell the kernel");
+    else if (keeping->by == CLOCK_KEPT_BY_CHRONY && bound)
+        reader_wrong_key(r, bound, "is for ptp: chrony tells the kernel its bound, from where it is read");
+}
+
+static void check_clocks(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "nodes"), e->node_count);
+    for (uint32_t i = 0; t; t = t->next, i++)
+        check_clock(r, tree_get(t, "clock"), &e->nodes[i].clock);
+    check_clock(r, tree_get(tree_get(root, "collector"), "clock"), &e->collector.clock);
+}
+
+/* ---- keys of peers ---- */
 
 static void without_keys(struct reader *r, const struct tree *root, const struct experiment *e)
 {
@@ -286,6 +313,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_keys(r, root, e);
     check_remote(r, root, e);
     check_collector(r, root, e);
+    check_clocks(r, root, e);
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     check_warn(r, root, e);

@@ -325,6 +325,23 @@ static void warn_limits(struct reader *r, const struct tree *root, const struct 
     }
 }
 
+/* Both ends of a comparison must be kept. */
+static void warn_clocks(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "nodes"), e->node_count);
+    const struct tree *collectors = tree_get(tree_get(root, "collector"), "clock");
+    bool any = false;
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        any = any || e->nodes[i].clock.by;
+        if (e->nodes[i].clock.by && !e->collector.clock.by)
+            reader_warn(r, tree_get(t, "clock"),
+                        "has no effect: what keeps the wall clock of the collector's machine is not declared; add "
+                        "'collector: {clock: ...}'");
+    }
+    if (e->collector.clock.by && !any)
+        reader_warn(r, collectors, "has no effect: no node has a 'clock'");
+}
+
 void check_warn(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     warn_unused_metrics(r, root, e);
@@ -341,5 +358,6 @@ void check_warn(struct reader *r, const struct tree *root, const struct experime
     warn_metric_windows(r, root, e);
     warn_expiries(r, root, e);
     warn_duration(r, root, e);
+    warn_clocks(r, root, e);
     warn_limits(r, root, e);
 }

@@ -8,6 +8,7 @@
 #ifndef BEZEL_CONFIG_EXPERIMENT_H
 #define BEZEL_CONFIG_EXPERIMENT_H
 
+#include "base/clock_wall.h"
 #include "base/err.h"
 #include "config/policies.h"
 
@@ -57,6 +58,7 @@ struct experiment_node {
     char *address; /* control endpoint of the persistent bezeld that serves it, ipc:///PATH or tcp://HOST:PORT; NULL:
                       one is started for the run */
     struct experiment_loss on_loss; /* meaningful with `address` */
+    struct clock_keeping clock;     /* what keeps the wall clock there */
     struct experiment_place at;
 };
 
@@ -289,6 +291,7 @@ struct experiment_collector {
     char *node;      /* a remote node, whose bezel-launcher starts it there; NULL: on the machine of `bezel run` */
     char *directory; /* there, absolute: the run directory is made in it; NULL: EXPERIMENT_SPOOL_DIR */
     char *control;   /* where it takes commands there, tcp with a port; NULL only without `node` */
+    struct clock_keeping clock; /* what keeps the wall clock of its machine */
 };
 
 struct experiment {

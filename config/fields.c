@@ -36,11 +36,34 @@ const struct schema_word schema_deciders[] = {
 static const char note_pairs[] = "this version does not match records of two aspects; record the interval as a field";
 static const char note_count[] = "this version does not count records over the whole run; give 'rate: ASPECT'";
 
+const struct schema_word schema_keepers[] = {
+    {"ptp", CLOCK_KEPT_BY_PTP, false}, {"chrony", CLOCK_KEPT_BY_CHRONY, false}, {NULL, 0, false}};
+
+/* The map `clock` of an object: what keeps the wall clock there. check.c tells when `bound` is needed. */
+#define CLOCK_FIELDS(type, member)                                                                                     \
+    {                                                                                                                  \
+        {.key = "kept-by",                                                                                             \
+         .kind = SCHEMA_WORD,                                                                                          \
+         .offset = IN(type, member.by),                                                                                \
+         .words = schema_keepers,                                                                                      \
+         .required = true,                                                                                             \
+         .note = "ptp or chrony"},                                                                                     \
+            {.key = "bound",                                                                                           \
+             .kind = SCHEMA_DURATION,                                                                                  \
+             .offset = IN(type, member.bound),                                                                         \
+             .min = 1,                                                                                                 \
+             .max = CLOCK_WALL_BOUND_MAX},                                                                             \
+            {0},                                                                                                       \
+    }
+static const struct schema_field node_clock_fields[] = CLOCK_FIELDS(experiment_node, clock);
+static const struct schema_field collector_clock_fields[] = CLOCK_FIELDS(experiment, collector.clock);
+
 static const struct schema_field node_fields[] = {
     {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = fields_read_dir},
     {.key = "address", .kind = SCHEMA_OWN, .offset = IN(experiment_node, address), .read = fields_read_address},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
     {.key = "on-loss", .kind = SCHEMA_OWN, .offset = IN(experiment_node, on_loss), .read = fields_read_on_loss},
+    {.key = "clock", .kind = SCHEMA_MAP, .fields = node_clock_fields},
     {0},
 };
 
@@ -254,16 +277,13 @@ static const struct schema_field store_fields[] = {
 };
 
 static const struct schema_field collector_fields[] = {
-    {.key = "node",
-     .kind = SCHEMA_NAME,
-     .offset = IN(experiment, collector.node),
-     .required = true,
-     .note = "the name of a node with an address tcp://HOST:PORT"},
+    {.key = "node", .kind = SCHEMA_NAME, .offset = IN(experiment, collector.node)},
     {.key = "directory",
      .kind = SCHEMA_OWN,
      .offset = IN(experiment, collector.directory),
      .read = fields_read_spool_dir},
     {.key = "control", .kind = SCHEMA_OWN, .offset = IN(experiment, collector.control), .read = fields_read_listen},
+    {.key = "clock", .kind = SCHEMA_MAP, .fields = collector_clock_fields},
     {0},
 };
 

@@ -207,6 +207,16 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
     fputs("}\n", out);
 }
 
+static void print_clock(const struct clock_keeping *k, const char *before, FILE *out)
+{
+    if (k->by == CLOCK_KEPT_BY_NOBODY)
+        return;
+    fprintf(out, "%sclock: {kept-by: %s", before, schema_word(schema_keepers, (int)k->by));
+    if (k->by == CLOCK_KEPT_BY_PTP)
+        fprintf(out, ", bound: %s", units_exact_duration(k->bound).s);
+    fputs("}", out);
+}
+
 static void print_node(const struct experiment_node *n, FILE *out)
 {
     fprintf(out, "  %s: {", n->name);
@@ -224,6 +234,7 @@ static void print_node(const struct experiment_node *n, FILE *out)
         fprintf(out, ", on-loss: wait %s", units_exact_duration(n->on_loss.wait).s);
     else if (n->address)
         fprintf(out, ", on-loss: %s", n->on_loss.action == ON_LOSS_STOP ? "stop" : "continue");
+    print_clock(&n->clock, n->dir || n->address || n->key ? ", " : "", out);
     fputs("}\n", out);
 }
 
@@ -246,10 +257,14 @@ static void print_store(const struct experiment_store *s, FILE *out)
 
 static void print_collector(const struct experiment_collector *c, FILE *out)
 {
-    fprintf(out, "collector: {node: %s, directory: ", c->node);
-    schema_print_text(c->directory ? c->directory : EXPERIMENT_SPOOL_DIR, out);
-    fputs(", control: ", out);
-    schema_print_text(c->control, out);
+    fputs("collector: {", out);
+    if (c->node) {
+        fprintf(out, "node: %s, directory: ", c->node);
+        schema_print_text(c->directory ? c->directory : EXPERIMENT_SPOOL_DIR, out);
+        fputs(", control: ", out);
+        schema_print_text(c->control, out);
+    }
+    print_clock(&c->clock, c->node ? ", " : "", out);
     fputs("}\n", out);
 }
 
@@ -290,7 +305,7 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     knobs_print(e, out);
     fputs("]}\n", out);
     print_store(&e->store, out);
-    if (e->collector.node && (only < 0 || only == experiment_collector_node(e)))
+    if ((e->collector.node || e->collector.clock.by) && (only < 0 || only == experiment_collector_node(e)))
         print_collector(&e->collector, out);
     if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);

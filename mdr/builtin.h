@@ -196,7 +196,11 @@
     FIELD(INT,   sent,     "ns", "when the node asked")                                                                \
     FIELD(INT,   arrived,  "ns", "when the question arrived, on the collector's clock")                                \
     FIELD(INT,   answered, "ns", "when the answer went out, on the collector's clock")                                 \
-    FIELD(INT,   received, "ns", "when the answer arrived")
+    FIELD(INT,   received, "ns", "when the answer arrived")                                                            \
+    FIELD(INT,   own,      "ns", "by how much CLOCK_REALTIME was ahead then, on the node")                             \
+    FIELD(INT,   own_error, "ns", "bound of the error of that; -1: nothing keeps CLOCK_REALTIME")                      \
+    FIELD(INT,   peer,     "ns", "the same on the collector's machine")                                                \
+    FIELD(INT,   peer_error, "ns", "bound of the error of that; -1: nothing keeps CLOCK_REALTIME")
 
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */

@@ -562,7 +562,7 @@ static bool_t filter_judgement(XDR *x, struct message_judgement *m)
 static bool_t filter_clock(XDR *x, struct message_clock *m)
 {
     return xdr_uint64_t(x, &m->number) && filter_uuid(x, m->identity) && xdr_uint64_t(x, &m->arrived) &&
-           xdr_uint64_t(x, &m->answered);
+           xdr_uint64_t(x, &m->answered) && xdr_int64_t(x, &m->ahead) && xdr_int64_t(x, &m->error);
 }
 
 static bool_t filter_envelope(XDR *x, struct message_envelope *m)

@@ -36,7 +36,7 @@ enum {
     MESSAGE_SEGMENTS_MAX = 64,     /* recording processes in one answer */
     MESSAGE_FILES_MAX = 128,       /* files in one answer */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
-    MESSAGE_CLOCK_BYTES = 52,      /* the encoding of CLOCK */
+    MESSAGE_CLOCK_BYTES = 68,      /* the encoding of CLOCK */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -191,6 +191,7 @@ struct message_clock {
     uint64_t number;            /* of the question; the answer repeats it */
     uint8_t identity[16];       /* clock_identity() of who answers */
     uint64_t arrived, answered; /* the question, and the answer; ns of that clock */
+    int64_t ahead, error;       /* its struct clock_wall; error -1: nothing keeps CLOCK_REALTIME there */
 };
 
 /** A note for the operator about a process, or about the node if `name` is empty. */

@@ -37,6 +37,7 @@ static void print_options(const struct experiment *e, const struct launch_collec
     snprintf(c->processes, sizeof c->processes, "%u", s->limits.processes);
     snprintf(c->packet, sizeof c->packet, "%s", units_exact_size(s->limits.packet).s);
     snprintf(c->rate, sizeof c->rate, "%s", units_exact_size(s->limits.rate).s);
+    snprintf(c->clock, sizeof c->clock, "%s", clock_keeping_print(&e->collector.clock).s);
 }
 
 bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
@@ -77,6 +78,8 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
                           c->packet,
                           ARG("--rate"),
                           c->rate,
+                          c->clock[0] ? ARG("--clock") : NULL,
+                          c->clock,
                           NULL};
     _Static_assert(sizeof args <= sizeof c->argv, "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);

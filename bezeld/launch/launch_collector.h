@@ -15,7 +15,7 @@
 #define LAUNCH_COLLECTOR_FILES   "files"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 24 };
+enum { LAUNCH_COLLECTOR_ARGS = 26 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {
@@ -29,7 +29,8 @@ struct launch_collector_options {
 struct launch_collector {
     struct launch launch; /* of the first incarnation; borrows from the others */
     char *argv[LAUNCH_COLLECTOR_ARGS + 1];
-    char directory[PATH_MAX], key[PATH_MAX], id[37], sync[40], connections[16], processes[16], packet[40], rate[40];
+    char directory[PATH_MAX], key[PATH_MAX], id[37], sync[40], connections[16], processes[16], packet[40], rate[40],
+        clock[40];
 };
 
 /** The run directory of `run` on the machine of the collector. Returns `path`. */

@@ -65,9 +65,16 @@ static void count_exchanges(struct model_node *node, const struct packet_run *ru
     const struct model *m = node->model;
     for (uint32_t i = 0; i < run->count; i++) {
         struct packet_record r = packet_run_record(run, i);
-        struct clock_exchange x = {(int64_t)packet_value(&r, 1), (int64_t)packet_value(&r, 2),
-                                   (int64_t)packet_value(&r, 3), (int64_t)packet_value(&r, 4)};
-        if ((int64_t)packet_value(&r, 0) == clock_identity_short(m->run_clock))
+        int64_t v[9];
+        for (uint32_t k = 0; k < sizeof v / sizeof *v; k++)
+            v[k] = (int64_t)packet_value(&r, k);
+        struct clock_exchange x = {.sent = v[1],
+                                   .arrived = v[2],
+                                   .answered = v[3],
+                                   .received = v[4],
+                                   .own = {v[5], v[6]},
+                                   .peer = {v[7], v[8]}};
+        if (v[0] == clock_identity_short(m->run_clock))
             run_clock_add(&node->run_clock, &x, m->ahead);
     }
 }

@@ -154,8 +154,11 @@ static int load_rows(struct rundb *f, const char *query, int (*load)(sqlite3_stm
 static int load_exchange(sqlite3_stmt *s, struct model *m)
 {
     struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
-    struct clock_exchange x = {sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
-                               sqlite3_column_int64(s, 4)};
+    int64_t v[9];
+    for (int i = 1; i < (int)(sizeof v / sizeof *v); i++)
+        v[i] = sqlite3_column_int64(s, i);
+    struct clock_exchange x = {
+        .sent = v[1], .arrived = v[2], .answered = v[3], .received = v[4], .own = {v[5], v[6]}, .peer = {v[7], v[8]}};
     if (!node)
         return BEZEL_EMALFORMED;
     run_clock_add(&node->run_clock, &x, m->ahead);
@@ -177,10 +180,10 @@ static int load_clock(struct rundb *f, struct model *m)
 
 static int load_exchanges(struct rundb *f, struct model *m)
 {
-    char query[128];
+    char query[192];
     snprintf(query, sizeof query,
-             "SELECT node, sent, arrived, answered, received FROM exchanges WHERE clock = %" PRId64
-             " ORDER BY node, sent",
+             "SELECT node, sent, arrived, answered, received, own, own_error, peer, peer_error FROM exchanges"
+             " WHERE clock = %" PRId64 " ORDER BY node, sent",
              clock_identity_short(m->run_clock));
     return load_rows(f, query, load_exchange, m);
 }

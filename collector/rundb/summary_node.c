@@ -15,7 +15,8 @@ static const char clock_query[] =
     "SELECT node, max(at), max(kernel), max(counter), max(program), max(error), sum(jumps), sum(clamped)"
     " FROM clocks JOIN processes ON processes.id = daemon GROUP BY node";
 static const char exchange_query[] =
-    "SELECT node, clock, sent, arrived, answered, received FROM exchanges ORDER BY node, sent";
+    "SELECT node, clock, sent, arrived, answered, received, own, own_error, peer, peer_error FROM exchanges"
+    " ORDER BY node, sent";
 static const char period_query[] =
     "SELECT node, avg(nullif(period, 0)), max(worst) FROM usage JOIN processes ON processes.id = daemon"
     " GROUP BY node";
@@ -255,7 +256,12 @@ static void take_exchange(struct summary_loading *l, sqlite3_stmt *s)
     uint8_t run[16];
     uint32_t node = summary_node_index(l, s, 0);
     const char *identity = summary_property(&l->summary, RUNDB_CLOCK);
-    struct clock_exchange x = {summary_ns(s, 2), summary_ns(s, 3), summary_ns(s, 4), summary_ns(s, 5)};
+    struct clock_exchange x = {.sent = summary_ns(s, 2),
+                               .arrived = summary_ns(s, 3),
+                               .answered = summary_ns(s, 4),
+                               .received = summary_ns(s, 5),
+                               .own = {sqlite3_column_int64(s, 6), sqlite3_column_int64(s, 7)},
+                               .peer = {sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9)}};
     if (l->err || !identity || !uuid_read(identity, run) || sqlite3_column_int64(s, 1) != clock_identity_short(run))
         return;
     struct run_clock *c = &l->summary.nodes[node].run_clock;

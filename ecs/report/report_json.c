@@ -287,6 +287,8 @@ static void put_run_clock(const struct run_clock *c, struct json *j)
     json_uint(j, "exchanges", c->exchanges);
     json_int(j, "round_trip_ns", c->round_trip);
     json_uint(j, "jumps", c->relation.jumps);
+    json_uint(j, "kept", c->relation.kept);
+    json_uint(j, "contradicted", c->relation.contradicted);
     json_object_end(j);
 }
 

@@ -397,6 +397,19 @@ static void print_clocks(const struct report *r, FILE *out)
     table_print(t, 2, out);
 }
 
+/* What is declared to keep the wall clocks did not. */
+static void print_contradiction(const struct summary_node *n, FILE *out)
+{
+    const struct clock_relation *r = &n->run_clock.relation;
+    if (r->contradicted)
+        fprintf(
+            out,
+            "  %s: its wall clock and the collector's contradicted %s exchange%s, and were believed at %s: what keeps "
+            "them, by the experiment's file, did not.\n",
+            n->name, number_signed((int64_t)r->contradicted).s, r->contradicted == 1 ? "" : "s",
+            r->kept ? number_signed((int64_t)r->kept).s : "none");
+}
+
 /* How well the nodes' times compare, where they have different clocks. */
 static void print_run_clocks(const struct report *r, FILE *out)
 {
@@ -416,7 +429,8 @@ static void print_run_clocks(const struct report *r, FILE *out)
         double drift = run_clock_drift(c);
         table_cell(t, "%s", s->nodes[i].name);
         if (c->exchanges)
-            table_cell(t, "%s (%s)", kinds[c->kind], number_signed((int64_t)c->exchanges).s);
+            table_cell(t, "%s%s (%s)", kinds[c->kind], c->relation.kept ? " and kept clocks" : "",
+                       number_signed((int64_t)c->exchanges).s);
         else
             table_cell(t, "%s", kinds[c->kind]);
         table_cell(t, "%s", worst < 0 ? "unknown" : units_duration(worst).s);
@@ -428,6 +442,8 @@ static void print_run_clocks(const struct report *r, FILE *out)
         table_cell(t, "%s", c->exchanges ? number_signed((int64_t)c->relation.jumps).s : "");
     }
     table_print(t, 2, out);
+    for (size_t i = 0; i < s->node_count; i++)
+        print_contradiction(&s->nodes[i], out);
 }
 
 static void print_events(const struct report *r, FILE *out)

@@ -96,6 +96,7 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     snprintf(f->processes, sizeof f->processes, "%u", e->store.limits.processes);
     snprintf(f->packet, sizeof f->packet, "%s", units_exact_size(e->store.limits.packet).s);
     snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
+    snprintf(f->clock, sizeof f->clock, "%s", clock_keeping_print(&e->collector.clock).s);
     char *const args[] = {ARG("bezel-collector"),
                           ARG("--run"),
                           ARG(run->path),
@@ -119,6 +120,14 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
                           f->collector_key,
                           NULL};
     memcpy(d->args, args, sizeof args);
+    size_t n = 0;
+    while (d->args[n])
+        n++;
+    if (f->clock[0]) {
+        d->args[n] = ARG("--clock");
+        d->args[n + 1] = f->clock;
+        d->args[n + 2] = NULL;
+    }
 }
 
 /* A collector on a node is commanded over tcp. */

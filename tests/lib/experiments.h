@@ -74,6 +74,11 @@ static inline bool experiments_same_rules(const struct experiment_rule *a, const
     return (!a || !a->pattern) && (!b || !b->pattern);
 }
 
+static inline bool experiments_same_clock(const struct clock_keeping *a, const struct clock_keeping *b)
+{
+    return a->by == b->by && a->bound == b->bound;
+}
+
 static inline bool experiments_same_real_time(const struct experiment_real_time *a,
                                               const struct experiment_real_time *b)
 {
@@ -100,11 +105,13 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
     same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);
     same = same && a->adapt.max_age == b->adapt.max_age && a->adapt.knob_count == b->adapt.knob_count &&
            experiments_same_rules(a->sensing.importance, b->sensing.importance);
+    same = same && experiments_same_clock(&a->collector.clock, &b->collector.clock);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
                experiments_same_text(a->nodes[i].dir, b->nodes[i].dir) &&
-               experiments_same_text(a->nodes[i].address, b->nodes[i].address);
+               experiments_same_text(a->nodes[i].address, b->nodes[i].address) &&
+               experiments_same_clock(&a->nodes[i].clock, &b->nodes[i].clock);
     for (uint32_t i = 0; same && i < a->process_count; i++)
         same = experiments_same_process(&a->processes[i], &b->processes[i]);
     for (uint32_t i = 0; same && i < a->metric_count; i++)
@@ -210,6 +217,12 @@ static inline void experiments_check_part(const struct experiment *e, uint32_t n
     EXPERIMENTS_REQUIRE(memcmp(&e->adapt.every, &part->adapt.every, sizeof e->adapt.every) == 0 &&
                             e->adapt.policy == part->adapt.policy && e->adapt.by == part->adapt.by,
                         "node %u:\n%s", node, printed);
+    static const struct clock_keeping nobody;
+    EXPERIMENTS_REQUIRE(
+        experiments_same_clock(&e->nodes[node].clock, &part->nodes[node].clock) &&
+            experiments_same_clock((int)node == experiment_collector_node(e) ? &e->collector.clock : &nobody,
+                                   &part->collector.clock),
+        "node %u:\n%s", node, printed);
     experiment_diagnostics_free(&found);
     experiment_free(part);
     free(printed);

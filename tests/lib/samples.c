@@ -11,9 +11,10 @@
 enum { TICK = 1, FRAME_SHOWN = 2 };
 
 const enum message_type sample_types[] = {
-    MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,   MESSAGE_PROCESS,  MESSAGE_NEED_PROCESS, MESSAGE_ACK,
-    MESSAGE_BOOKS, MESSAGE_HEARTBEAT,   MESSAGE_BYE,      MESSAGE_NOTE,     MESSAGE_COMMAND,      MESSAGE_REPLY,
-    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETPOINT, MESSAGE_PARTIALS, MESSAGE_JUDGEMENT,    MESSAGE_LAUNCH,
+    MESSAGE_HELLO,    MESSAGE_WELCOME,   MESSAGE_REFUSE,    MESSAGE_PROCESS,     MESSAGE_NEED_PROCESS,
+    MESSAGE_ACK,      MESSAGE_BOOKS,     MESSAGE_HEARTBEAT, MESSAGE_BYE,         MESSAGE_NOTE,
+    MESSAGE_COMMAND,  MESSAGE_REPLY,     MESSAGE_WATCH,     MESSAGE_OBSERVATION, MESSAGE_SETPOINT,
+    MESSAGE_PARTIALS, MESSAGE_JUDGEMENT, MESSAGE_LAUNCH,    MESSAGE_CLOCK,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -617,7 +618,8 @@ void sample_message(enum message_type type, struct message *m)
         strcpy(m->note.text, "no memory for the ring of a thread: its records are lost");
         break;
     case MESSAGE_CLOCK:
-        m->clock = (struct message_clock){.number = 51, .identity = {52, 53}, .arrived = 54, .answered = 55};
+        m->clock = (struct message_clock){
+            .number = 51, .identity = {52, 53}, .arrived = 54, .answered = 55, .ahead = -56, .error = 57};
         break;
     case MESSAGE_BYE:
         break;

@@ -104,8 +104,10 @@ bool virtual_hosts_exchange(struct virtual_hosts *h, int64_t at, struct clock_ex
 {
     int64_t arrived = at + way(h, h->forth), answered = arrived + (int64_t)seed_between(h->seed, 1e3, 1e5);
     *end = answered + way(h, 1 - h->forth);
-    *x = (struct clock_exchange){virtual_clock_at(&h->own, at), virtual_clock_at(&h->peer, arrived),
-                                 virtual_clock_at(&h->peer, answered), virtual_clock_at(&h->own, *end)};
+    *x = (struct clock_exchange){.sent = virtual_clock_at(&h->own, at),
+                                 .arrived = virtual_clock_at(&h->peer, arrived),
+                                 .answered = virtual_clock_at(&h->peer, answered),
+                                 .received = virtual_clock_at(&h->own, *end)};
     bool silent = h->silent && *end >= h->silent_from && at < h->silent_from + h->silent;
     return !silent && seed_unit(h->seed) >= h->loss && seed_unit(h->seed) >= h->loss;
 }

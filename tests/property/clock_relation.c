@@ -82,6 +82,62 @@ static void note_exchange(const struct clock_exchange *x)
         r.least_half = half;
 }
 
+/* ---- Wall clocks ------------------------------------------------------------------------------------------------- */
+
+enum walls { NO_WALLS, TRUE_WALLS, WALLS_GO_WRONG, WRONG_WALLS };
+
+static enum walls walls; /* what the machines say of their wall clocks */
+
+static int64_t between_walls; /* peer's clock - own clock, if both wall clocks were exact */
+static int64_t wander;        /* how far from it they come */
+static int64_t stepped;       /* peer's clock - own clock grew by this at the jump */
+
+/*
+ * Lets the peer's wall clock wander about the own one, which is slewed as it was drawn, and each clock with its wall
+ * clock: something keeps them, and turns at most every five seconds.
+ */
+static void keep_clocks(struct virtual_hosts *h)
+{
+    double off = 0, rate = 0;
+    wander = (int64_t)seed_between(h->seed, 100, 1e6);
+    between_walls = h->peer.bends[0].ns - h->own.bends[0].ns;
+    int64_t turn = 0;
+    for (size_t i = 0; i < h->own.count; i++) {
+        const struct virtual_bend *b = &h->own.bends[i];
+        off += i ? rate * (double)(b->at - b[-1].at) : 0;
+        if (i + 1 == h->own.count)
+            rate = 0;
+        else if (b->at >= turn) { /* bends are at most a second apart */
+            int64_t length = (int64_t)seed_between(h->seed, 5e9, 20e9);
+            turn = b->at + length;
+            rate = ((2 * seed_unit(h->seed) - 1) * (double)wander - off) / ((double)length + 1e9);
+        }
+        h->peer.bends[i] = (struct virtual_bend){b->at, b->ns + between_walls + (int64_t)off, b->rate + rate};
+    }
+    h->peer.count = h->own.count;
+}
+
+/*
+ * What the machines say of their wall clocks: the truth, with a bound that may be wider than needed, as chrony's is; or
+ * that they are elsewhere, further away than an exchange can be, so that it shows.
+ */
+static void say_walls(int64_t at, int64_t end, struct clock_exchange *x)
+{
+    int64_t errors = wander + 4 + (int64_t)seed_between(r.hosts.seed, 1, 1e5);
+    int64_t said = between_walls + (at >= jump_at ? stepped : 0);
+    bool wrong = walls == WRONG_WALLS || (walls == WALLS_GO_WRONG && at > r.hosts.length / 2);
+    if (walls == NO_WALLS || seed_unit(r.hosts.seed) < 0.1)
+        return;
+    if (wrong) {
+        int64_t by = 2 * (end - at) + 2 * errors + (int64_t)seed_between(r.hosts.seed, 1e3, 1e17);
+        said += seed_next(r.hosts.seed) % 2 ? by : -by;
+    }
+    x->peer.ahead = INT64_C(1700000000000000000);
+    x->own.ahead = x->peer.ahead + said;
+    x->own.error = errors / 3 + 1;
+    x->peer.error = errors - errors / 3;
+}
+
 /* Makes exchanges until the run is over, as often as the relation asks for, and reads in between. */
 static void run_all(void)
 {
@@ -91,6 +147,7 @@ static void run_all(void)
         int64_t end, wait = clock_relation_wait(&r.relation, news);
         bool came = virtual_hosts_exchange(&r.hosts, at, &x, &end) && end - at < CLOCK_ROUND_TRIP_NS;
         if (came) {
+            say_walls(at, end, &x);
             news = clock_relation_add(&r.relation, &x);
             note_exchange(&x);
             take_pieces();
@@ -132,6 +189,8 @@ static void begin(uint64_t *seed, bool quiet)
     r.moment_count = r.piece_count = 0;
     r.least_half = 0;
     virtual_hosts_draw(&r.hosts, seed, quiet);
+    if (walls != NO_WALLS)
+        keep_clocks(&r.hosts);
     clock_relation_init(&r.relation);
 }
 
@@ -147,6 +206,196 @@ static void the_error_never_exceeds_its_bound(void **state)
         seen += expect_pieces();
     }
     assert_true(seen > (size_t)rounds(100000));
+}
+
+static void kept_wall_clocks_narrow_the_bound_and_it_holds(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    double kept = 0, alone = 0;
+    uint64_t count = 0;
+    walls = TRUE_WALLS;
+    for (int i = 0; i < rounds(400); i++) {
+        begin(&seed, i % 8 == 0);
+        run_all();
+        assert_int_equal(r.relation.jumps, 0);
+        assert_int_equal(r.relation.contradicted, 0);
+        expect_pieces();
+        count += r.relation.kept;
+        kept += (double)r.relation.knots[r.relation.held - 1].half;
+        alone += (double)r.relation.alone[r.relation.held - 1].half;
+    }
+    assert_true(count > (uint64_t)rounds(20000) && kept < alone / 4);
+    walls = NO_WALLS;
+}
+
+static void wall_clocks_that_contradict_the_exchanges_change_nothing(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start(), contradicted = 0;
+    walls = WRONG_WALLS;
+    for (int i = 0; i < rounds(200); i++) {
+        begin(&seed, i % 8 == 0);
+        run_all();
+        contradicted += r.relation.contradicted;
+        assert_int_equal(r.relation.kept, 0);
+        assert_int_equal(r.relation.jumps, 0);
+        assert_memory_equal(r.relation.knots, r.relation.alone, r.relation.held * sizeof r.relation.knots[0]);
+        expect_pieces();
+    }
+    assert_true(contradicted > (uint64_t)rounds(2000));
+    walls = NO_WALLS;
+}
+
+/* What they narrowed was true, so the bound holds before and behind. */
+static void wall_clocks_that_go_wrong_are_believed_no_more(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start(), kept = 0, contradicted = 0;
+    walls = WALLS_GO_WRONG;
+    for (int i = 0; i < rounds(200); i++) {
+        begin(&seed, i % 8 == 0);
+        run_all();
+        assert_int_equal(r.relation.jumps, 0);
+        expect_pieces();
+        kept += r.relation.kept;
+        contradicted += r.relation.contradicted;
+    }
+    assert_true(kept > (uint64_t)rounds(1000) && contradicted > (uint64_t)rounds(1000));
+    walls = NO_WALLS;
+}
+
+/*
+ * Wall clocks that are wrong by less than an exchange can tell, until a shorter one does. From there on times are those
+ * of the exchanges alone, and no jump is seen.
+ */
+static void what_wrong_wall_clocks_narrowed_is_taken_back(void **state)
+{
+    (void)state;
+    const int64_t ms = CLOCK_MS, lie = 9 * CLOCK_MS;
+    struct clock_relation relation;
+    struct clock_reading now;
+    clock_relation_init(&relation);
+    for (int64_t i = 1; i < 60; i++) { /* equal clocks, slow answers; by the walls the peer's is 9 ms behind */
+        int64_t sent = i * CLOCK_S, way = i < 20 ? 5 * ms : ms;
+        struct clock_exchange x = {.sent = sent, .arrived = sent, .answered = sent};
+        x.received = sent + 2 * way;
+        x.own = (struct clock_wall){.ahead = i < 40 ? -lie : 0, .error = 1000};
+        x.peer = (struct clock_wall){.ahead = 0, .error = 1000};
+        assert_int_equal(clock_relation_add(&relation, &x), CLOCK_TOOK);
+        struct clock_piece piece;
+        while (clock_relation_next(&relation, &piece))
+            for (int64_t own = piece.from; i >= 20 && own < piece.until; own += 100 * ms)
+                assert_true(llabs(clock_piece_at(&piece, own).ns - own) <= piece.bound);
+        now = clock_relation_at(&relation, x.received);
+        assert_true(i < 20 ? now.bound < 100000 : now.bound < 2 * ms);
+        assert_true(llabs(now.ns - x.received) <= (i < 20 ? lie + now.bound : now.bound));
+        assert_int_equal(relation.contradicted, i < 20 ? 0 : i < 40 ? i - 19 : 20);
+        assert_int_equal(relation.kept, i < 20 ? i : i < 40 + CLOCK_WINDOW ? 19 : i - 20 - CLOCK_WINDOW);
+        assert_int_equal(clock_relation_wait(&relation, CLOCK_TOOK), i < 8 ? 50 * ms : CLOCK_S);
+    }
+    assert_true(now.bound < 100000);
+    assert_int_equal(relation.jumps + relation.suspects, 0);
+}
+
+/* An exchange of equal clocks, sent at `sent`, `way` ns each way; the walls say that the peer's is `ahead`. */
+static struct clock_exchange exchange(int64_t sent, int64_t way, int64_t ahead, int64_t error)
+{
+    return (struct clock_exchange){.sent = sent,
+                                   .arrived = sent + way,
+                                   .answered = sent + way,
+                                   .received = sent + 2 * way,
+                                   .own = {ahead, error},
+                                   .peer = {0, error}};
+}
+
+/* They move by 4 ms in a second, as no clock does, though within what an exchange of 10 ms allows. */
+static void wall_clocks_that_are_set_are_not_believed(void **state)
+{
+    (void)state;
+    struct clock_relation relation;
+    clock_relation_init(&relation);
+    for (int64_t i = 1; i < 20; i++) {
+        const struct clock_exchange x = exchange(i * CLOCK_S, 5 * CLOCK_MS, i < 10 ? 0 : 4 * CLOCK_MS, 1000);
+        assert_int_equal(clock_relation_add(&relation, &x), CLOCK_TOOK);
+        assert_int_equal(relation.contradicted, i >= 10);
+        assert_int_equal(relation.kept, i < 10 ? i : 9);
+    }
+    struct clock_reading now = clock_relation_at(&relation, 19 * CLOCK_S);
+    assert_true(llabs(now.ns - 19 * CLOCK_S) <= now.bound && now.bound < 6 * CLOCK_MS);
+}
+
+/* The round trip is long, so that exchanges alone would be made every four seconds. */
+static void kept_wall_clocks_are_read_every_second(void **state)
+{
+    (void)state;
+    struct clock_relation relation;
+    clock_relation_init(&relation);
+    for (int64_t i = 1; i < 30; i++) {
+        const struct clock_exchange x = exchange(i * CLOCK_S, 40 * CLOCK_MS, 0, i < 20 ? 15 * CLOCK_MS : -1);
+        enum clock_news news = clock_relation_add(&relation, &x);
+        assert_int_equal(relation.is_kept, i < 20);
+        if (news == CLOCK_TOOK && i >= 8)
+            assert_true(i < 20 ? clock_relation_wait(&relation, news) == CLOCK_S
+                               : clock_relation_wait(&relation, news) > 2 * CLOCK_S);
+    }
+}
+
+/* The peer's clock jumps by 10 s while an exchange is under way: the way there, or back, is a fifth of a second. */
+static void a_jump_within_an_exchange_is_within_a_piece(void **state)
+{
+    (void)state;
+    const int64_t way = 200 * CLOCK_MS, jump = 10 * CLOCK_S, met = 20 * CLOCK_S;
+    for (int back = 0; back < 2; back++) {
+        struct clock_relation relation;
+        struct clock_piece piece;
+        int64_t at = back ? met + CLOCK_MS : met + way - CLOCK_MS, until = 0;
+        clock_relation_init(&relation);
+        for (int64_t i = 15; i < 30; i++) {
+            int64_t sent = i * CLOCK_S, there = sent + (back ? 0 : way);
+            int64_t peer = 1000 * CLOCK_S + there + (there >= at ? jump : 0);
+            const struct clock_exchange x = {.sent = sent, .arrived = peer, .answered = peer, .received = sent + way};
+            (void)clock_relation_add(&relation, &x);
+            if (i == 29)
+                clock_relation_finish(&relation);
+            for (; clock_relation_next(&relation, &piece); until = piece.until)
+                for (int64_t own = piece.from; own < piece.until; own += CLOCK_MS) {
+                    int64_t truth = 1000 * CLOCK_S + own + (own >= at ? jump : 0);
+                    struct clock_reading here = clock_piece_at(&piece, own);
+                    assert_true(llabs(here.ns - truth) <= here.bound);
+                }
+        }
+        assert_int_equal(relation.jumps, 1);
+        assert_true(until > 29 * CLOCK_S);
+    }
+}
+
+/* Any numbers may come from the peer. */
+static void senseless_wall_clocks_are_not_taken(void **state)
+{
+    (void)state;
+    static const struct clock_wall none[] = {
+        {0, 0},         {5, -1},           {0, INT64_MIN},   {0, INT64_MAX},
+        {INT64_MIN, 1}, {INT64_MAX, 1000}, {1, 2 * CLOCK_S}, {INT64_MIN, INT64_MIN}};
+    for (size_t i = 0; i < 2 * sizeof none / sizeof *none; i++) {
+        struct clock_relation relation;
+        struct clock_exchange x = {.sent = 1000, .arrived = 51000, .answered = 51000, .received = 101000};
+        x.own = i % 2 ? none[i / 2] : (struct clock_wall){1, 1};
+        x.peer = i % 2 ? (struct clock_wall){1, 1} : none[i / 2];
+        clock_relation_init(&relation);
+        assert_int_equal(clock_relation_add(&relation, &x), CLOCK_TOOK);
+        assert_int_equal(relation.kept + relation.contradicted, 0);
+        assert_in_range(relation.knots[0].half, 50000, 51000);
+    }
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct clock_relation relation;
+        struct clock_exchange x = {.sent = 1000, .arrived = 51000, .answered = 51000, .received = 101000};
+        x.own = (struct clock_wall){sign * ((INT64_C(1) << 61) - 1), CLOCK_S};
+        x.peer = (struct clock_wall){-sign * ((INT64_C(1) << 61) - 1), CLOCK_S};
+        clock_relation_init(&relation);
+        assert_int_equal(clock_relation_add(&relation, &x), CLOCK_TOOK);
+        assert_int_equal(relation.contradicted, 1);
+    }
 }
 
 static int by_size(const void *a, const void *b)
@@ -176,10 +425,9 @@ static void on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip(vo
 static void step_a_clock(uint64_t *seed, int64_t at)
 {
     int64_t by = (int64_t)seed_between(seed, 1e9, 1e17);
-    if (seed_next(seed) % 2)
-        virtual_clock_step(&r.hosts.own, at, by);
-    else
-        virtual_clock_step(&r.hosts.peer, at, seed_next(seed) % 2 ? by : -by);
+    bool own = seed_next(seed) % 2;
+    stepped = own || seed_next(seed) % 2 ? -by : by;
+    virtual_clock_step(own ? &r.hosts.own : &r.hosts.peer, at, own ? by : stepped);
 }
 
 /* Between the step and the second exchange behind it nobody can know of it; from there on the bound holds again. */
@@ -188,15 +436,19 @@ static void a_jump_is_counted_and_no_closed_piece_is_wrong(void **state)
     (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(200); i++) {
+        walls = i % 2 ? TRUE_WALLS : NO_WALLS;
         begin(&seed, true);
         int64_t at = (int64_t)((0.2 + 0.6 * seed_unit(&seed)) * (double)r.hosts.length);
         for (struct virtual_bend *b = r.hosts.peer.bends; b < r.hosts.peer.bends + r.hosts.peer.count; b++)
             b->ns += INT64_C(200000000000000000); /* so that a step back leaves it above zero */
-        r.hosts.length = at + 60 * CLOCK_S;       /* two exchanges behind it, however rare they are */
+        between_walls += INT64_C(200000000000000000);
+        r.hosts.length = at + 60 * CLOCK_S; /* two exchanges behind it, however rare they are */
         step_a_clock(&seed, at);
         jump_at = at;
         run_all();
         jump_at = INT64_MAX;
+        walls = NO_WALLS;
+        assert_int_equal(r.relation.contradicted, 0);
         assert_int_equal(r.relation.jumps, 1);
         assert_true(r.relation.nonsense <= 1); /* one that the step met */
         expect_pieces();
@@ -219,18 +471,22 @@ static struct clock_exchange nonsense(uint64_t *seed, const struct clock_exchang
     case 0:
         return x;
     case 1:
-        return (struct clock_exchange){x.sent + more, x.arrived, x.answered, x.received};
+        return (struct clock_exchange){x.sent + more, x.arrived, x.answered, x.received, x.own, x.peer};
     case 2:
-        return (struct clock_exchange){x.sent + 1, x.arrived, x.answered + more, x.received};
+        return (struct clock_exchange){x.sent + 1, x.arrived, x.answered + more, x.received, x.own, x.peer};
     case 3:
-        return (struct clock_exchange){x.sent + 1, x.answered + 1, x.arrived, x.received};
+        return (struct clock_exchange){x.sent + 1, x.answered + 1, x.arrived, x.received, x.own, x.peer};
     case 4:
-        return (struct clock_exchange){x.sent + 1, x.arrived, x.answered, x.received + more};
+        return (struct clock_exchange){x.sent + 1, x.arrived, x.answered, x.received + more, x.own, x.peer};
     case 5:
-        return (struct clock_exchange){-x.sent, x.arrived, x.answered, x.received};
+        return (struct clock_exchange){-x.sent, x.arrived, x.answered, x.received, x.own, x.peer};
     default:
-        return (struct clock_exchange){(int64_t)(seed_next(seed) | UINT64_C(1) << 63), (int64_t)seed_next(seed),
-                                       (int64_t)seed_next(seed), (int64_t)seed_next(seed)};
+        return (struct clock_exchange){(int64_t)(seed_next(seed) | UINT64_C(1) << 63),
+                                       (int64_t)seed_next(seed),
+                                       (int64_t)seed_next(seed),
+                                       (int64_t)seed_next(seed),
+                                       x.own,
+                                       x.peer};
     }
 }
 
@@ -291,13 +547,15 @@ static void a_clock_that_stands_still_is_not_believed(void **state)
     clock_relation_init(&relation);
     for (int64_t i = 1; i < 100; i++) {
         int64_t sent = i * CLOCK_S, peer = i < 50 ? 2 * CLOCK_S + sent : 52 * CLOCK_S;
-        const struct clock_exchange x = {sent, peer + 50000, peer + 50000, sent + 100000};
+        const struct clock_exchange x = {
+            .sent = sent, .arrived = peer + 50000, .answered = peer + 50000, .received = sent + 100000};
         enum clock_news news = clock_relation_add(&relation, &x);
         assert_int_equal(news, i <= 50 ? CLOCK_TOOK : CLOCK_SUSPECT);
     }
     struct clock_reading last = clock_relation_at(&relation, 99 * CLOCK_S);
     assert_in_range(last.bound, 49 * CLOCK_S / 1000, CLOCK_S);
-    const struct clock_exchange still = {50 * CLOCK_S, 52 * CLOCK_S, 52 * CLOCK_S, 50 * CLOCK_S};
+    const struct clock_exchange still = {
+        .sent = 50 * CLOCK_S, .arrived = 52 * CLOCK_S, .answered = 52 * CLOCK_S, .received = 50 * CLOCK_S};
     assert_int_equal(clock_relation_add(&relation, &still), CLOCK_NONSENSE);
 }
 
@@ -393,7 +651,8 @@ static void recorded_packets_arrive_after_they_were_sent(void **state)
             const struct packet *answer = own[k].out ? NULL : other_end(&own[k], peer, m);
             if (!answer || answer->ns < arrived->ns)
                 continue;
-            const struct clock_exchange x = {own[i].ns, arrived->ns, answer->ns, own[k].ns};
+            const struct clock_exchange x = {
+                .sent = own[i].ns, .arrived = arrived->ns, .answered = answer->ns, .received = own[k].ns};
             taken += clock_relation_add(&relation, &x) != CLOCK_NONSENSE;
             break;
         }
@@ -415,6 +674,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_never_exceeds_its_bound),
+        cmocka_unit_test(kept_wall_clocks_narrow_the_bound_and_it_holds),
+        cmocka_unit_test(wall_clocks_that_contradict_the_exchanges_change_nothing),
+        cmocka_unit_test(wall_clocks_that_go_wrong_are_believed_no_more),
+        cmocka_unit_test(what_wrong_wall_clocks_narrowed_is_taken_back),
+        cmocka_unit_test(wall_clocks_that_are_set_are_not_believed),
+        cmocka_unit_test(kept_wall_clocks_are_read_every_second),
+        cmocka_unit_test(a_jump_within_an_exchange_is_within_a_piece),
+        cmocka_unit_test(senseless_wall_clocks_are_not_taken),
         cmocka_unit_test(on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip),
         cmocka_unit_test(a_jump_is_counted_and_no_closed_piece_is_wrong),
         cmocka_unit_test(nonsense_changes_nothing),

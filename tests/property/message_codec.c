@@ -422,6 +422,8 @@ static void assert_same_clock(const struct message_clock *p, const mdr_clock *q)
     assert_memory_equal(p->identity, q->identity, 16);
     SAME(p->arrived, q->arrived);
     SAME(p->answered, q->answered);
+    SAME(p->ahead, q->ahead);
+    SAME(p->error, q->error);
 }
 
 static void assert_same_note(const struct message_note *p, const mdr_note *q)

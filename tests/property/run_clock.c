@@ -141,7 +141,7 @@ static void the_drift_is_that_of_the_clocks(void **state)
 static void without_exchanges_it_is_the_same_clock_or_unknown(void **state)
 {
     (void)state;
-    const struct clock_exchange x = {1000, 5000, 5000, 2000};
+    const struct clock_exchange x = {.sent = 1000, .arrived = 5000, .answered = 5000, .received = 2000};
     run_clock_init(&c, RUN_CLOCK_SAME, 7);
     run_clock_add(&c, &x, 9);
     assert_int_equal(c.kind, RUN_CLOCK_SAME);

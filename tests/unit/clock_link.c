@@ -12,6 +12,8 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,20 @@ enum { QUEUE = 100 }; /* ZeroMQ may take some time to see that a short one has r
 static char dir[32];
 static struct link_keys server_keys, desk1, boss;
 static struct message m;
+static const struct clock_keeping kept = {CLOCK_KEPT_BY_PTP, CLOCK_US};
+
+static bool is_set; /* CLOCK_REALTIME, by 1 ms before each reading */
+
+struct clock_wall __real_clock_wall_read(const struct clock_keeping *keeping);
+struct clock_wall __wrap_clock_wall_read(const struct clock_keeping *keeping);
+
+struct clock_wall __wrap_clock_wall_read(const struct clock_keeping *keeping)
+{
+    static atomic_int readings;
+    if (!is_set)
+        return __real_clock_wall_read(keeping);
+    return (struct clock_wall){.ahead = ++readings * CLOCK_MS, .error = 5 + readings % 2};
+}
 
 static struct key_secret make_key(const char *name, unsigned roles)
 {
@@ -59,7 +75,7 @@ static int tear_down(void **state)
 static struct clock_server *open_server(char endpoint[64])
 {
     struct clock_server *s;
-    assert_int_equal(clock_server_open("tcp://lo:*", &server_keys, &s), 0);
+    assert_int_equal(clock_server_open("tcp://lo:*", &server_keys, &kept, &s), 0);
     assert_non_null(s);
     snprintf(endpoint, 64, "tcp://127.0.0.1:%u", clock_server_port(s));
     return s;
@@ -84,7 +100,7 @@ static void an_exchange_has_its_four_times_in_order(void **state)
     struct clock_client *c;
     struct clock_server *s = open_server(endpoint);
     clock_identity(identity);
-    assert_int_equal(clock_client_open(&desk1, &c), 0);
+    assert_int_equal(clock_client_open(&desk1, &kept, &c), 0);
     clock_client_last(c, PATIENCE); /* nobody has answered yet: does not wait */
     clock_client_connect(c, endpoint);
     int64_t before = 0;
@@ -92,6 +108,8 @@ static void an_exchange_has_its_four_times_in_order(void **state)
         struct clock_client_sample a = next_sample(c);
         assert_memory_equal(a.identity, identity, sizeof identity);
         assert_true(before < a.x.sent && a.x.sent < a.x.arrived);
+        assert_true(a.x.own.error > CLOCK_US && a.x.peer.error > CLOCK_US && !a.contradicted);
+        assert_in_range(llabs(a.x.own.ahead - a.x.peer.ahead), 0, a.x.own.error + a.x.peer.error);
         assert_true(a.x.arrived <= a.x.answered && a.x.answered < a.x.received && a.x.received <= clock_now());
         before = a.x.received;
     }
@@ -166,11 +184,11 @@ static void there_is_no_server_where_all_nodes_have_its_clock(void **state)
     struct clock_server *s;
     static const char *const local[] = {"ipc:///tmp/bezel-clock-link", "tcp://127.0.0.1:7000", "tcp://[::1]:*"};
     for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
-        assert_int_equal(clock_server_open(local[i], NULL, &s), 0);
+        assert_int_equal(clock_server_open(local[i], NULL, &kept, &s), 0);
         assert_null(s);
         assert_int_equal(clock_server_port(s), 0);
     }
-    assert_int_equal(clock_server_open("tcp://lo:65535", &server_keys, &s), BEZEL_EINVAL);
+    assert_int_equal(clock_server_open("tcp://lo:65535", &server_keys, &kept, &s), BEZEL_EINVAL);
     clock_server_close(NULL);
 }
 
@@ -180,10 +198,10 @@ static void answer_with_lies(struct link *liar, const struct link_frame *questio
     assert_int_equal(message_decode(question->data, question->size, &m), 0);
     uint64_t number = m.clock.number;
     const struct message_clock answers[] = {
-        {number + 1, {9}, now, now},    {number - 1, {9}, now, now},
-        {number, {9}, UINT64_MAX, now}, {number, {9}, now, UINT64_C(1) << 63},
-        {number, {1}, now, now + 1}, /* the right one */
-        {number, {9}, now, now},     /* once more */
+        {number + 1, {9}, now, now, 0, -1},    {number - 1, {9}, now, now, 0, -1},
+        {number, {9}, UINT64_MAX, now, 0, -1}, {number, {9}, now, UINT64_C(1) << 63, 0, -1},
+        {number, {1}, now, now + 1, 77, 12}, /* the right one */
+        {number, {9}, now, now, 0, -1},      /* once more */
     };
     for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) {
         m = (struct message){.type = MESSAGE_CLOCK, .clock = answers[k]};
@@ -200,7 +218,7 @@ static void answers_to_something_else_are_no_samples(void **state)
     struct link_frame frame;
     int samples = 0;
     assert_int_equal(link_bind("tcp://127.0.0.1:*", LINK_FRAME_LEAST, NULL, &liar), 0);
-    assert_int_equal(clock_client_open(NULL, &c), 0);
+    assert_int_equal(clock_client_open(NULL, &kept, &c), 0);
     clock_client_connect(c, link_endpoint(liar));
     for (int64_t until = clock_now() + PATIENCE; samples < 6;) {
         assert_true(clock_now() < until);
@@ -212,12 +230,40 @@ static void answers_to_something_else_are_no_samples(void **state)
         for (; clock_client_take(c, &s); samples++) {
             assert_int_equal(s.identity[0], 1);
             assert_int_equal(s.x.answered, s.x.arrived + 1);
+            assert_true(s.x.peer.ahead == 77 && s.x.peer.error == 12);
+            assert_true(s.contradicted); /* it is of a clock that is 1000 s ahead */
             assert_true(s.x.arrived > s.x.sent + 1000 * CLOCK_S && s.x.arrived < s.x.received + 1000 * CLOCK_S);
         }
     }
     clock_client_connect(c, "");
     clock_client_close(c);
     link_close(liar, 0);
+}
+
+static void a_wall_clock_that_is_set_meanwhile_is_known_no_better(void **state)
+{
+    (void)state;
+    struct clock_client *c;
+    struct clock_client_sample s;
+    struct link *peer;
+    struct link_frame frame;
+    is_set = true;
+    assert_int_equal(link_bind("tcp://127.0.0.1:*", LINK_FRAME_LEAST, NULL, &peer), 0);
+    assert_int_equal(clock_client_open(NULL, &kept, &c), 0);
+    clock_client_connect(c, link_endpoint(peer));
+    for (int64_t until = clock_now() + PATIENCE; !clock_client_take(c, &s);) {
+        assert_true(clock_now() < until);
+        (void)link_wait(&peer, 1, NULL, 0, CLOCK_MS);
+        if (link_receive(peer, &frame) == 0) {
+            answer_with_lies(peer, &frame, (uint64_t)clock_now());
+            link_frame_free(&frame);
+        }
+    }
+    assert_int_equal(s.x.own.ahead % CLOCK_MS, 0);
+    assert_int_equal(s.x.own.error, CLOCK_MS + 6);
+    clock_client_close(c);
+    link_close(peer, 0);
+    is_set = false;
 }
 
 int main(void)
@@ -227,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_questions_of_observers_are_answered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(there_is_no_server_where_all_nodes_have_its_clock, set_up, tear_down),
         cmocka_unit_test(answers_to_something_else_are_no_samples),
+        cmocka_unit_test(a_wall_clock_that_is_set_meanwhile_is_known_no_better),
     };
     return link_has_keys() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

@@ -131,7 +131,8 @@ static void a_clock_is_told_by_its_exchanges_when_no_more_follow(void **state)
     struct model *m = make_model(5);
     for (int64_t i = 0; i < 40; i++) { /* 500 s ahead, round trips of 100 us */
         int64_t sent = 500 * CLOCK_S + i * CLOCK_S / 10, there = sent - 500 * CLOCK_S + 50 * CLOCK_US;
-        const struct clock_exchange x = {sent, there, there, sent + 100 * CLOCK_US};
+        const struct clock_exchange x = {
+            .sent = sent, .arrived = there, .answered = there, .received = sent + 100 * CLOCK_US};
         run_clock_add(&m->nodes->run_clock, &x, 1700000000 * CLOCK_S);
     }
     for (int last = 0; last < 2; last++) {
