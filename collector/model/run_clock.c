@@ -33,8 +33,9 @@ static struct clock_piece join(const struct clock_piece *a, const struct clock_p
     struct clock_piece both = {.from = a->from, .until = b->until, .offset = a->offset};
     both.slope = rise / (double)(b->until - a->from);
     double there = both.slope * (double)(b->from - a->from);
-    both.bound = (a->bound > b->bound ? a->bound : b->bound) + 1;
-    both.bound += (int64_t)ceil(fmax(fabs(there - first), fabs(there - second)));
+    double bound = (double)(a->bound > b->bound ? a->bound : b->bound);
+    bound += fmax(fabs(there - first), fabs(there - second)) + 1;
+    both.bound = bound < 9e18 ? (int64_t)ceil(bound) : INT64_MAX;
     return both;
 }
 

@@ -278,7 +278,7 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l, clock_query, take_clock);
     summary_each(l, exchange_query, take_exchange);
     for (size_t i = 0; i < s->node_count; i++)
-        s->nodes[i].ahead = run_clock_line(&s->nodes[i].run_clock).offset;
+        s->nodes[i].ahead = saturate_ns(run_clock_line(&s->nodes[i].run_clock).offset);
     summary_each(l, period_query, take_period);
     summary_each(l, flow_query, take_flow);
     summary_rows(l, "SELECT * FROM limits ORDER BY epoch, node, \"limit\"", BUILTIN_LIMIT, &s->limits, &s->limit_count);

@@ -91,7 +91,8 @@ static int64_t add_capped(int64_t a, int64_t b)
 static enum export_proof order_proof(struct order *o, const struct model_node *node, struct clock_reading at)
 {
     int64_t others = o->latest == node ? o->until_of_others : o->until;
-    bool is_proven = at.bound < INT64_MAX && at.ns - at.bound > others;
+    int64_t from;
+    bool is_proven = at.bound < INT64_MAX && !__builtin_sub_overflow(at.ns, at.bound, &from) && from > others;
     int64_t until = add_capped(at.ns, at.bound);
     if (!o->latest)
         *o = (struct order){node, until, INT64_MIN};

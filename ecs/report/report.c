@@ -6,6 +6,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/plain.h"
+#include "base/saturate.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/report/table.h"
 #include "resmgr/policies/policy.h"
@@ -58,7 +59,8 @@ const char *report_where(const struct report *r, uint32_t node, int64_t index)
 int64_t report_run_time(const struct report *r, uint32_t node, int64_t at)
 {
     const struct summary *s = r->summary;
-    return (node < s->node_count ? run_clock_at(&s->nodes[node].run_clock, at).ns : at) - r->verdict->started;
+    return saturate_ns(node < s->node_count ? run_clock_at(&s->nodes[node].run_clock, at).ns : at) -
+           r->verdict->started;
 }
 
 const char *report_limit_text(const struct report *r, int64_t index)

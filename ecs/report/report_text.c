@@ -390,7 +390,7 @@ static void print_clocks(const struct report *r, FILE *out)
         const struct builtin_clocks *c = &s->nodes[i].clock;
         table_cell(t, "%s", s->nodes[i].name);
         clock_cell(t, c);
-        table_cell(t, "%s", c->kernel + c->counter + c->program ? units_duration(c->error).s : "unknown");
+        table_cell(t, "%s", c->kernel || c->counter || c->program ? units_duration(c->error).s : "unknown");
         table_cell(t, "%s", number_signed(c->jumps).s);
         table_cell(t, "%s", number_signed(c->clamped).s);
     }
