@@ -205,9 +205,9 @@ static double departure(const struct clock_relation *r, uint32_t i)
     else if (has_before || has_behind)
         change = own.error + (has_before ? before.error : behind.error);
     if (has_before)
-        change = larger(change, magnitude(own.slope - before.slope));
+        change = larger(change, magnitude(own.slope - before.slope) + before.error);
     if (has_behind)
-        change = larger(change, magnitude(own.slope - behind.slope));
+        change = larger(change, magnitude(own.slope - behind.slope) + behind.error);
     return smaller(change * length, smaller(by_slew, by_rate));
 }
 
@@ -447,13 +447,15 @@ struct clock_reading clock_piece_after(const struct clock_piece *piece, struct c
 static struct clock_reading beyond(const struct clock_relation *r, uint32_t i, int step, int64_t own)
 {
     const struct clock_knot *knot = &r->knots[i];
-    double after = (double)(own - knot->at), wrong = rate_most;
+    double after = (double)(own - knot->at), age = magnitude(after), wrong = rate_most;
     struct rate rate = {0, 0};
     if (rate_beside(r, i, step, &rate) && rate.error + slew_most < wrong)
         wrong = rate.error + slew_most;
     else
         rate.slope = 0;
-    return reading(own, knot->offset, rate.slope * after, (double)knot->half + magnitude(after) * wrong);
+    double early = smaller(age, CLOCK_STEADY_NS), late = age - early; /* late, the rate may be any that is possible */
+    double bound = (double)knot->half + early * wrong + late * (rate_most + magnitude(rate.slope));
+    return reading(own, knot->offset, rate.slope * after, bound);
 }
 
 struct clock_reading clock_relation_at(const struct clock_relation *r, int64_t own)

@@ -15,7 +15,8 @@
  * difference never changes by more than CLOCK_SLEW_PPM. And within CLOCK_STEADY_NS it changes in one direction, or
  * twice, as when NTP begins to slew both; between knots that are further apart only the first promise is used.
  *
- * Behind the newest knot the bound grows with what the clocks may do by the second promise.
+ * Behind the newest knot the bound grows with what the clocks may do by the second promise, and from CLOCK_STEADY_NS
+ * on by the first.
  *
  * An exchange that contradicts the first promise is kept as suspect. If the next one agrees with it, a clock has jumped
  * (a suspended machine, a paused virtual machine), and the relation begins anew; else it was false, and is dropped.

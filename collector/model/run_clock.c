@@ -127,11 +127,11 @@ struct range {
     bool is;
 };
 
-static void include(struct range *range, const struct run_clock *c, int64_t own)
+/* Includes what the run's clock shows at `own`. */
+static void include(struct range *range, const struct run_clock *c, int64_t own, struct clock_reading r)
 {
-    struct clock_reading r = run_clock_at(c, own);
     int64_t ahead = 0;
-    if (__builtin_sub_overflow(r.ns, own, &ahead))
+    if (__builtin_sub_overflow(r.ns, own, &ahead) || __builtin_add_overflow(ahead, c->ahead, &ahead))
         r.bound = INT64_MAX;
     range->least = range->is && range->least < ahead ? range->least : ahead;
     range->most = range->is && range->most > ahead ? range->most : ahead;
@@ -139,23 +139,39 @@ static void include(struct range *range, const struct run_clock *c, int64_t own)
     range->is = true;
 }
 
-/* The knots from the first to the last: ends of pieces, and those behind them. */
+static void include_knots(struct range *range, const struct run_clock *c, int64_t own)
+{
+    include(range, c, own, clock_relation_at(&c->relation, own));
+}
+
+static void include_piece(struct range *range, const struct run_clock *c, const struct clock_piece *piece, int64_t own)
+{
+    include(range, c, own, clock_piece_at(piece, own));
+}
+
+/*
+ * From `beside` ns before the first exchange to as long behind the last. Both the readings of a piece and, outside of
+ * all pieces, their bounds are extreme at the ends.
+ */
 static struct range range_of(const struct run_clock *c, int64_t beside)
 {
     struct range range = {0};
     const struct clock_relation *r = &c->relation;
-    int64_t first = c->count ? c->pieces[0].from : r->held ? r->knots[0].at : 0;
-    for (size_t i = 0; i < c->count; i++)
-        include(&range, c, c->pieces[i].from);
-    for (uint32_t i = 0; i < r->held; i++) {
-        include(&range, c, r->knots[i].at);
-        if (i + 1 < r->held)
-            include(&range, c, r->knots[i].at + (r->knots[i + 1].at - r->knots[i].at) / 2);
+    for (const struct clock_piece *p = c->pieces; p < c->pieces + c->count; p++) {
+        include_piece(&range, c, p, p->from);
+        include_piece(&range, c, p, p->until);
     }
-    if (range.is && beside > 0) {
-        include(&range, c, first - beside);
-        include(&range, c, (r->held ? r->knots[r->held - 1].at : c->pieces[c->count - 1].until) + beside);
-    }
+    for (uint32_t i = r->next; i < r->held; i++)
+        include_knots(&range, c, r->knots[i].at);
+    if (c->count)
+        include_piece(&range, c, &c->pieces[0], c->pieces[0].from - beside);
+    else if (r->held)
+        include_knots(&range, c, r->knots[0].at - beside);
+    if (r->held)
+        include_knots(&range, c,
+                      (r->last_sent > r->knots[r->held - 1].at ? r->last_sent : r->knots[r->held - 1].at) + beside);
+    else if (c->count)
+        include_piece(&range, c, &c->pieces[c->count - 1], r->last_sent + beside);
     return range;
 }
 

@@ -415,7 +415,7 @@ static void on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip(vo
         for (size_t k = 0; k < r.piece_count; k++)
             ratios[k] = (double)r.pieces[k].bound / (double)r.least_half;
         qsort(ratios, r.piece_count, sizeof ratios[0], by_size);
-        assert_true(ratios[r.piece_count / 2] < 1.3);
+        assert_true(ratios[r.piece_count / 2] < 1.5);
     }
 }
 

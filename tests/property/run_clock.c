@@ -26,6 +26,7 @@ enum { READS = 200 };
 
 static struct virtual_hosts hosts;
 static struct run_clock c;
+static int64_t first; /* when the first exchange began, true time */
 
 static int rounds(int full)
 {
@@ -37,15 +38,19 @@ static int64_t truth(int64_t at)
     return virtual_clock_at(&hosts.peer, at) + AHEAD;
 }
 
-/* Exchanges `every` ns until true time `until`. Returns when the last answer came. */
+/* Exchanges `every` ns until true time `until`. Returns when the last answer that makes sense came. */
 static int64_t exchange(int64_t every, int64_t until)
 {
     int64_t end, last = 0;
+    first = -1;
     for (int64_t at = 0; at < until; at = end + every) {
         struct clock_exchange x;
         if (virtual_hosts_exchange(&hosts, at, &x, &end)) {
+            uint64_t before = c.exchanges;
             run_clock_add(&c, &x, AHEAD);
-            last = end;
+            bool makes_sense = c.exchanges > before; /* its round trip is not too long */
+            first = makes_sense && first < 0 ? at : first;
+            last = makes_sense ? end : last;
         } else {
             end = at;
         }
@@ -75,8 +80,9 @@ static void a_time_is_wrong_by_no_more_than_its_bound(void **state)
         virtual_hosts_draw(&hosts, &seed, i % 2);
         run_clock_init(&c, RUN_CLOCK_WALL, 5);
         (void)exchange(CLOCK_S, hosts.length);
-        assert_int_equal(c.kind, RUN_CLOCK_EXCHANGES);
-        assert_true(c.round_trip >= hosts.round_trip / 2);
+        assert_int_equal(c.kind,
+                         c.exchanges ? RUN_CLOCK_EXCHANGES : RUN_CLOCK_WALL); /* in some draws no answer comes */
+        assert_true(c.exchanges == 0 || c.round_trip >= hosts.round_trip / 2);
         expect_all(&seed, hosts.length);
         run_clock_free(&c);
     }
@@ -92,9 +98,9 @@ static void one_offset_holds_for_the_run_and_a_second_around_it(void **state)
         int64_t last = exchange(CLOCK_S, hosts.length);
         struct run_clock_line line = run_clock_line(&c);
         int64_t worst = run_clock_worst(&c);
-        assert_true(line.bound >= worst && worst > 0);
-        for (int k = 0; k < READS; k++) {
-            int64_t at = (int64_t)(seed_unit(&seed) * (double)last);
+        assert_true(c.exchanges ? line.bound >= worst && worst > 0 : worst == -1 && line.bound == -1);
+        for (int k = 0; k < READS && c.exchanges; k++) {
+            int64_t at = first + (int64_t)(seed_unit(&seed) * (double)(last - first));
             int64_t error = llabs(virtual_clock_at(&hosts.own, at) + line.offset - truth(at));
             if (error > line.bound)
                 fail_msg("at %" PRId64 ": %" PRId64 " ns wrong, stated %" PRId64, at, error, line.bound);
