@@ -25,8 +25,9 @@
 #include <unistd.h>
 
 /*
- * One thread. A round of the loop: wait; look at signals and parent pipe; take commands; a turn of the receiver
- * (receive and store, acknowledge, count); timers; save. Each step is bounded, so that none starves the others.
+ * One thread, beside that of clock_server.h. A round of the loop: wait; look at signals and parent pipe; take commands;
+ * a turn of the receiver (receive and store, acknowledge, count); timers; save. Each step is bounded, so that none
+ * starves the others.
  */
 #define DRAIN_TIME (2 * CLOCK_S) /* the longest that it takes packets after it was requested to end */
 

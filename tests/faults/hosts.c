@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define SILENCE_S 4
+#define SILENCE_S 6
 
 /* False: a host cannot be made here. */
 static bool make(struct bed *b, const struct bed_options *o, unsigned round)
@@ -30,11 +30,11 @@ static bool make(struct bed *b, const struct bed_options *o, unsigned round)
     return !absent;
 }
 
-/* For less than the silence after which the node would end its programs. */
+/* For far less than the silence after which the node ends its programs: `bezel run` takes seconds to connect again. */
 static void cut(struct bed *b)
 {
     remote_cut(b);
-    bed_nap(b, 1000 * (SILENCE_S - 2));
+    bed_nap(b, 2000);
     remote_mend(b);
     b->result.tried++;
 }
