@@ -210,6 +210,14 @@ int units_read_rate(const char *text, double *per_second, const char **why)
     return err;
 }
 
+int64_t units_time(const char *unit)
+{
+    for (const struct unit *u = durations; unit && u->name; u++)
+        if (strcmp(u->name, unit) == 0)
+            return (int64_t)u->factor;
+    return 0;
+}
+
 /* `value` in the largest of the first `count` units that divides it. */
 static struct units_text exact(uint64_t value, const struct unit *table, int count)
 {

@@ -45,6 +45,9 @@ int units_read_count(const char *text, uint64_t *count, const char **why) BEZEL_
 /** "29", "29.97", "30 /s": a number at most 1e9; "/s" is understood. */
 int units_read_rate(const char *text, double *per_second, const char **why) BEZEL_MUST_CHECK;
 
+/** ns in one of `unit`: "ns", "us", "ms", "s", "min", "h"; 0: it is no unit of time. NULL is none. */
+int64_t units_time(const char *unit);
+
 /**
  * Exact, in the largest unit that leaves a whole number: "1500 us"; units_read_duration() gives it back. Not negative.
  */

@@ -10,6 +10,8 @@
 
 #include "mdr/packet.h"
 
+#include <stdbool.h>
+
 struct trace_reader;
 
 /** In the path RUN/trace/NODE/FILE of a trace's file, no symbolic link is followed in this number of last names. */
@@ -51,5 +53,8 @@ int trace_reader_list(const char *trace, int (*each)(const char *path, void *con
  * Follows no symbolic link.
  */
 uint64_t trace_reader_trace_bytes(const char *run);
+
+/** Whether a collector serves run directory `run` now: it holds the lock on it. */
+bool trace_reader_is_served(const char *run);
 
 #endif

@@ -9,14 +9,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 /*
@@ -71,17 +69,6 @@ static BEZEL_PRINTF(6, 7) void report(struct verify *v, enum verify_is is, const
     verify_add(v, &(struct verify_report){.is = is, .code = code, .file = file, .text = text, .remedy = remedy});
 }
 
-/* The collector holds a lock on the directory. Trying it holds it only for a moment. */
-bool verify_is_served(const char *run)
-{
-    int fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool served = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(fd);
-    return served;
-}
-
 /* ---- looking again ----------------------------------------------------------------------------------------------- */
 
 bool verify_is_settled(struct verify_walk *w)
@@ -112,7 +99,7 @@ struct model_node *verify_look_again(struct verify_walk *w, int *err)
 
 bool verify_is_left(struct verify_walk *w)
 {
-    w->v->totals.served = w->v->totals.served || (w->run && verify_is_served(w->run));
+    w->v->totals.served = w->v->totals.served || (w->run && trace_reader_is_served(w->run));
     return !w->v->totals.served;
 }
 
@@ -350,7 +337,7 @@ int verify_run(struct verify *v, const char *run)
 {
     v->run = run;
     struct verify_walk w = {.v = v, .run = run, .model = model_new("")};
-    v->totals.served = verify_is_served(run);
+    v->totals.served = trace_reader_is_served(run);
     int err = w.model ? load(&w) : BEZEL_ENOMEM;
     if (!err) {
         err = verify_loaded(&w);

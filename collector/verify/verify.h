@@ -59,9 +59,6 @@ struct verify {
  */
 int verify_run(struct verify *v, const char *run) BEZEL_MUST_CHECK;
 
-/** Whether a collector serves run directory `run` now: it holds the lock on it. */
-bool verify_is_served(const char *run);
-
 /** Counts and reports a finding of the caller. */
 void verify_add(struct verify *v, const struct verify_report *finding);
 

@@ -19,6 +19,7 @@ static const struct {
     {"check", "check an experiment file", cmd_check},
     {"report", "print the report of a run", cmd_report},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},
+    {"tail", "print a run's last records, and those that follow", cmd_tail},
     {"verify", "check that a run's records are complete, or list the missing ones", cmd_verify},
     {"fetch", "copy a run home whose collector was on another machine", cmd_fetch},
     {"snapshot", "save the records that a run's flight recorders hold now", cmd_snapshot},

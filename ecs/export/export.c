@@ -5,7 +5,8 @@
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/rundb/rundb_live.h"
+#include "collector/read/run_reader.h"
+#include "collector/rundb/rundb.h"
 #include "collector/store/metadata.h"
 #include "collector/store/trace_reader.h"
 #include "ecs/export/export_internal.h"
@@ -143,7 +144,7 @@ static int copy_run(const char *run, bool merged, const char *into)
 {
     struct export_nodes nodes;
     int err = export_find(run, &nodes), unknown = 0;
-    struct model *m = err ? NULL : export_load_model(run, false, &unknown);
+    struct model *m = err ? NULL : run_reader_load(run, false, &unknown);
     if (merged && unknown) {
         log_error("BEZEL-EXPORT-DATABASE", "cannot merge without %s/run.db: %s", run, rundb_why(unknown));
         err = unknown;

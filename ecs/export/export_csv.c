@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "ecs/export/export_internal.h"
+#include "ecs/export/record_writer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +22,7 @@ enum {
     NUMBERS_MAX = 3 * NUMBER_MAX + 5,     /* of pid, ring and thread, with commas */
     NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* if each of its characters is a quote */
     VALUE_MAX = 2 * DICT_LABELS_MAX + 2,
-    ORDER_MAX = 8,
+    ORDER_MAX = 8, /* with its comma */
     LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + 3 * NUMBER_MAX + ORDER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
                 8, /* without the commas between columns */
 };
@@ -35,9 +36,13 @@ struct csv_cell {
     uint32_t field;
 };
 
-/* The cells of an aspect's records, in the order of columns. The fields of an aspect have different names. */
+/*
+ * The cells of an aspect's records, in the order of columns. The fields of an aspect have different names. Those that
+ * came after the first line have no column: they are the last `left_out`.
+ */
 struct csv_row {
     bool known;
+    uint32_t left_out;
     struct csv_cell cells[DICT_FIELDS_MAX];
 };
 
@@ -45,8 +50,10 @@ struct csv {
     FILE *out;
     bool ordered;
     size_t count, capacity;
-    const char **names;                    /* of columns; they belong to the dictionaries */
-    const struct model_process *process;   /* of the present packet */
+    char **names;                        /* of columns */
+    uint64_t left_out;                   /* values without a column */
+    const struct model_process *process; /* of the present packet, as ring and thread are */
+    uint32_t ring, thread;
     struct csv_row rows[DICT_ASPECTS_MAX]; /* of that process, by aspect id - 1 */
     char *line;                            /* the buffer; begins with the first columns of the packet */
     size_t prefix;                         /* length of these columns in bytes */
@@ -133,14 +140,14 @@ static int add_column(struct csv *csv, const char *name)
         return 0;
     if (csv->count == csv->capacity) {
         size_t larger = csv->capacity ? 2 * csv->capacity : 32;
-        const char **names = realloc(csv->names, larger * sizeof *names);
+        char **names = realloc(csv->names, larger * sizeof *names);
         if (!names)
             return BEZEL_ENOMEM;
         csv->names = names;
         csv->capacity = larger;
     }
-    csv->names[csv->count++] = name;
-    return 0;
+    csv->names[csv->count] = strdup(name);
+    return csv->names[csv->count] ? csv->count++, 0 : BEZEL_ENOMEM;
 }
 
 static int add_columns(struct csv *csv, const struct model *m, enum message_role role)
@@ -162,6 +169,7 @@ static const struct csv_row *row_of(struct csv *csv, const struct dict_aspect *a
     row->known = true;
     for (uint32_t f = 0; f < a->field_count; f++) {
         struct csv_cell cell = {find_column(csv, a->fields[f].name), f};
+        row->left_out += cell.column == csv->count;
         uint32_t i = f;
         for (; i > 0 && row->cells[i - 1].column > cell.column; i--)
             row->cells[i] = row->cells[i - 1];
@@ -172,22 +180,36 @@ static const struct csv_row *row_of(struct csv *csv, const struct dict_aspect *a
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-static char *put_value(char *p, const struct export_value *v)
+static char *put_value(char *p, const struct record_value *v)
 {
-    if (v->as == EXPORT_TEXT)
+    if (v->as == RECORD_TEXT)
         return put_text(p, v->text, v->length);
-    if (v->as == EXPORT_INT)
+    if (v->as == RECORD_INT)
         return put_integer(p, v->integer);
-    if (v->as == EXPORT_FLOAT)
+    if (v->as == RECORD_FLOAT)
         return p + snprintf(p, VALUE_MAX, "%.17g", isnan(v->real) ? (double)NAN : v->real); /* never "-nan" */
     return p;
 }
 
+void csv_forget(struct csv *csv)
+{
+    csv->process = NULL;
+}
+
+uint64_t csv_left_out(const struct csv *csv)
+{
+    return csv->left_out;
+}
+
 void csv_packet(struct csv *csv, const struct model_process *p, const struct packet_header *h)
 {
+    if (csv->process == p && csv->ring == h->ring && csv->thread == h->thread)
+        return;
     if (csv->process != p)
         memset(csv->rows, 0, sizeof csv->rows);
     csv->process = p;
+    csv->ring = h->ring;
+    csv->thread = h->thread;
     char *to = put_text(csv->line, p->node->name, strlen(p->node->name));
     *to++ = ',';
     to = put_text(to, p->name, strlen(p->name));
@@ -195,7 +217,7 @@ void csv_packet(struct csv *csv, const struct model_process *p, const struct pac
     csv->prefix = (size_t)(to - csv->line);
 }
 
-void csv_record(struct csv *csv, const struct export_record *record)
+void csv_record(struct csv *csv, const struct record_item *record)
 {
     const struct csv_row *row = row_of(csv, record->aspect);
     size_t column = 0;
@@ -208,9 +230,10 @@ void csv_record(struct csv *csv, const struct export_record *record)
     if (record->at.bound < INT64_MAX)
         p = put_integer(p, record->at.bound);
     if (csv->ordered)
-        p = stpcpy(p, record->proof == EXPORT_PROVEN ? ",proven" : ",unknown");
-    for (uint32_t i = 0; i < record->aspect->field_count; i++) {
-        struct export_value v = export_value(record, row->cells[i].field);
+        p = stpcpy(stpcpy(p, ","), record_writer_proof(record->proof));
+    csv->left_out += row->left_out;
+    for (uint32_t i = 0; i < record->aspect->field_count - row->left_out; i++) {
+        struct record_value v = record_item_value(record->process->dict, record->r, row->cells[i].field);
         p = put_commas(p, row->cells[i].column + 1 - column);
         p = put_value(p, &v);
         column = row->cells[i].column + 1;
@@ -246,6 +269,8 @@ void csv_close(struct csv *csv)
 {
     if (!csv)
         return;
+    for (size_t i = 0; i < csv->count; i++)
+        free(csv->names[i]);
     free(csv->names);
     free(csv->line);
     free(csv);

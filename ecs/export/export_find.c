@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "collector/store/trace_reader.h"
-#include "collector/verify/verify.h"
 #include "ecs/export/export_internal.h"
 
 #include <dirent.h>
@@ -115,7 +114,7 @@ int export_find(const char *run, struct export_nodes *nodes)
     if (!dir)
         return errno == ENOENT && access(run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
     int err = 0;
-    bool served = verify_is_served(run);
+    bool served = trace_reader_is_served(run);
     for (struct dirent *d; !err && (d = file_next(dir, &err));)
         if (d->d_name[0] != '.')
             err = add_found(nodes, trace, d->d_name, served);

@@ -18,14 +18,14 @@ static int add(void *context, size_t source, const struct model_process *p)
     return m->classes[source] ? 0 : BEZEL_ENOMEM;
 }
 
-static int take(void *context, size_t source, const struct export_item *item)
+static int take(void *context, const struct record_item *item)
 {
     struct merge *m = context;
     uint64_t time = m->own_time ? item->time : item->at.ns > 0 ? (uint64_t)item->at.ns : 0;
     if (item->r) {
         struct packet_record r = *item->r;
         r.timestamp = time;
-        merged_trace_record(m->out, item->process, item->packet, &r, m->classes[source][r.aspect - 1]);
+        merged_trace_record(m->out, item->process, item->packet, &r, m->classes[item->stream][r.aspect - 1]);
     } else {
         merged_trace_lose(m->out, time, item->lost);
     }

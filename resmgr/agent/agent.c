@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent/agent_internal.h"
 
+#include "base/units.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,25 +149,12 @@ const char *agent_process_name(const struct agent *agent, int slot)
     return p ? p->name : NULL;
 }
 
-/* ns in `unit`; 0: it is no unit of time. */
-static double agent_unit(const char *unit)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++)
-        if (strcmp(units[i].name, unit) == 0)
-            return units[i].ns;
-    return 0;
-}
-
 static struct statistic_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
 {
     struct statistic_field found = {.at = STATISTIC_NO_FIELD};
     for (uint32_t i = 0; i < aspect->field_count; i++) {
         const struct dict_field *f = &aspect->fields[i];
-        double scale = metric->in_time ? agent_unit(f->unit) : 1;
+        double scale = metric->in_time ? (double)units_time(f->unit) : 1;
         if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
             continue;
         found = (struct statistic_field){.at = (int)i,

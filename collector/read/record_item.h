@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** A record of a run with its context, or a loss, and a record's values as people and other tools read them. Pure. */
+#ifndef BEZEL_COLLECTOR_READ_RECORD_ITEM_H
+#define BEZEL_COLLECTOR_READ_RECORD_ITEM_H
+
+#include "collector/model/run_model.h"
+
+/**
+ * Whether all records of other clocks that stand before a record were made before it: their times are apart by more
+ * than the bounds of their errors.
+ */
+enum record_proof {
+    RECORD_UNORDERED, /* records are not in order */
+    RECORD_UNKNOWN,
+    RECORD_PROVEN,
+    RECORD_LATE, /* later records of its own node stand before it: it was stored when they had been given already */
+};
+
+struct record_item {
+    const struct model_process *process;
+    const struct packet_header *packet;
+    const struct packet_record *r;    /* NULL: `lost` records of the stream were lost up to then */
+    const struct dict_aspect *aspect; /* of the record */
+    uint64_t lost;
+    size_t stream;           /* its number */
+    uint64_t time;           /* on the node's clock, ns */
+    struct clock_reading at; /* the same in the run's time (collector/model/run_clock.h) */
+    enum record_proof proof;
+};
+
+enum record_shown {
+    RECORD_TEXT,
+    RECORD_ABSENT, /* a string that its process had no room for */
+    RECORD_INT,
+    RECORD_FLOAT,
+};
+
+/** A value, ready to be written. */
+struct record_value {
+    enum record_shown as;
+    const char *text; /* of the dictionary: `length` bytes, not NUL-terminated */
+    size_t length;
+    int64_t integer;
+    double real;
+};
+
+/** Value `i` of record `r` of a process with dictionary `d`, with i below the number of its aspect's fields. */
+struct record_value record_item_value(const struct dict *d, const struct packet_record *r, uint32_t i);
+
+/** What an order holds already: the latest time that a record of some clock may have, and the latest of the others. */
+struct record_front {
+    const void *latest; /* the clock, by any address that stands for it; NULL: no record yet */
+    int64_t until, until_of_others;
+};
+
+/** Whether the next record, of `clock` at `at`, was made after all of other clocks that the order holds; adds it. */
+enum record_proof record_front_add(struct record_front *front, const void *clock, struct clock_reading at);
+
+#endif

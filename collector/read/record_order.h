@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Streams of several nodes in one order: those of a node by its clock, nodes by the run's time. Where a node's clock
+ * was found to have jumped back, the run's time of what follows is that of the record before. Records behind the
+ * settled part of their stream are held back, and with them all that come later. A record that comes when later ones of
+ * its node were given is late: it is given all the same. One thread.
+ */
+#ifndef BEZEL_COLLECTOR_READ_RECORD_ORDER_H
+#define BEZEL_COLLECTOR_READ_RECORD_ORDER_H
+
+#include "collector/read/record_item.h"
+#include "collector/read/record_stream.h"
+
+#include <signal.h>
+
+struct record_order;
+
+/** An empty order. `of`: set its filter, memory and, for a run that grows, renew; it is copied. NULL: no memory. */
+struct record_order *record_order_new(const struct record_source *of);
+void record_order_free(struct record_order *o);
+
+/** What the streams share, for record_stream_init(). */
+const struct record_source *record_order_source(const struct record_order *o);
+
+/** record_order_next() returns 0 as soon as *stop is set; borrowed. NULL: never. */
+void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop);
+const volatile sig_atomic_t *record_order_stopped(const struct record_order *o);
+
+/** Adds a stream, or queues one again whose file has grown; borrows it. Returns 0 or BEZEL_ENOMEM. */
+int record_order_add(struct record_order *o, struct record_stream *s) BEZEL_MUST_CHECK;
+
+/**
+ * Gives the next record or loss. Returns 1 with *item, whose pointers are valid until the next call; 0 where there is
+ * none for now; or an error. A damaged packet ends its stream, with a warning.
+ */
+int record_order_next(struct record_order *o, struct record_item *item) BEZEL_MUST_CHECK;
+
+/** Takes the nodes from a newer model, before their streams. Returns 0; BEZEL_EMALFORMED where it lacks one. */
+int record_order_set_model(struct record_order *o, const struct model *m) BEZEL_MUST_CHECK;
+
+/** Notes that a stream was freed. */
+void record_order_forget(struct record_order *o);
+
+/** The number of streams that were damaged. */
+uint64_t record_order_cut(const struct record_order *o);
+
+#endif

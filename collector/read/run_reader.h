@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Reads a run in order, while it grows or when it has ended: records and losses, of a node by its clock, across nodes
+ * by the run's time with the bound of its error, up to the last complete packets. It writes nothing, and the run may be
+ * hostile. The caller looks again and again, and takes what there is in between:
+ *
+ *     run_reader_open(); do { run_reader_look(); while (run_reader_next() > 0) ...; wait } while (it grows);
+ *
+ * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD what it finds is held back until the
+ * next look, and is then given in order with what that one finds; so the caller's pause between looks is how late a
+ * packet may be stored and still come in its place. What comes later than that is marked (RECORD_LATE), and counted.
+ *
+ * Memory: the model of the run with its dictionaries, some 800 bytes for each stream that is not closed, and
+ * RUN_READER_BUFFERS for all that have something to read, or 4 KiB for each if there are more than 16,384 of these. No
+ * file stays open. One thread; blocks on the disk.
+ */
+#ifndef BEZEL_COLLECTOR_READ_RUN_READER_H
+#define BEZEL_COLLECTOR_READ_RUN_READER_H
+
+#include "collector/read/record_filter.h"
+#include "collector/read/record_item.h"
+
+#include <signal.h>
+
+struct run_reader;
+
+enum { RUN_READER_BUFFERS = 64 << 20 }; /* bytes */
+
+/**
+ * Opens run directory `run` for what `filter` wants; copies the filter, but borrows its globs. Returns 0 with *r for
+ * run_reader_close(); or an error of the database, which rundb_why() explains: BEZEL_ENOENT where there is none (yet).
+ */
+int run_reader_open(const char *run, const struct record_filter *filter, struct run_reader **r) BEZEL_MUST_CHECK;
+void run_reader_close(struct run_reader *r);
+
+/** run_reader_next() returns 0 as soon as *stop is set; borrowed. */
+void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop);
+
+enum run_reader_look {
+    RUN_READER_HOLD, /* the run goes on: holds back what is new until the next look */
+    RUN_READER_ALL,  /* gives all that is there now */
+};
+
+/**
+ * Looks for what is new. What cannot be read is left out with a warning. Returns 0, or an error: of the disk, or of the
+ * database, which rundb_why() explains.
+ */
+int run_reader_look(struct run_reader *r, enum run_reader_look how) BEZEL_MUST_CHECK;
+
+/**
+ * Gives the next record or loss. Returns 1 with *item, whose pointers are valid until the next call with `r`; 0 where
+ * there is none before the next look; or an error as run_reader_look().
+ */
+int run_reader_next(struct run_reader *r, struct record_item *item) BEZEL_MUST_CHECK;
+
+/**
+ * Before the first look: begins with the last `n` records that are there now and that the filter wants, and with the
+ * losses among them. Reads as much of the run's end as it takes. Returns 0 or an error.
+ */
+int run_reader_last(struct run_reader *r, uint64_t n) BEZEL_MUST_CHECK;
+
+/**
+ * The end of the newest packet that is stored now in the streams that `filter` wants, ns of the run's time; INT64_MIN:
+ * there is none. Returns 0 or an error as run_reader_open().
+ */
+int run_reader_newest(const char *run, const struct record_filter *filter, int64_t *ns) BEZEL_MUST_CHECK;
+
+/**
+ * The model that all items belong to, for csv_open() and record_filter_check(). *age, if not NULL, is another number
+ * whenever it is another model. Valid until the next call of run_reader_look() or run_reader_next().
+ */
+const struct model *run_reader_model(const struct run_reader *r, uint64_t *age);
+
+struct run_reader_totals {
+    uint64_t records, lost; /* that were given; of the streams that the filter wants */
+    uint64_t late;          /* of these records */
+    uint64_t cut;           /* streams that are damaged, or no streams: read up to there */
+    uint64_t rest;          /* bytes at the ends of streams that are no complete packets */
+};
+struct run_reader_totals run_reader_totals(const struct run_reader *r);
+
+/**
+ * Loads nodes, processes and dictionaries from the database of `run`, and the positions of streams if `streams`.
+ * Returns the model for model_free(), or NULL with *err.
+ */
+struct model *run_reader_load(const char *run, bool streams, int *err) BEZEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/read/run_reader_internal.h"
+
+#include "base/file.h"
+#include "base/saturate.h"
+#include "collector/store/trace_reader.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * How far from its end a run must be read for its last records: the headers of all packets tell when each begins and
+ * how many records it has. If the filter leaves too few of them, the search begins further ahead.
+ */
+
+enum { FURTHER = 8 };
+
+/* ---- headers ----------------------------------------------------------------------------------------------------- */
+
+struct headers {
+    int (*take)(void *context, const struct model_node *node, const struct packet_header *h);
+    void *context;
+};
+
+/* Gives the headers of the complete packets of a stream, up to the first that is none. */
+static int walk_stream(const struct record_stream *s, const struct headers *to)
+{
+    struct packet_header h;
+    uint8_t bytes[PACKET_HEADER_BYTES];
+    int err = 0, fd = file_open_plain(s->path, TRACE_READER_PLAIN, false);
+    for (uint64_t at = 0; fd >= 0 && !err && s->bytes - at >= sizeof bytes; at += h.size_bytes) {
+        if (pread(fd, bytes, sizeof bytes, (off_t)at) != (ssize_t)sizeof bytes)
+            break;
+        err = packet_get_header(bytes, sizeof bytes, &h);
+        if ((err && err != BEZEL_EAGAIN) || h.size_bytes > s->bytes - at) {
+            err = 0;
+            break;
+        }
+        err = to->take(to->context, s->process->node, &h);
+    }
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static int walk(const struct run_reader *r, const struct headers *to)
+{
+    int err = 0;
+    for (size_t i = 0; i < r->count && !err; i++)
+        err = walk_stream(r->streams[i], to);
+    return err;
+}
+
+static int64_t run_time(const struct model_node *node, uint64_t time)
+{
+    return run_clock_at(&node->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX).ns;
+}
+
+/* Opens a run with all that is there now. */
+static int open_all(const char *run, const struct record_filter *f, const volatile sig_atomic_t *stop,
+                    struct run_reader **r)
+{
+    int err = run_reader_open(run, f, r);
+    if (err)
+        return err;
+    run_reader_stop(*r, stop);
+    err = run_reader_look(*r, RUN_READER_ALL);
+    if (err)
+        run_reader_close(*r);
+    return err;
+}
+
+/* ---- the newest packet ------------------------------------------------------------------------------------------- */
+
+static int take_newest(void *context, const struct model_node *node, const struct packet_header *h)
+{
+    int64_t *newest = context, end = run_time(node, h->timestamp_end);
+    *newest = end > *newest ? end : *newest;
+    return 0;
+}
+
+int run_reader_newest(const char *run, const struct record_filter *filter, int64_t *ns)
+{
+    struct run_reader *r;
+    *ns = INT64_MIN;
+    int err = open_all(run, filter, NULL, &r);
+    if (err)
+        return err;
+    err = walk(r, &(struct headers){take_newest, ns});
+    run_reader_close(r);
+    return err;
+}
+
+/* ---- the last packets -------------------------------------------------------------------------------------------- */
+
+struct span {
+    int64_t begin;
+    uint64_t records;
+};
+
+/* The latest packets, by their beginnings, that have `wanted` records together: a heap with the earliest at its root.
+ */
+struct latest {
+    uint64_t wanted, records;
+    int64_t from, until; /* the filter's */
+    bool all;            /* none was left out */
+    size_t count, capacity;
+    struct span *heap;
+};
+
+static void swap(struct span *a, struct span *b)
+{
+    struct span t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void drop_earliest(struct latest *l)
+{
+    l->records -= l->heap[0].records;
+    l->heap[0] = l->heap[--l->count];
+    for (size_t i = 0, child; (child = 2 * i + 1) < l->count; i = child) {
+        if (child + 1 < l->count && l->heap[child + 1].begin < l->heap[child].begin)
+            child++;
+        if (l->heap[i].begin <= l->heap[child].begin)
+            break;
+        swap(&l->heap[i], &l->heap[child]);
+    }
+    l->all = false;
+}
+
+static int take_latest(void *context, const struct model_node *node, const struct packet_header *h)
+{
+    struct latest *l = context;
+    struct span span = {run_time(node, h->timestamp_begin), h->records};
+    if (h->records == 0 || span.begin >= l->until || run_time(node, h->timestamp_end) < l->from)
+        return 0;
+    if (l->count == l->capacity) {
+        size_t larger = l->capacity ? 2 * l->capacity : 256;
+        struct span *heap = realloc(l->heap, larger * sizeof *heap);
+        if (!heap)
+            return BEZEL_ENOMEM;
+        l->heap = heap;
+        l->capacity = larger;
+    }
+    size_t i = l->count++;
+    l->heap[i] = span;
+    l->records += span.records;
+    for (; i > 0 && l->heap[(i - 1) / 2].begin > l->heap[i].begin; i = (i - 1) / 2)
+        swap(&l->heap[i], &l->heap[(i - 1) / 2]);
+    while (l->records - l->heap[0].records >= l->wanted)
+        drop_earliest(l);
+    return 0;
+}
+
+/* Where to begin, so that `wanted` records of packets follow; INT64_MIN: at the start. */
+static int begin_for(const struct run_reader *r, uint64_t wanted, int64_t *from)
+{
+    struct latest l = {.wanted = wanted, .from = r->filter.from, .until = r->filter.until, .all = true};
+    int err = walk(r, &(struct headers){take_latest, &l});
+    *from = l.all ? INT64_MIN : l.heap[0].begin;
+    free(l.heap);
+    return err;
+}
+
+/* Counts the records from there on. Returns 0 or an error. */
+static int count_from(struct run_reader *r, int64_t from, uint64_t *records)
+{
+    struct record_item item;
+    int more;
+    r->filter.from = from > r->filter.from ? from : r->filter.from;
+    *records = 0;
+    while ((more = run_reader_next(r, &item)) > 0)
+        *records += item.r != NULL;
+    return more;
+}
+
+int run_reader_last(struct run_reader *r, uint64_t n)
+{
+    const volatile sig_atomic_t *stop = record_order_stopped(r->order);
+    uint64_t records = 0, wanted = n;
+    int64_t from = INT64_MAX;
+    int err = 0;
+    if (n == 0) {
+        err = run_reader_newest(r->run, &r->filter, &from);
+        r->filter.from = from >= r->filter.from ? saturate_add(from, 1) : r->filter.from;
+        return err;
+    }
+    while (!err && records < n && from != INT64_MIN && !(stop && *stop)) {
+        struct run_reader *again;
+        err = open_all(r->run, &r->filter, stop, &again);
+        if (err)
+            return err;
+        err = begin_for(again, wanted, &from);
+        if (!err)
+            err = count_from(again, from, &records);
+        run_reader_close(again);
+        wanted = wanted > UINT64_MAX / FURTHER ? UINT64_MAX : wanted * FURTHER;
+    }
+    if (from > r->filter.from)
+        r->filter.from = from;
+    r->skip = records > n ? records - n : 0;
+    return err;
+}

@@ -1,0 +1,331 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/saturate.h"
+#include "base/units.h"
+#include "collector/read/run_reader.h"
+#include "collector/rundb/rundb.h"
+#include "collector/store/trace_reader.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+#include "ecs/export/record_writer.h"
+#include "ecs/run/rundir.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: bezel tail [-f] [-n N] [--format FORMAT] [--node GLOB] [--process GLOB] [--aspect GLOB]\n"
+    "                  [--where CONDITION] [--from TIME] [--until TIME] [--since DURATION] [--runs DIR] [RUN]\n"
+    "\n"
+    "Prints the last records of a run, one a line, and with -f those that follow, until the run ends. Records of a\n"
+    "node come in the order of its clock, nodes in the order of the run's time (docs/CLOCKS.md); losses are told "
+    "where\n"
+    "they were. RUN is a run directory or its name in the folder of runs (default: the newest run).\n"
+    "\n"
+    "  -f, --follow         go on with the records that follow (default: end with the last one that is stored now)\n"
+    "  -n, --lines N        begin with the last N records, or with `all` (default: 10; with --from or --since: all)\n"
+    "  --format FORMAT      text (default), csv or jsonl: as `bezel export --merge --format` has them\n"
+    "  --node GLOB          only nodes of this name\n"
+    "  --process GLOB       only processes of this name\n"
+    "  --aspect GLOB        only records of these aspects\n"
+    "  --where CONDITION    only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 "
+    "ms\";\n"
+    "                       OP is < <= = != >= or >; VALUE is a number, a duration, or for = and != a text\n"
+    "  --from TIME          only from this time on: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970\n"
+    "  --until TIME         only before this time\n"
+    "  --since DURATION     only from so long before the newest record on: \"5 s\"\n"
+    "  --runs DIR           the folder of runs (default: $BEZEL_RUNS, else runs)\n"
+    "  -h, --help\n"
+    "\n"
+    "What is new is printed within half a second. A record that was stored later than others of its node that were\n"
+    "printed already is marked as late. The end of following is the end of the run, or ctrl-C.\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine.\n";
+
+enum { LINES = 10, LOOK_MS = 250 };
+
+static volatile sig_atomic_t stop;
+
+struct tail {
+    const char *format, *lines, *where, *from, *until, *since;
+    bool follow;
+    char run[PATH_MAX];
+    struct record_filter filter;
+    struct run_reader *reader;
+    struct record_writer *writer;
+    uint64_t age; /* of the model that the writer knows */
+};
+
+static void on_stop(int sig)
+{
+    stop = sig;
+}
+
+/* With SA_RESTART a line that is being written is completed. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+static bool goes_on(const struct tail *t)
+{
+    return rundir_is_running(t->run) || trace_reader_is_served(t->run);
+}
+
+static int fail(const struct tail *t, int err)
+{
+    log_error("BEZEL-TAIL", "cannot read %s: %s", t->run, rundb_why(err));
+    return EXIT_FAILED;
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+/* Reads the digits behind the point of a second at *p, and moves *p behind them. */
+static int64_t read_fraction(const char **p)
+{
+    int64_t ns = 0, digit = CLOCK_S / 10;
+    for (*p += **p == '.'; **p >= '0' && **p <= '9'; (*p)++, digit /= 10)
+        ns += (**p - '0') * digit;
+    return ns;
+}
+
+/* Reads a time of the clock on the wall; without a date it is of the day of `near`, ns since 1970. */
+static bool read_clock(const char *text, int64_t near, int64_t *ns)
+{
+    time_t seconds = near > INT64_MIN ? (time_t)(near / CLOCK_S) : time(NULL);
+    struct tm day;
+    if (!localtime_r(&seconds, &day))
+        return false;
+    struct tm tm = day;
+    const char *rest = strptime(text, "%Y-%m-%d", &tm);
+    if (rest)
+        text = rest + (*rest == 'T' || *rest == ' ');
+    else
+        tm = day;
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    rest = strptime(text, "%H:%M:%S", &tm);
+    if (!rest) {
+        tm.tm_sec = 0;
+        rest = strptime(text, "%H:%M", &tm);
+    }
+    if (!rest)
+        return false;
+    int64_t fraction = read_fraction(&rest);
+    tm.tm_isdst = -1;
+    *ns = saturate_ns((int64_t)mktime(&tm) * CLOCK_S) + fraction;
+    return *rest == '\0';
+}
+
+/* Returns OPTIONS_GO_ON, or EXIT_USAGE after saying what is wrong. */
+static int read_time(const char *option, const char *text, int64_t near, int64_t *ns)
+{
+    uint64_t count;
+    const char *why;
+    if (!text)
+        return OPTIONS_GO_ON;
+    if (units_read_count(text, &count, &why) == 0 && count <= INT64_MAX) {
+        *ns = (int64_t)count;
+        return OPTIONS_GO_ON;
+    }
+    if (read_clock(text, near, ns))
+        return OPTIONS_GO_ON;
+    return command_misuse("tail", "%s: '%s' is not a time: use [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970",
+                          option, text);
+}
+
+static int read_times(struct tail *t)
+{
+    int64_t newest, since;
+    const char *why;
+    if (!t->from && !t->until && !t->since)
+        return OPTIONS_GO_ON;
+    if (t->since && units_read_duration(t->since, &since, &why) != 0)
+        return command_misuse("tail", "--since: '%s' is not a duration: %s", t->since, why);
+    int err = run_reader_newest(t->run, &t->filter, &newest);
+    if (err)
+        return fail(t, err);
+    int code = read_time("--from", t->from, newest, &t->filter.from);
+    if (code == OPTIONS_GO_ON)
+        code = read_time("--until", t->until, newest, &t->filter.until);
+    if (code == OPTIONS_GO_ON && t->since && newest > INT64_MIN)
+        t->filter.from = saturate_add(newest, -since);
+    return code;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+/* Checks what can be checked before the run is looked at. */
+static int check_options(struct tail *t, enum record_writer_format *format, uint64_t *lines)
+{
+    static const char *const formats[] = {
+        [RECORD_WRITER_TEXT] = "text", [RECORD_WRITER_CSV] = "csv", [RECORD_WRITER_JSONL] = "jsonl"};
+    const char *why;
+    *format = RECORD_WRITER_TEXT;
+    while (t->format && *format <= RECORD_WRITER_JSONL && strcmp(t->format, formats[*format]) != 0)
+        (*format)++;
+    if (*format > RECORD_WRITER_JSONL)
+        return command_misuse("tail", "'%s' is not a format: use text, csv or jsonl", t->format);
+    *lines = t->from || t->since ? UINT64_MAX : LINES;
+    if (t->lines && strcmp(t->lines, "all") == 0)
+        *lines = UINT64_MAX;
+    else if (t->lines && units_read_count(t->lines, lines, &why) != 0)
+        return command_misuse("tail", "-n: '%s' is not a count: %s, or all", t->lines, why);
+    if (t->from && t->since)
+        return command_misuse("tail", "give --from or --since");
+    if (t->where && record_filter_read(t->where, &t->filter.condition, &why) != 0)
+        return command_misuse("tail", "--where '%s': %s", t->where, why);
+    return OPTIONS_GO_ON;
+}
+
+/* Waits for the next look. False: nobody reads the output any more. */
+static bool wait_to_look(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    (void)!fflush(stdout); /* ferror() tells */
+    return poll(&out, 1, LOOK_MS) <= 0 || !(out.revents & (POLLERR | POLLHUP));
+}
+
+/* Opens the run; with -f one that has just begun may not have its database yet. */
+static int open_run(struct tail *t)
+{
+    int err = run_reader_open(t->run, &t->filter, &t->reader);
+    while (err == BEZEL_ENOENT && t->follow && !stop && goes_on(t) && wait_to_look())
+        err = run_reader_open(t->run, &t->filter, &t->reader);
+    return err ? fail(t, err) : OPTIONS_GO_ON;
+}
+
+/* A condition that no record of the run can meet is a mistake; while the run goes on, its field may still come. */
+static int check_condition(const struct tail *t)
+{
+    char text[512];
+    int err = record_filter_check(&t->filter, run_reader_model(t->reader, NULL), text, sizeof text);
+    if (err == BEZEL_ENOENT && t->follow && goes_on(t)) {
+        log_warn("BEZEL-TAIL-FIELD", "--where '%s': %s; this goes on, in case that one comes", t->where, text);
+        return OPTIONS_GO_ON;
+    }
+    return err ? command_misuse("tail", "--where '%s': %s", t->where, text) : OPTIONS_GO_ON;
+}
+
+/* Prints all records that there are for now. */
+static int print_records(struct tail *t)
+{
+    struct record_item item;
+    uint64_t age;
+    int more = 0;
+    while (!ferror(stdout) && (more = run_reader_next(t->reader, &item)) > 0) {
+        (void)run_reader_model(t->reader, &age);
+        if (age != t->age)
+            record_writer_forget(t->writer);
+        t->age = age;
+        record_writer_put(t->writer, &item);
+    }
+    return more;
+}
+
+/* What the lines do not tell. */
+static void print_totals(const struct tail *t, bool growing)
+{
+    struct run_reader_totals totals = run_reader_totals(t->reader);
+    uint64_t left_out = record_writer_left_out(t->writer);
+    if (totals.lost)
+        log_warn("BEZEL-TAIL-LOST", "%s records of these streams were lost meanwhile; 'bezel report' says why",
+                 units_count(totals.lost).s);
+    if (totals.late)
+        log_warn("BEZEL-TAIL-LATE", "%s records were stored after later ones of their node had been printed",
+                 units_count(totals.late).s);
+    if (totals.rest && !growing)
+        log_warn("BEZEL-READ-TORN", "%s bytes at the ends of streams are no complete packets; see 'bezel verify'",
+                 units_count(totals.rest).s);
+    if (left_out)
+        log_warn("BEZEL-TAIL-COLUMNS", "%s values have no column, as their fields came after the heading: use jsonl",
+                 units_count(left_out).s);
+}
+
+static int print_run(struct tail *t)
+{
+    bool growing, read = true;
+    int err;
+    do {
+        growing = goes_on(t);
+        bool more = t->follow && growing;
+        err = run_reader_look(t->reader, more ? RUN_READER_HOLD : RUN_READER_ALL);
+        if (!err)
+            err = print_records(t);
+        read = !more || err || ferror(stdout) || stop || wait_to_look();
+        if (!more)
+            break;
+    } while (!err && read && !ferror(stdout) && !stop);
+    if (err)
+        return fail(t, err);
+    print_totals(t, growing);
+    if (!read)
+        raise(SIGPIPE);
+    return command_end(read ? EXIT_OK : EXIT_FAILED);
+}
+
+static int tail_run(struct tail *t, enum record_writer_format format, uint64_t lines)
+{
+    int code = open_run(t);
+    if (code == OPTIONS_GO_ON)
+        code = check_condition(t);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    run_reader_stop(t->reader, &stop);
+    int err = lines < UINT64_MAX ? run_reader_last(t->reader, lines) : 0;
+    if (!err)
+        err = record_writer_open(stdout, format, run_reader_model(t->reader, NULL), true, &t->writer);
+    return err ? fail(t, err) : print_run(t);
+}
+
+int cmd_tail(int argc, char **argv)
+{
+    struct tail t = {.filter = RECORD_FILTER_ALL};
+    struct options o = {.command = "tail", .help = help, .most = 1, .wanted = "give at most a RUN"};
+    const struct options_entry entries[] = {{"follow", 'f', .flag = &t.follow},
+                                            {"lines", 'n', .value = &t.lines},
+                                            {"format", .value = &t.format},
+                                            {"node", .value = &t.filter.node},
+                                            {"process", .value = &t.filter.process},
+                                            {"aspect", .value = &t.filter.aspect},
+                                            {"where", .value = &t.where},
+                                            {"from", .value = &t.from},
+                                            {"until", .value = &t.until},
+                                            {"since", .value = &t.since},
+                                            {"runs", .value = &o.runs},
+                                            {0}};
+    enum record_writer_format format;
+    uint64_t lines;
+    int code = options_read(&o, entries, argc, argv);
+    if (code == OPTIONS_GO_ON)
+        code = check_options(&t, &format, &lines);
+    if (code == OPTIONS_GO_ON)
+        code = options_find_run(&o, o.words[0], t.run);
+    if (code == OPTIONS_GO_ON)
+        code = options_check_home(t.run);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    catch_signals();
+    char *real = realpath(t.run, NULL); /* `latest` may lead elsewhere before this ends */
+    if (real)
+        snprintf(t.run, sizeof t.run, "%s", real);
+    free(real);
+    code = read_times(&t);
+    if (code == OPTIONS_GO_ON)
+        code = tail_run(&t, format, lines);
+    run_reader_close(t.reader);
+    record_writer_close(t.writer);
+    return code;
+}

@@ -1,0 +1,551 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * What the reader of a run gives, in which order, and what it leaves out: of a run that has ended, the records of
+ * `bezel export`, which reads stream by stream with other code, through any filter; of one that grows, every record
+ * once and in order, or marked. The writer is the collector's own store. BEZEL_SEED repeats.
+ */
+#include "collector/read/run_reader.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "ecs/export/export.h"
+#include "ecs/export/record_writer.h"
+#include "tests/lib/grown_run.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- what the reader gives --------------------------------------------------------------------------------------- */
+
+/* Lines of a text, sorted; the order is taken out of each. */
+struct lines {
+    char *text;
+    size_t count, capacity;
+    char **list;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void cut_order(char *line)
+{
+    char *order = strstr(line, ",\"order\":"), *fields = strstr(line, ",\"fields\":");
+    if (order && fields)
+        memmove(order, fields, strlen(fields) + 1);
+}
+
+static struct lines lines_of(char *text)
+{
+    struct lines l = {.text = text};
+    char *rest;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (l.count == l.capacity) {
+            l.capacity = l.capacity ? 2 * l.capacity : 64;
+            l.list = realloc(l.list, l.capacity * sizeof *l.list);
+            assert_non_null(l.list);
+        }
+        cut_order(line);
+        l.list[l.count++] = line;
+    }
+    if (l.count)
+        qsort(l.list, l.count, sizeof *l.list, by_text);
+    return l;
+}
+
+static void free_lines(struct lines *l)
+{
+    free(l->text);
+    free(l->list);
+}
+
+static struct lines exported(const char *run)
+{
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_int_equal(export_records(run, EXPORT_JSONL, false, out), 0);
+    fclose(out);
+    return lines_of(text);
+}
+
+static void assert_same(const struct lines *found, const struct lines *expected)
+{
+    for (size_t i = 0; i < found->count && i < expected->count; i++)
+        if (strcmp(found->list[i], expected->list[i]) != 0)
+            fail_msg("found %s, not %s", found->list[i], expected->list[i]);
+    assert_int_equal(found->count, expected->count);
+}
+
+/* Takes what a reader gives, and checks its order. */
+struct taken {
+    struct run_reader *reader;
+    struct record_writer *writer;
+    FILE *out;
+    char *text;
+    size_t n;
+    uint64_t records, lost, late;
+    uint64_t latest[NODES]; /* time of each node's latest record or loss */
+    int64_t latest_ns;      /* of the run's time, of what was not late */
+};
+
+static void take_from(struct taken *t, struct run_reader *reader)
+{
+    *t = (struct taken){.reader = reader, .latest_ns = INT64_MIN};
+    t->out = open_memstream(&t->text, &t->n);
+    assert_int_equal(record_writer_open(t->out, RECORD_WRITER_JSONL, run_reader_model(reader, NULL), true, &t->writer),
+                     0);
+}
+
+static void take(struct taken *t, const struct record_item *item)
+{
+    uint64_t *latest = &t->latest[item->process->node->uuid[0] - 1];
+    bool is_late = item->time < *latest;
+    if (item->r)
+        assert_int_equal(item->proof == RECORD_LATE, is_late);
+    if (!is_late)
+        *latest = item->time;
+    t->records += item->r != NULL;
+    t->lost += item->lost;
+    t->late += item->r && is_late;
+    record_writer_put(t->writer, item);
+}
+
+/* Takes up to `most` records and losses. */
+static void take_some(struct taken *t, uint64_t most)
+{
+    struct record_item item;
+    int more = 1;
+    for (; most > 0 && (more = run_reader_next(t->reader, &item)) > 0; most--)
+        take(t, &item);
+    assert_true(more >= 0);
+}
+
+/* All that is left; in the order of the run's time, where there is none before. */
+static void take_all_in_order(struct taken *t)
+{
+    struct record_item item;
+    int more;
+    while ((more = run_reader_next(t->reader, &item)) > 0) {
+        take(t, &item);
+        if (item.r && item.at.ns < t->latest_ns)
+            fail_msg("a record of %s stands behind a later one", item.process->node->name);
+        t->latest_ns = item.at.ns;
+    }
+    assert_int_equal(more, 0);
+}
+
+static struct lines end_taking(struct taken *t)
+{
+    struct run_reader_totals totals = run_reader_totals(t->reader);
+    assert_int_equal(totals.records, t->records);
+    assert_int_equal(totals.lost, t->lost);
+    assert_int_equal(totals.late, t->late);
+    run_reader_close(t->reader);
+    record_writer_close(t->writer);
+    fclose(t->out);
+    return lines_of(t->text);
+}
+
+static struct run_reader *open_reader(const char *run, const struct record_filter *f)
+{
+    struct run_reader *r;
+    assert_int_equal(run_reader_open(run, f, &r), 0);
+    return r;
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+/* The text behind "name": in a line; NULL: the record has no such value. */
+static const char *value_of(const char *line, const char *name)
+{
+    char key[64];
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *at = strstr(line, key);
+    return at ? at + strlen(key) : NULL;
+}
+
+static bool is_number(const char *value)
+{
+    return value && strncmp(value, "null", 4) != 0 && value[0] != '"';
+}
+
+static double number(const char *line, const char *name)
+{
+    const char *value = value_of(line, name);
+    return is_number(value) ? strtod(value, NULL) : NAN;
+}
+
+static bool is_text(const char *line, const char *name, const char *text)
+{
+    const char *value = value_of(line, name);
+    return value && value[0] == '"' && strncmp(value + 1, text, strlen(text)) == 0 && value[1 + strlen(text)] == '"';
+}
+
+static const char *const conditions[] = {"frame > 50",    "frame <= 10.5",   "frame=-3",        "latency >= 2 ms",
+                                         "latency < 0.5", "duration > 5 ms", "duration < 1 ms", "duration = -1",
+                                         "kind = delta",  "kind != \"key\"", "kind = 2",        "codec = h264",
+                                         "codec != h264"};
+enum { CONDITIONS = sizeof conditions / sizeof *conditions };
+
+/* The same conditions, of the line that `bezel export` writes. */
+static bool holds(unsigned condition, const char *line)
+{
+    switch (condition) {
+    case 0:
+        return number(line, "frame") > 50;
+    case 1:
+        return number(line, "frame") <= 10;
+    case 2:
+        return number(line, "frame") == -3;
+    case 3:
+        return number(line, "latency") >= 2;
+    case 4:
+        return number(line, "latency") < 0.5;
+    case 5:
+        return number(line, "duration") > 5e6;
+    case 6:
+        return number(line, "duration") < 1e6 && number(line, "duration") >= 0;
+    case 7:
+        return number(line, "duration") == -1;
+    case 8:
+        return is_text(line, "kind", "delta");
+    case 9:
+        return value_of(line, "kind") && !is_text(line, "kind", "key");
+    case 10:
+        return number(line, "kind") == 2;
+    case 11:
+        return is_text(line, "codec", "h264");
+    default:
+        return value_of(line, "codec") && !is_text(line, "codec", "h264");
+    }
+}
+
+static const char *const node_globs[] = {"studio", "s*", "far", "nowhere"};
+static const char *const process_globs[] = {"client", "c*", "*r", "nobody"};
+static const char *const aspect_globs[] = {"shown", "w*", "extra_*", "nothing"};
+
+static bool glob_holds(unsigned glob, const char *const globs[4], const char *line, const char *name)
+{
+    const char *value = value_of(line, name);
+    char text[64];
+    if (glob >= 4)
+        return true;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(value + 1, "\""), value + 1);
+    return record_filter_takes(globs[glob], text);
+}
+
+/* A filter, as numbers of its parts; those from 4 on, and conditions from CONDITIONS on, are none. */
+struct drawn {
+    unsigned node, process, aspect, condition;
+    struct record_filter filter;
+};
+
+static struct drawn draw_filter(const struct grown *g)
+{
+    struct drawn d = {.node = (unsigned)draw(10),
+                      .process = (unsigned)draw(10),
+                      .aspect = (unsigned)draw(10),
+                      .condition = (unsigned)draw(2 * (uint64_t)CONDITIONS),
+                      .filter = RECORD_FILTER_ALL};
+    const char *why;
+    int64_t begin = 1700000000 * CLOCK_S + (int64_t)g->begin, length = (int64_t)(g->clock[0] - g->begin) + 1;
+    d.filter.node = d.node < 4 ? node_globs[d.node] : NULL;
+    d.filter.process = d.process < 4 ? process_globs[d.process] : NULL;
+    d.filter.aspect = d.aspect < 4 ? aspect_globs[d.aspect] : NULL;
+    if (d.condition < CONDITIONS)
+        assert_int_equal(record_filter_read(conditions[d.condition], &d.filter.condition, &why), 0);
+    if (draw(2))
+        d.filter.from = begin + (int64_t)draw((uint64_t)length);
+    if (draw(2))
+        d.filter.until = begin + (int64_t)draw((uint64_t)length);
+    return d;
+}
+
+static bool drawn_holds(const struct drawn *d, const char *line)
+{
+    int64_t ns = strtoll(value_of(line, "run_time_ns"), NULL, 10);
+    return ns >= d->filter.from && ns < d->filter.until && glob_holds(d->node, node_globs, line, "node") &&
+           glob_holds(d->process, process_globs, line, "process") &&
+           glob_holds(d->aspect, aspect_globs, line, "aspect") &&
+           (d->condition >= CONDITIONS || holds(d->condition, line));
+}
+
+static struct lines filtered(const struct lines *all, const struct drawn *d)
+{
+    struct lines l = {.list = calloc(all->count + 1, sizeof *l.list)};
+    assert_non_null(l.list);
+    for (size_t i = 0; i < all->count; i++)
+        if (drawn_holds(d, all->list[i]))
+            l.list[l.count++] = all->list[i];
+    return l;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void an_ended_run_gives_the_records_of_an_export_through_any_filter(void **state)
+{
+    (void)state;
+    static struct grown g;
+    uint64_t given = 0;
+    grown_open(&g, "ended");
+    for (int i = 0; i < 300; i++)
+        happen(&g, CLOCK_MS);
+    struct lines all = exported(g.run);
+    assert_int_equal(all.count, g.records);
+    for (int i = 0; i < 60; i++) {
+        struct drawn d = i ? draw_filter(&g) : (struct drawn){4, 4, 4, CONDITIONS, RECORD_FILTER_ALL};
+        struct taken t;
+        take_from(&t, open_reader(g.run, &d.filter));
+        assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+        take_all_in_order(&t);
+        assert_int_equal(t.late, 0);
+        if (i == 0)
+            assert_int_equal(t.lost, g.lost);
+        struct lines found = end_taking(&t), expected = filtered(&all, &d);
+        given += found.count;
+        assert_same(&found, &expected);
+        free_lines(&found);
+        free_lines(&expected);
+    }
+    printf("%llu records through filters\n", (unsigned long long)given);
+    free_lines(&all);
+    grown_close(&g);
+}
+
+static void the_last_records_are_those_at_the_end(void **state)
+{
+    (void)state;
+    static struct grown g;
+    grown_open(&g, "last");
+    for (int i = 0; i < 200; i++)
+        happen(&g, CLOCK_MS);
+    for (int i = 0; i < 30; i++) {
+        struct drawn d = i ? draw_filter(&g) : (struct drawn){4, 4, 4, CONDITIONS, RECORD_FILTER_ALL};
+        uint64_t n = draw(400);
+        struct run_reader *all_of_it = open_reader(g.run, &d.filter), *end = open_reader(g.run, &d.filter);
+        assert_int_equal(run_reader_look(all_of_it, RUN_READER_ALL), 0);
+        struct taken all, last;
+        take_from(&all, all_of_it);
+        take_some(&all, UINT64_MAX);
+        assert_int_equal(run_reader_last(end, n), 0);
+        take_from(&last, end);
+        assert_int_equal(run_reader_look(end, RUN_READER_ALL), 0);
+        take_some(&last, UINT64_MAX);
+        assert_int_equal(last.records, n < all.records ? n : all.records);
+        fflush(all.out);
+        fflush(last.out);
+        /* Those of its lines that follow one another at the end of the text; `order` may differ at their beginning. */
+        const char *tail = all.text + all.n;
+        for (uint64_t at = 0; at < last.records; at++)
+            for (tail--; tail > all.text && tail[-1] != '\n'; tail--)
+                ;
+        char *expected = strdup(tail);
+        struct lines found = end_taking(&last), wanted = lines_of(expected), rest = end_taking(&all);
+        assert_same(&found, &wanted);
+        free_lines(&found);
+        free_lines(&wanted);
+        free_lines(&rest);
+    }
+    grown_close(&g);
+}
+
+/* Whatever is appended and read when: each record comes once, in its node's order or marked as late. */
+static void a_growing_run_gives_every_record_once(void **state)
+{
+    (void)state;
+    static struct grown g;
+    uint64_t late = 0;
+    for (int round = 0; round < 6; round++) {
+        struct taken t;
+        grown_open(&g, "grows");
+        take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+        for (int i = 0; i < 120; i++) {
+            happen(&g, 300 * CLOCK_MS);
+            if (draw(3) == 0)
+                assert_int_equal(run_reader_look(t.reader, draw(4) ? RUN_READER_HOLD : RUN_READER_ALL), 0);
+            if (draw(3) == 0)
+                take_some(&t, draw(200));
+        }
+        assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+        take_some(&t, UINT64_MAX);
+        assert_int_equal(t.records, g.records);
+        assert_int_equal(t.lost, g.lost);
+        late += t.late;
+        struct lines found = end_taking(&t), all = exported(g.run);
+        assert_int_equal(found.count, all.count);
+        for (size_t i = 0; i < all.count; i++) /* clocks are known better at the end */
+            if (value_of(all.list[i], "node")[1] != 'f')
+                assert_string_equal(found.list[i], all.list[i]);
+        free_lines(&found);
+        free_lines(&all);
+        grown_close(&g);
+    }
+    assert_true(late > 0);
+}
+
+/* Within a look packets may be stored in any order. */
+static void what_one_look_finds_is_given_in_order_with_what_the_next_one_finds(void **state)
+{
+    (void)state;
+    static struct grown g;
+    struct taken t;
+    grown_open(&g, "held");
+    g.intact = true; /* the packet that replaces a torn one may count as settled too early */
+    take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+    for (uint64_t look = 0; look < 40; look++) {
+        /* Times are from the span of this look or of the one before. */
+        uint64_t from = g.begin + (look ? look - 1 : 0) * CLOCK_MS, until = g.begin + (look + 1) * CLOCK_MS;
+        for (int i = 0; i < 12; i++)
+            append(&g, get_process(&g, 0, (unsigned)draw(PROCESSES)), (uint32_t)draw(RINGS), 1 + (uint32_t)draw(9),
+                   from, until);
+        assert_int_equal(run_reader_look(t.reader, RUN_READER_HOLD), 0);
+        take_some(&t, UINT64_MAX);
+        assert_int_equal(t.late, 0);
+        if (look > 2)
+            assert_true(t.records > 0 && t.records < g.records);
+    }
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    take_some(&t, UINT64_MAX);
+    assert_int_equal(t.records, g.records);
+    struct lines found = end_taking(&t);
+    free_lines(&found);
+    grown_close(&g);
+}
+
+static void flip_a_bit(const char *path)
+{
+    struct stat st;
+    uint8_t byte;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    off_t at = (off_t)draw((uint64_t)st.st_size);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= (uint8_t)(1U << draw(8));
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static void what_is_damaged_ends_its_stream_and_the_rest_is_read(void **state)
+{
+    (void)state;
+    static struct grown g;
+    char path[PATH_MAX];
+    grown_open(&g, "damaged");
+    for (int i = 0; i < 100; i++)
+        happen(&g, 0);
+    uint64_t untouched = g.records;
+    for (unsigned n = 0; n < NODES; n++)
+        for (unsigned i = 0; i < PROCESSES; i++)
+            for (unsigned ring = 0; ring < RINGS && g.processes[n][i]; ring++) {
+                const struct model_stream *s = g.processes[n][i]->streams[ring];
+                if (!s || ring == 0)
+                    continue;
+                untouched -= s->at.next_ordinal - s->at.discarded;
+                assert_int_equal(store_path(g.store, g.nodes[n], s, path, sizeof path), 0);
+                flip_a_bit(path);
+            }
+    struct taken t;
+    take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    take_some(&t, UINT64_MAX);
+    assert_in_range(t.records, untouched, g.records);
+    run_reader_close(t.reader);
+    record_writer_close(t.writer);
+    fclose(t.out);
+    free(t.text);
+    grown_close(&g);
+}
+
+/* A pipe would block whoever opens it; a link could lead anywhere. */
+static void what_is_no_stream_is_left_out_and_never_waited_for(void **state)
+{
+    (void)state;
+    static struct grown g;
+    char path[2 * PATH_MAX];
+    grown_open(&g, "foreign");
+    for (int i = 0; i < 2; i++)
+        append(&g, get_process(&g, 0, 0), 0, 5, g.begin, g.begin + CLOCK_MS);
+    snprintf(path, sizeof path, "%s/trace/studio/client-101-1", g.run);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof path, "%s/trace/studio/client-101-2", g.run);
+    assert_int_equal(symlink("client-101-0", path), 0);
+    snprintf(path, sizeof path, "%s/trace/stray", g.run);
+    assert_int_equal(file_replace(path, "", 0), 0);
+    struct taken t;
+    take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    take_some(&t, UINT64_MAX);
+    assert_int_equal(t.records, 5);
+    assert_int_equal(run_reader_totals(t.reader).cut, 3);
+    struct lines found = end_taking(&t);
+    free_lines(&found);
+    grown_close(&g);
+}
+
+static void ten_thousand_streams_need_few_descriptors(void **state)
+{
+    (void)state;
+    enum { MANY = 80 };
+    static struct grown g;
+    struct rlimit before, few;
+    grown_open(&g, "many");
+    struct model_node *node = get_node(&g, 0);
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct model_process *p = add_process(&g, node, "many", i + 1);
+        for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+            for (int packet = 0; packet < 2; packet++)
+                append(&g, p, ring, 1, g.begin, g.begin + CLOCK_MS);
+    }
+    grown_close(&g);
+    assert_int_equal(g.records, MANY * PACKET_RINGS_MAX);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){32, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct taken t;
+    take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    take_all_in_order(&t);
+    assert_int_equal(t.records, g.records);
+    struct lines found = end_taking(&t);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    free_lines(&found);
+}
+
+static void a_run_without_a_database_is_refused(void **state)
+{
+    (void)state;
+    struct run_reader *r;
+    char run[PATH_MAX];
+    int64_t newest;
+    snprintf(run, sizeof run, "%s/nothing", scratch_dir);
+    assert_int_equal(run_reader_open(run, &RECORD_FILTER_ALL, &r), BEZEL_ENOENT);
+    assert_int_equal(mkdir(run, 0777), 0);
+    assert_int_equal(run_reader_open(run, &RECORD_FILTER_ALL, &r), BEZEL_ENOENT);
+    assert_int_equal(run_reader_newest(run, &RECORD_FILTER_ALL, &newest), BEZEL_ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_ended_run_gives_the_records_of_an_export_through_any_filter),
+        cmocka_unit_test(the_last_records_are_those_at_the_end),
+        cmocka_unit_test(a_growing_run_gives_every_record_once),
+        cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
+        cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
+        cmocka_unit_test(what_is_no_stream_is_left_out_and_never_waited_for),
+        cmocka_unit_test(ten_thousand_streams_need_few_descriptors),
+        cmocka_unit_test(a_run_without_a_database_is_refused),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}
