@@ -51,7 +51,6 @@ static void connect_to(struct clock_client *c, const char *endpoint, int64_t now
     link_close(c->link, 0);
     c->link = NULL;
     c->due = c->heard = now;
-    clock_relation_init(&c->relation);
     if (*endpoint && link_connect(endpoint, LINK_FRAME_LEAST, 1, c->keys, &c->link) != 0)
         c->link = NULL;
 }
@@ -97,45 +96,53 @@ static struct clock_wall wall_between(struct clock_wall before, struct clock_wal
                                .error = (before.error > after.error ? before.error : after.error) + apart};
 }
 
-static void keep(struct clock_client *c, const struct clock_exchange *x, bool contradicted)
+static void keep(struct clock_client *c, const struct clock_client_sample *sample)
 {
     uint32_t count = atomic_load_explicit(&c->count, memory_order_relaxed); /* relaxed: under the lock */
-    struct clock_client_sample *s = &c->samples[(c->first + count) % CLOCK_CLIENT_SAMPLES];
     if (count == CLOCK_CLIENT_SAMPLES)
         return;
-    memcpy(s->identity, c->identity, sizeof s->identity);
-    s->x = *x;
-    s->contradicted = contradicted;
+    c->samples[(c->first + count) % CLOCK_CLIENT_SAMPLES] = *sample;
     atomic_store_explicit(&c->count, count + 1, memory_order_relaxed); /* relaxed: under the lock */
+}
+
+/* Takes an exchange into the relation. What is then known of it goes into `s`. */
+static enum clock_news learn(struct clock_relation *r, struct clock_client_sample *s)
+{
+    struct clock_piece piece;
+    uint64_t contradicted = r->contradicted;
+    int64_t sent = s->x.sent + (s->x.received - s->x.sent) / 2, arrived = s->x.arrived;
+    struct clock_reading expected = clock_relation_at(r, sent);
+    enum clock_news news = clock_relation_add(r, &s->x);
+    while (clock_relation_next(r, &piece))
+        ;
+    s->contradicted = r->contradicted != contradicted;
+    s->jumped = news == CLOCK_JUMPED;
+    s->step = s->jumped ? arrived + (s->x.answered - arrived) / 2 - expected.ns : 0;
+    return news;
 }
 
 /* An answer to an earlier question, or to none, has another number. */
 static void take(struct clock_client *c, const struct message_clock *m, int64_t received)
 {
     const int64_t most = INT64_MAX;
-    struct clock_piece piece;
+    struct clock_client_sample s = {.x = {.sent = c->sent, .received = received, .peer = {m->ahead, m->error}}};
     if (m->number != c->number || m->arrived > (uint64_t)most || m->answered > (uint64_t)most)
         return;
     c->number++;
     if (memcmp(c->identity, m->identity, sizeof c->identity) != 0)
         clock_relation_init(&c->relation);
     memcpy(c->identity, m->identity, sizeof c->identity);
-    struct clock_exchange x = {.sent = c->sent,
-                               .arrived = (int64_t)m->arrived,
-                               .answered = (int64_t)m->answered,
-                               .received = received,
-                               .own = wall_between(c->wall, clock_wall_read(&c->keeping)),
-                               .peer = {m->ahead, m->error}};
-    uint64_t before = c->relation.contradicted;
-    enum clock_news news = clock_relation_add(&c->relation, &x);
-    while (clock_relation_next(&c->relation, &piece))
-        ;
+    memcpy(s.identity, m->identity, sizeof s.identity);
+    s.x.arrived = (int64_t)m->arrived;
+    s.x.answered = (int64_t)m->answered;
+    s.x.own = wall_between(c->wall, clock_wall_read(&c->keeping));
+    enum clock_news news = learn(&c->relation, &s);
     c->heard = received;
     c->due = received + clock_relation_wait(&c->relation, news);
     pthread_mutex_lock(&c->lock);
     c->answers++;
     if (news != CLOCK_NONSENSE)
-        keep(c, &x, c->relation.contradicted != before);
+        keep(c, &s);
     pthread_cond_signal(&c->arrived);
     pthread_mutex_unlock(&c->lock);
 }
@@ -175,6 +182,7 @@ int clock_client_open(const struct link_keys *keys, const struct clock_keeping *
         return BEZEL_ENOMEM;
     c->keys = keys;
     c->keeping = *keeping;
+    clock_relation_init(&c->relation);
     pthread_mutex_init(&c->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

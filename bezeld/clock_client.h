@@ -19,6 +19,8 @@ struct clock_client_sample {
     uint8_t identity[16]; /* clock_identity() of the peer */
     struct clock_exchange x;
     bool contradicted; /* the wall clocks, which something is declared to keep, contradict the exchanges */
+    bool jumped;       /* the clocks have jumped against each other, as this exchange and the one before it show ... */
+    int64_t step;      /* ... and so far the peer's went ahead of its relation to the own one, ns */
 };
 
 struct clock_client;

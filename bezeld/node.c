@@ -199,9 +199,21 @@ int node_open(const struct node_options *options, struct node **out)
     return 0;
 }
 
+/* The node does not go on in a new trace, even if it was to. */
+static void end_here(struct node *n)
+{
+    if (!n->goes_on)
+        return;
+    n->goes_on = false;
+    external_go_on(n->external, false);
+    node_knobs_end(n);
+}
+
 void node_shut(struct node *n, bool for_good)
 {
     bool over = for_good || n->stopped;
+    if (over)
+        end_here(n);
     if (n->external && !over)
         external_keep_processes(n->external);
     n->clean = over || (n->sender && sender_done(n->sender));
@@ -223,7 +235,7 @@ void node_close(struct node *n)
     samplers_close(n->samplers);
     if (n->external)
         external_close(n->external, n->clean);
-    if (n->clean) { /* the run is over: no restarted daemon will continue it */
+    if (n->clean && !n->goes_on) { /* the run is over: no restarted daemon will continue it */
         state_file_remove(&n->aspect_steering.file);
         state_file_remove(&n->poll_settings.file);
         state_file_remove(&n->managed.file);
@@ -237,10 +249,8 @@ void node_close(struct node *n)
 
 /* ---- Draining, and the node's state ------------------------------------------------------------------------------ */
 
-void node_drain(struct node *n)
+static void drain(struct node *n)
 {
-    if (n->draining)
-        return;
     int64_t now = clock_now();
     external_housekeep(n->external, now); /* notices processes that have ended: their silence is no violation */
     const struct agent_outcome *o = agent_end(n->agent);
@@ -258,9 +268,46 @@ void node_drain(struct node *n)
     node_record_totals(n);
     node_record_expired(n);
     manager_client_record(n);
-    node_knobs_end(n);
+    if (!n->goes_on)
+        node_knobs_end(n);
     n->draining = true;
     external_finish(n->external, now);
+}
+
+void node_drain(struct node *n)
+{
+    end_here(n);
+    if (!n->draining)
+        drain(n);
+}
+
+void node_part(struct node *n)
+{
+    n->goes_on = true;
+    external_go_on(n->external, true);
+    drain(n);
+}
+
+bool node_parted(const struct node *n)
+{
+    return n->goes_on && node_drained(n) && node_idle(n);
+}
+
+int node_go_on(struct node **n)
+{
+    struct node_options options = (*n)->options;
+    char reader[EXTERNAL_READER_MAX + 1];
+    external_reader(options.dir, reader);
+    options.reader = reader;
+    options.clock_client = (*n)->clock.client;
+    (*n)->clock.client = NULL;
+    node_shut(*n, false);
+    node_close(*n);
+    *n = NULL;
+    int err = node_open(&options, n);
+    if (err)
+        clock_client_close(options.clock_client);
+    return err;
 }
 
 bool node_drained(const struct node *n)

@@ -18,6 +18,7 @@
 
 struct node;
 struct link;
+struct clock_client;
 struct link_keys;
 struct command_server;
 struct command_request;
@@ -31,6 +32,7 @@ struct node_options {
     const char *collector;             /* endpoint */
     struct command_server *control;    /* of the bezeld; borrowed until node_shut() */
     const struct link_keys *data_keys; /* of the link to the collector; borrowed; NULL: none */
+    struct clock_client *clock_client; /* of the node before it, which it takes over; NULL: there was none */
     uint8_t run[16];
 };
 
@@ -91,6 +93,17 @@ int64_t node_last_received(const struct node *n);
 /** Stops sensing and sends what rings, window and spool still hold. Idempotent. */
 void node_drain(struct node *n);
 bool node_draining(const struct node *n);
+
+/**
+ * A new trace, which a jump of a clock asks for (docs/CLOCKS.md). Where node_wants_new_trace(), node_part() drains the
+ * node, but keeps settings, knobs and doorbell; node_drain() still ends it for good. Once it has node_parted(),
+ * node_go_on() closes it, and opens the node that goes on in its place. On an error *n is NULL, and a line is on
+ * stderr.
+ */
+bool node_wants_new_trace(const struct node *n);
+void node_part(struct node *n);
+bool node_parted(const struct node *n);
+int node_go_on(struct node **n) BEZEL_MUST_CHECK;
 
 /** Whether everything is sent and acknowledged. */
 bool node_drained(const struct node *n);

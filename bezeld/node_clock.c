@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "base/address.h"
 #include "base/limit.h"
+#include "base/units.h"
 #include "bezeld/node_internal.h"
 #include "bezeld/own_trace.h"
 #include "sensor/external/notes.h"
 
 #include <string.h>
 
-#define LAST_MAX (50 * CLOCK_MS) /* for the last exchange: the other nodes of the thread wait for it */
+#define TRACE_LEAST (5 * CLOCK_S)   /* how long ago a trace began that ends at a jump */
+#define LAST_MAX    (50 * CLOCK_MS) /* for the last exchange: the other nodes of the thread wait for it */
 
 /*
  * How the node's clock runs against its collector's: exchanges of times become records of the own trace, from which the
@@ -30,7 +32,9 @@ static void open_client(struct node *n)
 void node_clock_start(struct node *n)
 {
     const char *collector = n->options.collector;
-    if (!endpoint_path(collector) && !endpoint_is_loopback(collector))
+    n->clock.began = clock_now();
+    n->clock.client = n->options.clock_client;
+    if (!n->clock.client && !endpoint_path(collector) && !endpoint_is_loopback(collector))
         open_client(n);
 }
 
@@ -61,6 +65,27 @@ static void note_contradiction(struct node *n)
     n->clock.contradicted = true;
 }
 
+/*
+ * One offset cannot place what was recorded before a jump and behind it, so the node goes on in a new trace, unless the
+ * last jump was a moment ago: a clock that jumps all the time fills no disk with traces.
+ */
+static void note_jump(struct node *n, int64_t step)
+{
+    int64_t now = clock_now();
+    n->clock.new_trace = n->clock.new_trace || now - n->clock.began >= TRACE_LEAST;
+    notes_record(n->external, NULL, now, "BEZEL-CLOCK-JUMPED",
+                 "the collector's clock has jumped by %s%s against this node's, as when one of the machines sleeps: %s",
+                 step < 0 ? "-" : "", units_duration(step < 0 ? -step : step).s,
+                 n->clock.new_trace ? "the node goes on in a new trace, and does not observe its processes until this "
+                                      "one is stored"
+                                    : "this trace is so new that the node goes on in it");
+}
+
+bool node_wants_new_trace(const struct node *n)
+{
+    return n->clock.new_trace && !n->draining && sender_connected(n->sender);
+}
+
 void node_clock_turn(struct node *n)
 {
     struct clock_client_sample s;
@@ -71,6 +96,8 @@ void node_clock_turn(struct node *n)
     while (clock_client_take(n->clock.client, &s)) {
         if (s.contradicted)
             note_contradiction(n);
+        if (s.jumped)
+            note_jump(n, s.step);
         own_trace_record_exchange(n->own_trace, &(struct builtin_exchange){.clock = clock_identity_short(s.identity),
                                                                            .sent = s.x.sent,
                                                                            .arrived = s.x.arrived,

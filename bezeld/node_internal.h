@@ -87,6 +87,8 @@ struct node_clock {
     uint8_t identity[16];        /* clock_identity() here */
     uint64_t welcomes;           /* after which it was decided whom to ask */
     bool contradicted;           /* the wall clocks contradicted the exchanges, and a note says so */
+    int64_t began;               /* when the node was opened */
+    bool new_trace;              /* a clock has jumped: what follows is to be in a trace of its own */
 };
 
 /** Conclusions of the policy as they were recorded last. */
@@ -129,6 +131,7 @@ struct node {
     int64_t last_received;           /* when the owner's last command was received, or the node was opened */
     int64_t realtime_offset;         /* as sent to the collector, ns */
     bool draining, stopped;          /* node.c */
+    bool goes_on;                    /* it drains to go on in a new trace */
     int64_t stop_by;                 /* once stopped: when to close at the latest */
     bool clean; /* once shut: the collector has stored everything, or nobody will continue with the rest */
 };

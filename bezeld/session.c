@@ -347,6 +347,18 @@ static void close_step(struct session *s)
     s->phase = SESSION_OVER;
 }
 
+/* What follows a jump of a clock is in a trace of its own. Returns whether the session lives. */
+static bool part_at_jump(struct session *s)
+{
+    if (node_wants_new_trace(s->node))
+        node_part(s->node);
+    if (node_parted(s->node) && node_go_on(&s->node) != 0) {
+        log_error("BEZEL-SESSION", "cannot begin a new trace after a jump of a clock: the session is over");
+        s->phase = SESSION_OVER;
+    }
+    return s->phase != SESSION_OVER;
+}
+
 static void serve_step(struct session *s, bool attend)
 {
     if (attend)
@@ -354,6 +366,8 @@ static void serve_step(struct session *s, bool attend)
     else
         node_turn(s->node);
     int64_t now = clock_now();
+    if (s->phase == SESSION_SERVES && !part_at_jump(s))
+        return;
     if (s->phase == SESSION_SERVES)
         watch_idle(s, now);
     if (is_through(s, now))

@@ -66,22 +66,6 @@ static void push(struct run_clock *c, const struct clock_piece *piece)
     c->pieces[c->count++] = *piece;
 }
 
-void run_clock_add(struct run_clock *c, const struct clock_exchange *x, int64_t ahead)
-{
-    struct clock_piece piece;
-    if (c->kind == RUN_CLOCK_SAME)
-        return;
-    enum clock_news news = clock_relation_add(&c->relation, x);
-    while (clock_relation_next(&c->relation, &piece))
-        push(c, &piece);
-    if (news == CLOCK_NONSENSE)
-        return;
-    int64_t round_trip = (x->received - x->sent) - (x->answered - x->arrived);
-    c->kind = RUN_CLOCK_EXCHANGES;
-    c->ahead = ahead;
-    c->round_trip = c->exchanges++ == 0 || round_trip < c->round_trip ? round_trip : c->round_trip;
-}
-
 /* ---- Readings ---------------------------------------------------------------------------------------------------- */
 
 /* The last piece that begins at or before `own`, else the first one; there is one. */
@@ -149,6 +133,38 @@ static void include_piece(struct range *range, const struct run_clock *c, const 
     include(range, c, own, clock_piece_at(piece, own));
 }
 
+/* At a jump: the last piece goes across it. What the run's time is ahead by there and before it, in the middle. */
+static void note_jump(struct run_clock *c)
+{
+    struct range range = {0};
+    const struct clock_piece *across = &c->pieces[c->count - 1];
+    for (const struct clock_piece *p = c->pieces; p < across; p++) {
+        include_piece(&range, c, p, p->from);
+        include_piece(&range, c, p, p->until);
+    }
+    include_piece(&range, c, across, across->from);
+    c->jumped = true;
+    c->offset_before = range.least + (range.most - range.least) / 2;
+}
+
+void run_clock_add(struct run_clock *c, const struct clock_exchange *x, int64_t ahead)
+{
+    struct clock_piece piece;
+    if (c->kind == RUN_CLOCK_SAME)
+        return;
+    enum clock_news news = clock_relation_add(&c->relation, x);
+    while (clock_relation_next(&c->relation, &piece))
+        push(c, &piece);
+    if (news == CLOCK_NONSENSE)
+        return;
+    int64_t round_trip = (x->received - x->sent) - (x->answered - x->arrived);
+    c->kind = RUN_CLOCK_EXCHANGES;
+    c->ahead = ahead;
+    if (news == CLOCK_JUMPED && !c->jumped && c->count)
+        note_jump(c);
+    c->round_trip = c->exchanges++ == 0 || round_trip < c->round_trip ? round_trip : c->round_trip;
+}
+
 /*
  * From `beside` ns before the first exchange to as long behind the last. Both the readings of a piece and, outside of
  * all pieces, their bounds are extreme at the ends.
@@ -181,10 +197,12 @@ struct run_clock_line run_clock_line(const struct run_clock *c)
     struct range range = c->kind == RUN_CLOCK_EXCHANGES ? range_of(c, RUN_CLOCK_BESIDE) : (struct range){0};
     if (!range.is)
         return line;
-    int64_t width = 0, bound = 0;
-    bool unknown = range.bound == INT64_MAX || __builtin_sub_overflow(range.most, range.least, &width) ||
-                   __builtin_add_overflow(range.bound, width / 2 + 1, &bound);
-    line.offset = unknown ? range.least : range.least + width / 2;
+    int64_t width = 0, above = 0, below = 0, bound = 0;
+    bool unknown = range.bound == INT64_MAX || __builtin_sub_overflow(range.most, range.least, &width);
+    line.offset = c->jumped ? c->offset_before : unknown ? range.least : range.least + width / 2;
+    unknown = unknown || __builtin_sub_overflow(range.most, line.offset, &above) ||
+              __builtin_sub_overflow(line.offset, range.least, &below) ||
+              __builtin_add_overflow(range.bound, (above > below ? above : below) + 1, &bound);
     line.bound = unknown ? -1 : bound;
     return line;
 }

@@ -34,6 +34,8 @@ struct run_clock {
     uint64_t exchanges;             /* that made sense */
     int64_t round_trip;             /* the shortest, ns; 0: there was none */
     bool incomplete;                /* memory was short: pieces are missing */
+    bool jumped;                    /* then what follows is in another trace, but for its first moments; ... */
+    int64_t offset_before;          /* ... run's time - own time before the first jump, ns */
 };
 
 /** A clock of kind SAME or WALL, whose time the run's is `ahead` of, ns. */
@@ -48,7 +50,7 @@ struct clock_reading run_clock_at(const struct run_clock *c, int64_t own);
 
 /** One offset for the whole of the run, as a CTF clock has it. */
 struct run_clock_line {
-    int64_t offset; /* run's time - own time, ns */
+    int64_t offset; /* run's time - own time, ns; if a clock jumped, that before the jump */
     int64_t bound;  /* of its error from a second before the first exchange to a second behind the last; -1: unknown */
 };
 struct run_clock_line run_clock_line(const struct run_clock *c);

@@ -226,6 +226,16 @@ uint32_t unobserved_stop(_Atomic uint32_t *count)
     return believable(atomic_fetch_or_explicit(count, SEGMENT_UNREAD, memory_order_relaxed));
 }
 
+void unobserved_taken(_Atomic uint32_t *count, uint32_t taken)
+{
+    uint32_t old = atomic_load_explicit(count, memory_order_relaxed), next; /* relaxed: as above */
+    do {
+        uint32_t children = believable(old);
+        next = (old & (SEGMENT_UNREAD | SEGMENT_READ)) | (children > taken ? children - taken : 0);
+        /* relaxed: a process that adds to it meanwhile makes this try fail */
+    } while (!atomic_compare_exchange_weak_explicit(count, &old, next, memory_order_relaxed, memory_order_relaxed));
+}
+
 /* ---- Dictionary -------------------------------------------------------------------------------------------------- */
 
 /* Parses a copy of the first `used` bytes, since the process may change the original meanwhile. */

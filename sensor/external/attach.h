@@ -115,11 +115,13 @@ enum { UNOBSERVED_MAX = 1 << 22 };
 /**
  * The count of unobserved processes in a segment or doorbell. ..._begin() marks a segment's count as one that is read.
  * ..._read() returns it: at most UNOBSERVED_MAX, whatever its bytes are. ..._stop() returns it for the last time, and
- * marks it: a process that comes later sees the mark, and counts itself elsewhere.
+ * marks it: a process that comes later sees the mark, and counts itself elsewhere. ..._taken() takes `taken` of them
+ * away, which are in the books of a trace that ends here.
  */
 void unobserved_begin(_Atomic uint32_t *count);
 uint32_t unobserved_read(_Atomic uint32_t *count);
 uint32_t unobserved_stop(_Atomic uint32_t *count);
+void unobserved_taken(_Atomic uint32_t *count, uint32_t taken);
 
 /** Reads the dictionary again if it has grown. Returns 1 if it has, 0 if not; BEZEL_EMALFORMED, once; BEZEL_ENOMEM. */
 int segment_refresh_dict(struct attached *a) BEZEL_MUST_CHECK;

@@ -57,7 +57,8 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     struct external_process *p = x->processes[i];
     window_leave(x->window, p->at->instance);
     segment_set_mode(p->at, SEGMENT_DISABLED);
-    segment_reset_knobs(p->at);
+    if (!x->goes_on)
+        segment_reset_knobs(p->at);
     p->phase = EXTERNAL_CLOSING;
     p->wake_asked = false;
     bitset_remove(&x->polled, i);

@@ -155,6 +155,12 @@ bool external_resumed(const struct external *x);
  */
 void external_keep_processes(struct external *x);
 
+/**
+ * Whether its successor follows at once, in this process and for this run: if so, external_finish() and a clean
+ * external_close() leave it knobs as they are, and the doorbell. Call it before external_finish().
+ */
+void external_go_on(struct external *x, bool goes_on);
+
 /** Closes and frees it; with `clean`, removes window, doorbell and the segments of ended processes. */
 void external_close(struct external *x, bool clean);
 

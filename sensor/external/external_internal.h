@@ -45,6 +45,7 @@ struct external {
     int64_t arrivals_due;           /* arrivals are not looked for before this time */
     bool collecting, finishing;
     bool run_goes_on; /* external_keep_processes() was called */
+    bool goes_on;     /* external_go_on() */
     bool resumed;     /* external_resumed() */
     bool spool_full;
     uint32_t left_out; /* segments without a place at the last look; at least 1 if it could not read the whole folder */

@@ -173,11 +173,29 @@ void external_keep_processes(struct external *x)
     x->run_goes_on = true;
 }
 
+void external_go_on(struct external *x, bool goes_on)
+{
+    x->goes_on = goes_on;
+}
+
+/* Unobserved processes that are in the books of this trace are not to be in the next one's. */
+static void take_unobserved(struct external *x)
+{
+    if (x->doorbell)
+        unobserved_taken(&x->doorbell->unobserved, x->unobserved);
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i])
+            unobserved_taken(&x->processes[i]->at->segment->unobserved, x->processes[i]->unobserved);
+}
+
 void external_close(struct external *x, bool clean)
 {
-    if (clean)
+    bool is_last = clean && !x->goes_on;
+    if (clean && x->goes_on)
+        take_unobserved(x);
+    if (is_last)
         unlinkat(x->folder.fd, DOORBELL_NAME, 0);
-    if (clean && x->doorbell)
+    if (is_last && x->doorbell)
         (void)unobserved_stop(&x->doorbell->unobserved);
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
@@ -189,10 +207,10 @@ void external_close(struct external *x, bool clean)
     liveness_close(&x->liveness);
     notes_free(&x->notes);
     window_close(x->window, clean);
-    external_clock_close(x, clean);
+    external_clock_close(x, is_last);
     doorbell_wait_close(x->doorbell_wait);
     unmap_doorbell(x);
-    if (clean)
+    if (is_last)
         unlinkat(x->folder.fd, LITTER_LOCK_NAME, 0);
     if (x->lock >= 0)
         close(x->lock);

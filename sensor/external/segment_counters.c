@@ -123,7 +123,8 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         write_counter(&r->ring->base_ordinal, a->rings[i].base_ordinal);
         ring_release(r);
     }
-    segment_reset_knobs(a);
+    if (memcmp(s->session, run, sizeof s->session) != 0) /* else the session before set them, for this run */
+        segment_reset_knobs(a);
     atomic_signal_fence(memory_order_seq_cst); /* after a kill before this point, the session begins anew */
     memcpy(s->session, run, sizeof s->session);
     memcpy(a->session, run, sizeof a->session);

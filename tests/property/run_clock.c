@@ -109,6 +109,47 @@ static void one_offset_holds_for_the_run_and_a_second_around_it(void **state)
     }
 }
 
+/* Exchanges with a peer whose clock is `step` ahead of what it was, from true time `at` on: until the jump is known. */
+static void exchange_behind_jump(int64_t at, int64_t step)
+{
+    struct clock_exchange x;
+    for (uint64_t jumps = c.relation.jumps; c.relation.jumps == jumps;) {
+        bool answered = virtual_hosts_exchange(&hosts, at, &x, &at);
+        at += CLOCK_S / 8;
+        assert_true(at < hosts.length);
+        x.arrived += step;
+        x.answered += step;
+        if (answered)
+            run_clock_add(&c, &x, AHEAD);
+    }
+}
+
+/* What was recorded before the jump is placed rightly, and the bound covers also what comes behind it. */
+static void the_one_offset_is_that_before_a_jump(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0, jumped = 0; jumped < rounds(100); i++) {
+        const int64_t step = i % 3 ? 60 * CLOCK_S : -5 * CLOCK_S;
+        virtual_hosts_draw(&hosts, &seed, i % 2);
+        int64_t at = hosts.length / 2;
+        run_clock_init(&c, RUN_CLOCK_WALL, 5);
+        int64_t last = exchange(CLOCK_S, at);
+        struct run_clock_line before = run_clock_line(&c);
+        if (c.exchanges > 1 && hosts.length - at > 60 * CLOCK_S) {
+            jumped++;
+            exchange_behind_jump(at, step);
+            struct run_clock_line line = run_clock_line(&c);
+            int64_t there = virtual_clock_at(&hosts.own, at), here = virtual_clock_at(&hosts.own, last);
+            assert_true(llabs(line.offset - before.offset) <= before.bound);
+            assert_true(llabs(here + line.offset - truth(last)) <= before.bound);
+            assert_true(llabs(there + line.offset - (truth(at) + step)) <= line.bound);
+            assert_in_range(line.bound, llabs(step) - before.bound, 4 * llabs(step) + 8 * before.bound);
+        }
+        run_clock_free(&c);
+    }
+}
+
 /* Of a long run, neighbours are joined: memory is bounded, the bounds still hold, and are not much wider. */
 static void joined_pieces_hold_too(void **state)
 {
@@ -174,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_time_is_wrong_by_no_more_than_its_bound),
         cmocka_unit_test(one_offset_holds_for_the_run_and_a_second_around_it),
+        cmocka_unit_test(the_one_offset_is_that_before_a_jump),
         cmocka_unit_test(joined_pieces_hold_too),
         cmocka_unit_test(the_drift_is_that_of_the_clocks),
         cmocka_unit_test(without_exchanges_it_is_the_same_clock_or_unknown),

@@ -240,6 +240,45 @@ static void answers_to_something_else_are_no_samples(void **state)
     link_close(liar, 0);
 }
 
+/* Answers what has come with a clock that is `ahead` of this one, ns. */
+static void answer_all(struct link *peer, int64_t ahead)
+{
+    struct link_frame frame;
+    (void)link_wait(&peer, 1, NULL, 0, CLOCK_MS);
+    while (link_receive(peer, &frame) == 0) {
+        answer_with_lies(peer, &frame, (uint64_t)(clock_now() + ahead));
+        link_frame_free(&frame);
+    }
+}
+
+/* A machine that slept is often back behind a new connection: what was known before it counts. */
+static void a_jump_is_told_with_its_step(void **state)
+{
+    (void)state;
+    struct clock_client *c;
+    struct clock_client_sample s = {.jumped = false};
+    struct link *peer;
+    int64_t ahead = 1000 * CLOCK_S, until = clock_now() + PATIENCE;
+    assert_int_equal(link_bind("tcp://127.0.0.1:*", LINK_FRAME_LEAST, NULL, &peer), 0);
+    assert_int_equal(clock_client_open(NULL, &kept, &c), 0);
+    for (int jumps = 0; jumps < 2; jumps++) {
+        int64_t step = jumps ? -4 * CLOCK_S : 60 * CLOCK_S;
+        clock_client_connect(c, link_endpoint(peer));
+        for (int samples = 0; samples < 3; answer_all(peer, ahead))
+            for (assert_true(clock_now() < until); clock_client_take(c, &s); samples++)
+                assert_false(s.jumped);
+        clock_client_connect(c, link_endpoint(peer));
+        for (ahead += step; !s.jumped; answer_all(peer, ahead))
+            for (assert_true(clock_now() < until); !s.jumped && clock_client_take(c, &s);)
+                ;
+        assert_in_range(s.step, step - CLOCK_S, step + CLOCK_S);
+        assert_true(s.step != 0);
+        s.jumped = false;
+    }
+    clock_client_close(c);
+    link_close(peer, 0);
+}
+
 static void a_wall_clock_that_is_set_meanwhile_is_known_no_better(void **state)
 {
     (void)state;
@@ -273,6 +312,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_questions_of_observers_are_answered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(there_is_no_server_where_all_nodes_have_its_clock, set_up, tear_down),
         cmocka_unit_test(answers_to_something_else_are_no_samples),
+        cmocka_unit_test(a_jump_is_told_with_its_step),
         cmocka_unit_test(a_wall_clock_that_is_set_meanwhile_is_known_no_better),
     };
     return link_has_keys() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

@@ -38,6 +38,7 @@ static struct shared {
 } * shared;
 
 static struct fixture f;
+static const uint8_t another_run[16] = "another run";
 
 static int begin(void **unused)
 {
@@ -318,7 +319,9 @@ static void a_kill_leaves_it_for_the_next_life_and_another_run_turns_it_back(voi
     wait_for(&shared->quality, 20);
     turn("quality", 21, 20); /* the next life knows where it stands */
     wait_for(&shared->quality, 21);
-    segment_begin_session(process()->at, f.options.run); /* as one of another run does when it takes it */
+    segment_begin_session(process()->at, f.options.run); /* as the next trace of this run does */
+    assert_int_equal(atomic_load(&shared->quality), 21);
+    segment_begin_session(process()->at, another_run); /* as one of another run does when it takes it */
     wait_for(&shared->quality, 75);
     finish(pid);
 }

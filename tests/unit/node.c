@@ -254,6 +254,38 @@ static void another_operators_stop_is_passed_on_to_the_run(void **state)
     assert_true(node_last_received(node) > before);
 }
 
+static void who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks(void **state)
+{
+    (void)state;
+    static struct message m;
+    assert_int_equal(ask((struct message_command){.verb = VERB_QUERY})->node.violation.count, 0);
+    m.type = MESSAGE_JUDGEMENT;
+    m.judgement = (struct message_judgement){.leadership = {.epoch = 1, .holder = 7}, .sequence = 1, .count = 1};
+    m.judgement.list[0] =
+        (struct message_judged){.state = MESSAGE_LIMIT_VIOLATED, .value = 2, .worst = 2, .violated = CLOCK_S};
+    manager_client_receive(node, &asker_of_old, &m, clock_now());
+    node_report_broken(node, clock_now());
+    assert_true(hear(true));
+    assert_true(answer.type == MESSAGE_REPLY && answer.reply.id == 0);
+    assert_int_equal(answer.reply.node.violation.count, 1);
+    node_report_broken(node, clock_now());
+    assert_false(hear(false));
+}
+
+/* Where a clock jumps it drains, to go on in a new trace. Its run may end it all the same. */
+static void a_node_that_drains_to_go_on_is_ended_by_its_run(void **state)
+{
+    (void)state;
+    node->clock.new_trace = true;
+    assert_false(node_wants_new_trace(node)); /* it has no collector, to which the old trace could go */
+    node_part(node);
+    assert_true(node_draining(node) && node->goes_on && node->external->goes_on);
+    assert_false(node_parted(node));
+    assert_int_not_equal(ask((struct message_command){.verb = VERB_STOP})->state, DAEMON_STARTING);
+    assert_true(node_draining(node) && !node->goes_on && !node->external->goes_on);
+    assert_false(node_parted(node));
+}
+
 static void what_makes_no_sense_is_refused_with_the_reason(void **state)
 {
     (void)state;
@@ -361,6 +393,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_command_is_dropped_and_one_of_another_version_refused, open_asker,
                                         close_asker),
         cmocka_unit_test_setup_teardown(another_operators_stop_is_passed_on_to_the_run, open_asker, close_asker),
+        cmocka_unit_test_setup_teardown(who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks, open_asker,
+                                        close_asker),
+        cmocka_unit_test_setup_teardown(a_node_that_drains_to_go_on_is_ended_by_its_run, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says,
                                         open_asker, close_asker),
