@@ -16,7 +16,6 @@ struct kind_statistics *kind_statistics_new(enum dict_kind kind)
     if (!v)
         return NULL;
     v->last = v->min = v->max = NAN;
-    v->last_ns = INT64_MIN;
     if (kind == DICT_SPAN && !(v->durations = calloc(1, sizeof *v->durations))) {
         free(v);
         return NULL;

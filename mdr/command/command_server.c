@@ -81,7 +81,6 @@ static struct answered *replace_oldest(struct command_server *c, const uint8_t s
     struct answered *oldest = c->answered;
     for (struct answered *a = c->answered; a < c->answered + COMMAND_SERVER_SOURCES; a++)
         oldest = a->used < oldest->used ? a : oldest;
-    oldest->id = 0;
     memcpy(oldest->source, source, sizeof oldest->source);
     return oldest;
 }

@@ -46,39 +46,52 @@ static int check_entry(struct spool *s, uint64_t position, struct spool_entry *e
     return err ? err : entry_sum(e, s->buffer) == e->sum ? 0 : BEZEL_EMALFORMED;
 }
 
-/* The first position in `at` .. `end` that has the magic of an entry; `end`: none. Reads many places at once. */
-static uint64_t next_likely(const struct spool *s, uint64_t at, uint64_t end)
+/*
+ * Moves *at to the first position before `end` that has the magic of an entry; `end`: none has. Reads many places at
+ * once. Returns 0, or the error of a read.
+ */
+static int next_likely(const struct spool *s, uint64_t *at, uint64_t end)
 {
     struct spool_entry entries[128];
-    while (at < end) {
-        uint64_t n = end - at < sizeof entries ? end - at : sizeof entries;
-        if (n > to_end(s, at))
-            n = to_end(s, at);
-        ssize_t got = pread(s->fd, entries, n, (off_t)place(s, at));
-        for (ssize_t i = 0; i < got / SPOOL_ALIGN; i++)
+    while (*at < end) {
+        uint64_t n = end - *at < sizeof entries ? end - *at : sizeof entries;
+        if (n > to_end(s, *at))
+            n = to_end(s, *at);
+        ssize_t got = pread(s->fd, entries, n, (off_t)place(s, *at));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_from_errno(errno);
+        for (ssize_t i = 0; i < got / SPOOL_ALIGN; i++, *at += SPOOL_ALIGN, n -= SPOOL_ALIGN)
             if (entries[i].magic == ENTRY_MAGIC)
-                return at + (uint64_t)i * SPOOL_ALIGN;
-        at += n;
+                return 0;
+        *at += n;
     }
-    return end;
+    *at = end;
+    return 0;
 }
 
 /*
- * Reading back has ended at `from`. Returns the bytes that are lost if that is not the end, as the mark shows, or a
- * complete entry within the length of the longest; else 0.
+ * Reading back has ended at `from`. *lost: the bytes that are lost if that is not the end, as the mark shows, or a
+ * complete entry within the length of the longest; else 0. Returns 0, or the error of a read.
  */
-static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
+static int damage_at(struct spool *s, uint64_t from, uint64_t marked, uint64_t *lost)
 {
     struct spool_entry e;
-    uint64_t end = from + 2 * entry_span(WINDOW_PACKET_BYTES), round = s->freed + s->capacity;
-    if (from < marked)
-        return marked - from;
+    uint64_t at = from, end = from + 2 * entry_span(WINDOW_PACKET_BYTES), round = s->freed + s->capacity;
+    int err = BEZEL_EMALFORMED;
+    *lost = from < marked ? marked - from : 0;
     if (end > round)
         end = round;
-    for (uint64_t at = from; (at = next_likely(s, at + SPOOL_ALIGN, end)) < end;)
-        if (check_entry(s, at, &e) == 0)
-            return at - from;
-    return 0;
+    while (*lost == 0 && err == BEZEL_EMALFORMED && at < end) {
+        at += SPOOL_ALIGN;
+        err = next_likely(s, &at, end);
+        if (!err && at < end)
+            err = check_entry(s, at, &e);
+        if (!err && at < end)
+            *lost = at - from;
+    }
+    return err == BEZEL_EMALFORMED ? 0 : err;
 }
 
 /*
@@ -98,10 +111,12 @@ static int read_back(struct spool *s, const struct spool_mark *last, struct spoo
         if (err && err != BEZEL_EMALFORMED)
             return err;
         if (err) {
-            bool begun = spool_get_head(s, at, &e) == 0 && e.life >= s->life;
-            found->damaged = damage_at(s, at, last->written);
-            found->torn = begun && !found->damaged;
-            return 0;
+            int head = spool_get_head(s, at, &e);
+            if (head && head != BEZEL_EMALFORMED)
+                return head;
+            err = damage_at(s, at, last->written, &found->damaged);
+            found->torn = head == 0 && e.life >= s->life && !found->damaged;
+            return err;
         }
         s->life = e.life;
         found->packets += e.bytes != 0;

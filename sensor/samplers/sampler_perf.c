@@ -99,9 +99,6 @@ void sampler_close_counters(struct samplers *s, struct sampler_process_state *p)
         close(p->counters[i].fd);
     s->counter_count -= p->counter_count;
     free(p->counters);
-    p->counters = NULL;
-    p->counter_count = 0;
-    p->opened = false;
 }
 
 void sampler_take_perf(struct samplers *s, int64_t now)

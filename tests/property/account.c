@@ -62,6 +62,21 @@ static struct packet_header make_packet(uint64_t *seed, int64_t begin, int64_t r
                                   .records = records};
 }
 
+/* `all` is the packet's one run where all its records are of one aspect, else nothing. Returns whether they are. */
+static bool expect_one_run(const struct packet_header *h, const struct packet_run *all)
+{
+    size_t offset = PACKET_HEADER_BYTES;
+    struct packet_run whole;
+    int more = packet_next_run(packet, h, process.dict->field_counts, ASPECTS, &offset, &whole);
+    if (more != 1 || whole.count != h->records) {
+        assert_int_equal(all->count, 0);
+        return false;
+    }
+    assert_true(all->count == whole.count && all->aspect == whole.aspect && all->stride == whole.stride);
+    assert_true(all->value_count == whole.value_count && all->first == whole.first);
+    return true;
+}
+
 static void runs_count_as_their_records(void **unused)
 {
     (void)unused;
@@ -75,18 +90,21 @@ static void runs_count_as_their_records(void **unused)
     process.values = values;
     expected.counts = counts[1];
     expected.latency = calloc(1, sizeof *expected.latency);
+    int alike = 0;
     for (int i = 0; i < (getenv("BEZEL_TEST_LIGHT") ? 100 : 1000); i++) {
         int64_t begin = (int64_t)(seed_next(&seed) % 1000000000);
         int64_t received = begin + (int64_t)(seed_next(&seed) % 2000000000) + 1;
         struct packet_header h = make_packet(&seed, begin, received);
         struct packet_run all;
         assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, &all), 0);
+        alike += expect_one_run(&h, &all);
         statistics_count(&stream, &h, packet, &all, received);
         assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
         assert_memory_equal(process.latency, expected.latency, sizeof *expected.latency);
         h.timestamp_end--;
         assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, NULL), BEZEL_EMALFORMED);
     }
+    assert_true(alike > 0);
     free(expected.latency);
     free(process.latency);
     dict_free(process.dict);

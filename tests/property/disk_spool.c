@@ -286,6 +286,43 @@ static void past_any_error_of_the_disk_it_has_exactly_what_was_appended(void **s
     }
 }
 
+/* What the disk says is no packet may be one for the next owner. */
+static void a_spool_that_cannot_be_read_now_is_left_as_it_is(void **state)
+{
+    static const struct truth nothing;
+    char dir[SCRATCH_PATH], elsewhere[SCRATCH_PATH];
+    struct spool_found found;
+    struct spool *s;
+    (void)state;
+    scratch_make(dir);
+    scratch_make(elsewhere);
+    struct life *l = new_life(disk_new(dir), &nothing, false);
+    s = open_spool(dir, &found);
+    for (int i = 0; i < 5; i++)
+        assert_true(append(l, s));
+    spool_close(s);
+    uint64_t failed = 1;
+    for (uint64_t at = 1; failed; at++) {
+        assert_int_equal(spool_open(elsewhere, uuid, run, SPOOL_BYTES_MIN, &s, &found), 0); /* another's head */
+        spool_close(s);
+        disk_calls_watch(l->disk, NULL, NULL);
+        disk_calls_fail(DISK_READS, at, 1, EIO);
+        int err = spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found);
+        failed = disk_calls_failed();
+        disk_calls_end();
+        assert_int_equal(err, failed ? BEZEL_ESYS : 0);
+        if (failed)
+            s = open_spool(dir, &found);
+        take_found(l, s, &found);
+        spool_close(s);
+        assert_true(failed || at > 2);
+    }
+    disk_free(l->disk);
+    free(l);
+    scratch_remove(elsewhere);
+    scratch_remove(dir);
+}
+
 /* The disk changes bytes that the owner of the spool wrote, and has not read back yet. */
 static void bytes_that_change_under_it_are_not_returned(void **state)
 {
@@ -315,6 +352,7 @@ int main(void)
         cmocka_unit_test(killed_again_and_again_it_has_exactly_what_was_appended),
         cmocka_unit_test(without_power_again_and_again_it_returns_nothing_that_was_not_appended),
         cmocka_unit_test(past_any_error_of_the_disk_it_has_exactly_what_was_appended),
+        cmocka_unit_test(a_spool_that_cannot_be_read_now_is_left_as_it_is),
         cmocka_unit_test(bytes_that_change_under_it_are_not_returned),
     };
     seed = seed_start();

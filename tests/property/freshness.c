@@ -132,6 +132,22 @@ static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
     }
 }
 
+/* An effect shows when it was measured for a window, after the two samples that decide and carry out. */
+static void the_next_reduction_comes_when_the_effect_of_the_last_one_shows(void **unused)
+{
+    (void)unused;
+    const struct world w = {.cost = 20000, .bound = 1e3, .more = 1e6, .window = 5 * EVERY};
+    static const enum experiment_policy judged_alone[] = {POLICY_INTEGRAL, POLICY_AIMD}; /* others act beside it */
+    for (int i = 0; i < 2; i++) {
+        begin(judged_alone[i], 900 * CLOCK_MS);
+        for (int k = 1; k <= 4 * (5 + 2); k++) {
+            int64_t before = state.members[0].period;
+            step(&w);
+            assert_int_equal(state.members[0].period < before, k % (5 + 2) == 0);
+        }
+    }
+}
+
 /* The window is longer than any pause between two tries: a reduction waits for the window all the same. */
 static void a_limit_that_looks_far_back_is_answered(void **unused)
 {
@@ -193,6 +209,7 @@ int main(void)
         cmocka_unit_test(a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest),
         cmocka_unit_test(a_hiccup_costs_what_has_held_no_more_than_a_half),
         cmocka_unit_test(with_a_budget_too_it_is_kept_where_both_fit),
+        cmocka_unit_test(the_next_reduction_comes_when_the_effect_of_the_last_one_shows),
         cmocka_unit_test(a_limit_that_looks_far_back_is_answered),
         cmocka_unit_test(where_the_budget_is_in_the_way_it_wins_and_that_is_said),
         cmocka_unit_test(what_no_period_helps_is_said_at_the_shortest),

@@ -26,6 +26,8 @@ static char bezel_dir[PATH_MAX / 2];
 /*
  * Runs `bezel doctor [option]` in a process of its own; returns its exit code, with what it wrote to stdout in *text.
  */
+static int policy = SCHED_OTHER; /* by which that process is scheduled */
+
 static int doctor(char *option, char **text)
 {
     char path[PATH_MAX];
@@ -36,10 +38,11 @@ static int doctor(char *option, char **text)
     assert_int_not_equal(child, -1);
     if (child == 0) {
         char *argv[] = {(char *)"doctor", option, NULL};
-        if (!freopen(path, "w", stdout))
+        const struct sched_param priority = {.sched_priority = policy != SCHED_OTHER};
+        if (!freopen(path, "w", stdout) || sched_setscheduler(0, policy, &priority) != 0)
             _exit(127);
         int code = cmd_doctor(option ? 2 : 1, argv);
-        if (sched_getscheduler(0) != SCHED_OTHER) /* tried, and not put back */
+        if (sched_getscheduler(0) != policy) /* tried, and not put back */
             code = 126;
         fflush(stdout);
         _exit(code);
@@ -190,6 +193,20 @@ static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void real_time_that_is_in_use_is_permitted(void **state)
+{
+    (void)state;
+    const struct sched_param priority = {.sched_priority = 1}, none = {.sched_priority = 0};
+    if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
+        print_message("skipped: real-time scheduling is not permitted\n");
+        skip();
+    }
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    for (policy = SCHED_FIFO; policy <= SCHED_RR; policy++)
+        expect(EXIT_OK, "real-time scheduling: in use already");
+    policy = SCHED_OTHER;
+}
+
 static void misuse_is_exit_code_2(void **state)
 {
     (void)state;
@@ -238,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup(a_missing_babeltrace2_is_a_warning_with_the_package, reset_environment),
         cmocka_unit_test_setup(the_clock_of_records_is_shown_with_the_reason, reset_environment),
         cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
+        cmocka_unit_test_setup(real_time_that_is_in_use_is_permitted, reset_environment),
         cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -3,7 +3,8 @@
 /* <bezel/kinds.h> and <bezel/sensor.hpp>, used from C and from C++: what was said is what arrives, and of which kind.
  */
 #include "mdr/dict.h"
-#include "sensor/external/attach.h"
+#include "sensor/external/external_internal.h"
+#include "sensor/external/user_clock.h"
 #include "tests/lib/every_kind.h"
 #include "tests/lib/node_fixture.h"
 
@@ -264,6 +265,28 @@ static void a_span_lasts_what_its_clock_says(void **unused)
     fixture_end(&f);
 }
 
+static void many_by_the_moved_clock(void *unused)
+{
+    (void)unused;
+    moved = 7000000;
+    if (bezel_clock(moved_clock, 1000000) != 0)
+        _exit(1);
+    for (; moved < 7000100; moved++)
+        bezel_record(mark, 1);
+}
+
+/* A later pair must not change what times mean that were converted already. */
+static void a_users_clock_is_settled_up_to_the_last_record(void **unused)
+{
+    (void)unused;
+    struct fixture f = {0};
+    fixture_observe(&f, many_by_the_moved_clock);
+    const struct external_process *p = external_process(f.external, 0);
+    assert_true(p && p->user_clock);
+    assert_int_equal(p->user_clock->timebase.sealed, 7000099);
+    fixture_end(&f);
+}
+
 static void time_that_is_not_known_is_minus_one(void **unused)
 {
     (void)unused;
@@ -417,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_span_of_a_disabled_aspect_is_not_recorded),
         cmocka_unit_test(a_span_may_end_in_another_thread),
         cmocka_unit_test(a_span_lasts_what_its_clock_says),
+        cmocka_unit_test(a_users_clock_is_settled_up_to_the_last_record),
         cmocka_unit_test(time_that_is_not_known_is_minus_one),
         cmocka_unit_test(a_scope_records_its_span_however_it_is_left),
         cmocka_unit_test(a_kind_is_part_of_an_aspect_and_has_its_fields),

@@ -6,6 +6,7 @@
 #include "tests/lib/store_fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +34,22 @@ int __wrap_fdatasync(int fd)
     syncs++;
     errno = sync_error;
     return sync_error ? -1 : 0;
+}
+
+static struct {
+    unsigned count;
+    off_t from, bytes; /* of the last one */
+} pushed;
+
+int __wrap_sync_file_range(int fd, off_t from, off_t bytes, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t from, off_t bytes, unsigned flags)
+{
+    assert_int_equal(fd, 0);
+    assert_int_equal(flags, SYNC_FILE_RANGE_WRITE);
+    pushed.from = from;
+    pushed.bytes = bytes;
+    pushed.count++;
+    return 0;
 }
 
 static struct model_stream *stream(struct store_fixture *t, const char *name)
@@ -148,6 +165,32 @@ static void who_is_in_a_hurry_syncs_at_once_and_who_never_syncs_does_not(void **
     assert_int_equal(syncs, 0);
 }
 
+static void push_at(struct model_stream *s, uint64_t bytes)
+{
+    s->bytes = bytes;
+    store_push(s);
+}
+
+/* The kernel writes what was appended in large pieces, each once, and none whose last page is still being filled. */
+static void each_piece_is_pushed_to_the_disk_once(void **state)
+{
+    const uint64_t piece = STORE_PUSH_BYTES, page = 4096;
+    struct model_stream s = {.fd = 0};
+    (void)state;
+    pushed.count = 0;
+    push_at(&s, piece - 1);
+    assert_int_equal(pushed.count, 0);
+    push_at(&s, piece + page);
+    assert_true(pushed.count == 1 && pushed.from == 0 && pushed.bytes == (off_t)piece);
+    push_at(&s, 2 * piece - 1);
+    assert_int_equal(pushed.count, 1);
+    push_at(&s, 3 * piece + page);
+    assert_true(pushed.count == 2 && pushed.from == (off_t)piece && pushed.bytes == (off_t)(2 * piece));
+    push_at(&s, page); /* begun anew */
+    push_at(&s, piece + page);
+    assert_true(pushed.count == 3 && pushed.from == 0 && pushed.bytes == (off_t)piece);
+}
+
 static void the_file_that_was_written_longest_ago_is_closed_first(void **state)
 {
     struct store_fixture *t = *state;
@@ -184,6 +227,7 @@ int main(void)
         TEST(a_synced_length_is_to_be_saved),
         TEST(a_sync_that_failed_is_never_made_good),
         TEST(who_is_in_a_hurry_syncs_at_once_and_who_never_syncs_does_not),
+        cmocka_unit_test(each_piece_is_pushed_to_the_disk_once),
         TEST(the_file_that_was_written_longest_ago_is_closed_first),
         TEST(nothing_is_written_through_a_link),
     };

@@ -34,6 +34,7 @@ struct fixture {
     enum verify_is is;
     char text[512];  /* of the last finding */
     char said[4096]; /* codes of all findings, each between blanks, and their files */
+    char first[512]; /* text of the first finding */
     uint64_t offset, packet;
     struct verify_totals totals;
     uint64_t run_packets, run_bytes; /* that were stored */
@@ -44,6 +45,8 @@ static void hear(const struct verify_report *f, void *context)
     struct fixture *t = context;
     size_t n = strlen(t->said);
     snprintf(t->said + n, sizeof t->said - n, " %s %s ", f->code, f->file);
+    if (n == 0)
+        snprintf(t->first, sizeof t->first, "%s", f->text);
     snprintf(t->text, sizeof t->text, "%s", f->text);
     t->offset = f->offset;
     t->packet = f->packet;
@@ -219,8 +222,12 @@ static void packets_that_the_database_lacks_are_incomplete(void **state)
     fake_cut(t->sensor, 2, 0, 10);
     begin(t);
     assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&t->run), 0);
+    fake_cut(t->sensor, 2, 0, 10);
+    assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
     stored_drop(&t->run);
     assert_finds(t, VERIFY_INCOMPLETE, " unsaved trace/desk/late-12-0 ");
+    assert_non_null(strstr(t->first, "its last 1 packets are not in run.db"));
     begin(t);
     end(t);
     assert_finds(t, VERIFY_COMPLETE, NULL);
