@@ -308,3 +308,14 @@ void file_bezel_dir(char *path, size_t size)
     file_default_dir(standard);
     snprintf(path, size, "%s", set && *set ? set : standard);
 }
+
+bool file_is_locked(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK};
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return locked;
+}

@@ -56,6 +56,9 @@ int file_read_plain(const char *path, unsigned plain, size_t max, char **data, s
  */
 int file_read_stream(int fd, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
+/** Whether a process has an exclusive lock of an open file description (fcntl(2)) on file `path`. */
+bool file_is_locked(const char *path);
+
 /**
  * Gives the new file `fd` in the open folder `folder` to the folder's group, with the read and write permissions that
  * the folder grants its group (2770 makes 0660). Others get none, whatever the umask. If the group cannot be set, the

@@ -20,9 +20,17 @@ struct log_rate {
 };
 
 static const char *log_program = "bezel", *log_subject;
+static bool log_muted; /* under log_lock */
 static _Thread_local char log_error_text[256];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log_rate log_rates[LOG_IDS];
+
+void log_mute(void)
+{
+    pthread_mutex_lock(&log_lock);
+    log_muted = true;
+    pthread_mutex_unlock(&log_lock);
+}
 
 void log_init(const char *program)
 {
@@ -57,7 +65,7 @@ static void log_line(const char *level, const char *id, const char *format, va_l
     vsnprintf(text, sizeof text, format, args);
     plain_text(text);
     pthread_mutex_lock(&log_lock);
-    if (log_admit(id, &withheld)) {
+    if (!log_muted && log_admit(id, &withheld)) {
         if (log_subject)
             fprintf(stderr, "%s: %s: %s%s: %s", log_program, log_subject, level, id, text);
         else

@@ -27,6 +27,9 @@ void log_info(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
  */
 void log_about(const char *what);
 
+/** From now on nothing is printed: in a library whose program decides what it prints. */
+void log_mute(void);
+
 /** The text of this thread's last log_error() since log_forget_error(), to be sent to a peer as well; "": none. */
 const char *log_last_error(void);
 void log_forget_error(void);

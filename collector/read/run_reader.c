@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "collector/read/run_reader_internal.h"
 
+#include "base/file.h"
 #include "collector/rundb/rundb_live.h"
+#include "collector/store/trace_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,6 +32,13 @@ struct model *run_reader_load(const char *run, bool streams, int *err)
     }
     model_free(m);
     return NULL;
+}
+
+bool run_reader_goes_on(const char *run)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
+    return file_is_locked(path) || trace_reader_is_served(run);
 }
 
 int run_reader_open(const char *run, const struct record_filter *filter, struct run_reader **r)

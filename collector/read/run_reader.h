@@ -28,6 +28,9 @@ struct run_reader;
 
 enum { RUN_READER_BUFFERS = 64 << 20 }; /* bytes */
 
+/** Whether `bezel run` or a collector works on run directory `run` now, so that it may grow. */
+bool run_reader_goes_on(const char *run);
+
 /**
  * Opens run directory `run` for what `filter` wants; copies the filter, but borrows its globs. Returns 0 with *r for
  * run_reader_close(); or an error of the database, which rundb_why() explains: BEZEL_ENOENT where there is none (yet).

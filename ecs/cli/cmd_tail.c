@@ -6,11 +6,9 @@
 #include "base/units.h"
 #include "collector/read/run_reader.h"
 #include "collector/rundb/rundb.h"
-#include "collector/store/trace_reader.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
 #include "ecs/export/record_writer.h"
-#include "ecs/run/rundir.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -82,7 +80,7 @@ static void catch_signals(void)
 
 static bool goes_on(const struct tail *t)
 {
-    return rundir_is_running(t->run) || trace_reader_is_served(t->run);
+    return run_reader_goes_on(t->run);
 }
 
 static int fail(const struct tail *t, int err)

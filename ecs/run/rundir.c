@@ -437,14 +437,8 @@ void rundir_leave(struct rundir *run)
 bool rundir_is_running(const char *run)
 {
     char path[PATH_MAX + 32];
-    struct flock lock = {.l_type = F_WRLCK};
     snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return false;
-    bool running = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(fd);
-    return running;
+    return file_is_locked(path);
 }
 
 #define AWAY "away" /* in the run directory: where the rest of it lies */
