@@ -140,12 +140,14 @@ static int print_loaded(const char *run, bool running, const struct summary *s, 
     r.color = table_wants_color(out);
     if (form & REPORT_JSON)
         report_json(&r, out);
-    else if (form & REPORT_SVG)
-        report_svg(&r, out);
+    else if (form & REPORT_HTML)
+        err = report_html(&r, out);
     else
         report_text(&r, out);
-    int code = verdict_exit_code(v);
+    int code = err ? err : verdict_exit_code(v);
     verdict_free(v);
+    if (err)
+        log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", limit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {
         log_error("BEZEL-REPORT-WRITE", "cannot write the report: %s", strerror(errno));
         return BEZEL_ESYS;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The report of a run, as text, JSON or a plot (docs/REPORT.md); also while the run goes on. */
+/** The report of a run, as text, JSON or a page (docs/REPORT.md); also while the run goes on. */
 #ifndef BEZEL_ECS_REPORT_REPORT_H
 #define BEZEL_ECS_REPORT_REPORT_H
 
@@ -14,11 +14,11 @@ struct json;
 struct table;
 
 /** Forms of a report. true also means JSON, false text. */
-enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_SVG = 4 };
+enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_HTML = 4 };
 
 /**
- * Loads run directory `run`, judges the run and prints the report to `out`: as text, or as JSON (REPORT_JSON) or a plot
- * (REPORT_SVG); with REPORT_ALL the text omits nothing (JSON never does). `running`: the run's `bezel run` lives.
+ * Loads run directory `run`, judges the run and prints the report to `out`: as text, or as JSON (REPORT_JSON) or a page
+ * (REPORT_HTML); with REPORT_ALL the text omits nothing (JSON never does). `running`: the run's `bezel run` lives.
  * Returns the exit code of the verdict (see verdict_exit_code()), or a negative BEZEL_E* after logging why there is no
  * report. Reads files; not async-signal-safe.
  */
@@ -33,8 +33,10 @@ struct report {
     const struct summary *summary;
     const struct experiment *experiment;
     const struct verdict *verdict;
-    bool all;   /* text: omit nothing, join no lines */
-    bool color; /* text: for a terminal */
+    bool all;     /* text: omit nothing, join no lines */
+    bool compact; /* JSON: one line */
+    size_t most;  /* JSON: processes and events, at most; 0: all */
+    bool color;   /* text: for a terminal */
 };
 
 /** The sentence that opens a report, without a newline; as text, for free(): NULL if memory is short. Pure. */
@@ -45,8 +47,11 @@ char *report_sentence_text(const struct report *r);
 void report_text(const struct report *r, FILE *out);
 void report_json(const struct report *r, FILE *out);
 
-/** Prints the limits and the polling periods against time, as a self-contained SVG image. Likewise. */
-void report_svg(const struct report *r, FILE *out);
+/**
+ * Prints the report as a page for a browser that refers to nothing else, of less than 2 MB. Likewise. Returns 0, or
+ * BEZEL_ENOMEM with a page that is empty.
+ */
+int report_html(const struct report *r, FILE *out) BEZEL_MUST_CHECK;
 
 /** "client.1"; in a run of several nodes "desk1/client.1". `name` has `size` bytes. */
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);

@@ -234,7 +234,7 @@ static void put_books(const struct report *r, struct json *j)
     json_uint(j, "left_out_records", r->summary->untaken_records);
     report_json_remedies(r, j);
     json_array(j, "processes");
-    for (size_t i = 0; i < r->summary->process_count; i++)
+    for (size_t i = 0; i < r->summary->process_count && (r->most == 0 || i < r->most); i++)
         put_process(r, j, i);
     json_array_end(j);
     json_object_end(j);
@@ -319,7 +319,7 @@ static void put_nodes(const struct report *r, struct json *j)
 static void put_events(const struct report *r, struct json *j)
 {
     json_array(j, "events");
-    for (size_t i = 0; i < r->summary->event_count; i++) {
+    for (size_t i = 0; i < r->summary->event_count && (r->most == 0 || i < r->most); i++) {
         const struct summary_event *e = &r->summary->events[i];
         json_object(j, NULL);
         json_int(j, "time_ns", e->at - r->verdict->started);
@@ -340,7 +340,7 @@ static void put_properties(const struct report *r, struct json *j)
 
 void report_json(const struct report *r, FILE *out)
 {
-    struct json j = {.out = out};
+    struct json j = {.out = out, .compact = r->compact};
     json_object(&j, NULL);
     json_int(&j, "format", REPORT_FORMAT);
     put_run(r, &j);

@@ -17,7 +17,7 @@ enum collector_how {
     IS_STEERED = 8, /* with an experiment that adapts */
     READ_TEXT = 16,
     READ_JSON = 32,
-    READ_SVG = 64,
+    READ_HTML = 64,
     READ_RECORDS = 128,
 };
 

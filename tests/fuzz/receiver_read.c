@@ -51,7 +51,7 @@ static void report(const struct collector *c, int form)
     int code = out ? report_print(c->run, false, form, out) : -1;
     fuzz_must((code >= 0 || c->spoilt) && fclose(out) == 0 && strlen(text) == n && (n > 0) == (code >= 0));
     fuzz_must(form != REPORT_JSON || code < 0 || is_json(text, n));
-    fuzz_must(form != REPORT_SVG || !strstr(text, "nan"));
+    fuzz_must(form != REPORT_HTML || !strstr(text, "nan"));
     free(text);
 }
 
@@ -84,8 +84,8 @@ void run_read(const struct collector *c, const struct model_totals *stored)
         report(c, REPORT_ALL);
     if (c->how & READ_JSON)
         report(c, REPORT_JSON);
-    if (c->how & READ_SVG)
-        report(c, REPORT_SVG);
+    if (c->how & READ_HTML)
+        report(c, REPORT_HTML);
     if (c->how & READ_RECORDS) {
         export(c, EXPORT_CSV, true);
         export(c, EXPORT_JSONL, false);

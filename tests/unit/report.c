@@ -130,7 +130,7 @@ static void a_trace_with_more_than_the_books_says_how_it_is_counted(void **state
 }
 
 /* A limit breaks on two nodes, again and again on one; a snapshot is taken on both, and one by hand; a node is off. */
-static void the_timeline_is_in_order_and_plotted(void **state)
+static void the_timeline_is_in_order(void **state)
 {
     (void)state;
     static struct summary_column columns[3][SUMMARY_COLUMNS];
@@ -165,7 +165,6 @@ static void the_timeline_is_in_order_and_plotted(void **state)
     s.properties[s.summary.property_count - 1] = (struct summary_property){RUNDB_SNAPSHOTS_REFUSED, "7"};
     check_golden(&s, report_text, false, "timeline.txt");
     check_golden(&s, report_json, false, "timeline.json");
-    check_golden(&s, report_svg, false, "timeline.svg");
     struct builtin_conclusion conclusions[] = {
         {0, sample_time(2.5), .what = CONCLUSION_INFEASIBLE, .holds = true, .limit = -1, .needed = 12.5, .budget = 10},
         {0, sample_time(2.6), .what = CONCLUSION_LOAD_SHEDDING, .holds = true, .limit = -1, .floor = 2},
@@ -182,71 +181,142 @@ static void the_timeline_is_in_order_and_plotted(void **state)
     check_golden(&s, report_text, true, "timeline-all.txt");
 }
 
+static void write_html(const struct report *r, FILE *out)
+{
+    assert_int_equal(report_html(r, out), 0);
+}
+
+/* The page of `s`, which is whole, without bytes that no page may have, and below 2 MB; for free(). */
+static char *page_of(const struct sample *s)
+{
+    char *text = written(s, write_html, false);
+    size_t n = strlen(text);
+    assert_in_range(n, 1, 2000000);
+    assert_string_equal(text + n - 8, "</html>\n");
+    for (size_t i = 0; i < n; i++)
+        assert_true((unsigned char)text[i] >= ' ' || text[i] == '\n');
+    return text;
+}
+
+/* What a page says of element `id`, up to the end of the element; NULL: no such element. */
+static char *data_of(const char *page, const char *id)
+{
+    char begin[64];
+    snprintf(begin, sizeof begin, "id=\"%s\">", id);
+    const char *from = strstr(page, begin);
+    return from ? strndup(from + strlen(begin), (size_t)(strstr(from, "</script>") - from) - strlen(begin)) : NULL;
+}
+
 /* Names come from files and foreign programs; a run may be empty, or have no length. */
-static void a_plot_is_whole_whatever_the_run_is(void **state)
+static void a_page_has_no_markup_of_the_run(void **state)
 {
     (void)state;
     struct sample s;
     sample_held(&s);
+    s.experiment.name = (char *)"</title><script>alert(2)</script>";
+    s.properties[0] = (struct summary_property){"other", s.experiment.name};
     s.limits[0].text = (char *)"a<b & \"c\" >= 29\x01";
-    s.nodes[0].name = "<script>alert(1)</script>";
-    char *text = written(&s, report_svg, false);
-    assert_null(strstr(text, "<script>"));
-    assert_non_null(strstr(text, "a&lt;b &amp;"));
-    assert_null(strchr(text, '\x01'));
-    assert_non_null(strstr(text, "</svg>\n"));
-    assert_null(strstr(text, "nan"));
-    assert_null(strstr(text, "inf"));
+    s.nodes[0].name = "</script><script>alert(1)</script>";
+    char *text = page_of(&s);
+    assert_null(strstr(text, "<script>alert"));
+    assert_non_null(strstr(text, "\\u003c/script>\\u003cscript>alert(1)\\u003c/script>"));
     free(text);
     s.summary = (struct summary){0};
-    text = written(&s, report_svg, false);
-    assert_non_null(strstr(text, "</svg>\n"));
-    assert_null(strstr(text, "nan"));
-    free(text);
+    free(page_of(&s));
 }
 
-/* A field of a program may hold any number. */
-static void values_that_no_axis_can_show_leave_the_plot_whole(void **state)
+/* A field of a program may hold any number, and a daemon may not be believed either. */
+static void numbers_of_any_size_leave_the_page_whole(void **state)
 {
     (void)state;
     static struct summary_column columns[SUMMARY_COLUMNS];
-    static const double far[] = {DBL_MAX, -DBL_MAX, 30, DBL_MIN};
-    for (size_t kind = 0; kind < 3; kind++) {
-        struct sample s;
-        sample_held(&s);
-        for (int i = 0; i < SUMMARY_COLUMNS; i++) {
-            double v = far[kind < 2 ? (size_t)i % 4 : 0];
-            columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, 1, v, v, v};
-            if (kind == 1)
-                columns[i].min = -DBL_MAX;
-        }
-        struct summary_series series = {0, 0, sample_time(0), sample_time(10), columns, 0};
-        s.limits[0].bound = kind == 2 ? 0 : 29;
-        s.summary.series = &series;
-        s.summary.series_count = 1;
-        char *text = written(&s, report_svg, false);
-        assert_non_null(strstr(text, "</svg>\n"));
-        assert_null(strstr(text, "nan"));
-        assert_null(strstr(text, "inf"));
-        free(text);
-    }
-}
-
-/* Neither may a daemon's be believed. */
-static void periods_that_no_daemon_has_leave_the_plot_whole(void **state)
-{
-    (void)state;
+    static const double far[] = {DBL_MAX, -DBL_MAX, 30, DBL_MIN, NAN, INFINITY};
     struct sample s;
     sample_troubled(&s);
+    for (int i = 0; i < SUMMARY_COLUMNS; i++) {
+        double v = far[i % 6];
+        columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, i % 5 > 0, v, v, v};
+    }
+    struct summary_series series = {0, 0, sample_time(0), sample_time(10), columns, 0};
+    s.summary.series = &series;
+    s.summary.series_count = 1;
     s.polling[0].period = INT64_C(1) << 61;
     s.polling[1].period = -1;
     s.decisions[0].after = -(INT64_C(1) << 61);
-    s.decisions[1].after = INT64_C(1) << 61;
-    char *text = written(&s, report_svg, false);
-    assert_non_null(strstr(text, "</svg>\n"));
-    assert_null(strstr(text, "nan"));
-    assert_null(strstr(text, ">-"));
+    char *text = page_of(&s), *data = data_of(text, "series");
+    assert_ptr_equal(strstr(data, "[{\"limit\":0,\"node\":0,\"columns\":[["), data);
+    assert_null(strstr(data, "nan"));
+    assert_null(strstr(data, "inf"));
+    free(data);
     free(text);
+}
+
+/* A column of the plot is {time, least, most, last}; null is unknown. */
+static void a_plot_has_the_columns_of_the_summary(void **state)
+{
+    (void)state;
+    static struct summary_column columns[SUMMARY_COLUMNS];
+    struct sample s;
+    sample_held(&s);
+    columns[0] = (struct summary_column){sample_time(0), 2, 2, 28.5, 31, 30};
+    columns[7] = (struct summary_column){sample_time(1), 3, 2, 29, 30, 29.5}; /* then unknown */
+    columns[8] = (struct summary_column){sample_time(2), 1, 0, 0, 0, 0};
+    struct summary_series series = {0, 1, sample_time(0), sample_time(10), columns, 0};
+    s.summary.series = &series;
+    s.summary.series_count = 1;
+    char *text = page_of(&s), *data = data_of(text, "series");
+    assert_string_equal(data, "[{\"limit\":1,\"node\":0,\"columns\":[[0,28.5,31,30],[1000000000,29,30,null],"
+                              "[2000000000,null,null,null]]}]\n");
+    free(data);
+    free(text);
+}
+
+/* Of what does not fit it has the first, and says how many more there are. */
+static void the_page_of_a_large_run_is_bounded(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 10000, DECISIONS = 100000, SERIES = 2000 };
+    static struct summary_column columns[SUMMARY_COLUMNS];
+    struct sample s;
+    sample_troubled(&s);
+    struct summary_process *processes = calloc(PROCESSES, sizeof *processes);
+    struct builtin_decision *decisions = calloc(DECISIONS, sizeof *decisions);
+    struct summary_series *series = calloc(SERIES, sizeof *series);
+    assert_true(processes && decisions && series);
+    for (size_t i = 0; i < PROCESSES; i++)
+        processes[i] = s.summary.processes[0];
+    for (size_t i = 0; i < DECISIONS; i++)
+        decisions[i] = s.decisions[0];
+    for (int i = 0; i < SUMMARY_COLUMNS; i++)
+        columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, 1, i, i, i};
+    for (size_t i = 0; i < SERIES; i++)
+        series[i] = (struct summary_series){0, 0, sample_time(0), sample_time(10), columns, 0};
+    s.summary.processes = processes;
+    s.summary.process_count = PROCESSES;
+    s.summary.decisions = decisions;
+    s.summary.decision_count = DECISIONS;
+    s.summary.series = series;
+    s.summary.series_count = SERIES;
+    char *text = page_of(&s), *left = data_of(text, "left-out"), *data = data_of(text, "report"), expected[64];
+    size_t shown = 0;
+    for (const char *p = data; (p = strstr(p, "\"action\":")); p++)
+        shown++;
+    assert_in_range(shown, 100, 1000);
+    snprintf(expected, sizeof expected, "\"decisions\":%zu", DECISIONS - shown);
+    assert_non_null(strstr(left, expected));
+    snprintf(expected, sizeof expected, "\"processes\":%zu", PROCESSES - shown);
+    assert_non_null(strstr(left, expected));
+    assert_non_null(strstr(left, "\"notes\":0"));
+    assert_non_null(strstr(data, "\"processes\":10000,\"produced\"")); /* sums are of all */
+    free(data);
+    data = data_of(text, "series");
+    assert_non_null(strstr(data, "[0,0,")); /* joined columns */
+    free(data);
+    free(left);
+    free(text);
+    free(processes);
+    free(decisions);
+    free(series);
 }
 
 /* Some are repeated, in other processes: these are counted with the first. */
@@ -560,10 +630,11 @@ int main(void)
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(the_remedy_of_a_full_ring_is_named),
         cmocka_unit_test(a_trace_with_more_than_the_books_says_how_it_is_counted),
-        cmocka_unit_test(the_timeline_is_in_order_and_plotted),
-        cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
-        cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
-        cmocka_unit_test(periods_that_no_daemon_has_leave_the_plot_whole),
+        cmocka_unit_test(the_timeline_is_in_order),
+        cmocka_unit_test(a_page_has_no_markup_of_the_run),
+        cmocka_unit_test(numbers_of_any_size_leave_the_page_whole),
+        cmocka_unit_test(a_plot_has_the_columns_of_the_summary),
+        cmocka_unit_test(the_page_of_a_large_run_is_bounded),
         cmocka_unit_test(notes_beyond_the_first_24_are_counted_and_shown_with_all),
         cmocka_unit_test(violations_that_repeat_are_summed_to_the_nanosecond),
         cmocka_unit_test(a_run_that_was_aborted_says_so),

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The report as one page for a browser, which refers to nothing else: the JSON of the report and the columns of plots
+ * as data, and the code of view/ that makes tables and plots of it. Its size is bounded: of a large run the page has
+ * the first rows of each list, and says how many more there are; neighbouring columns are joined.
+ */
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
+#include "view/pages.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS_MOST = 512,        /* of a list, to begin with: halved until the report fits */
+    REPORT_BYTES = 1200000, /* of JSON: the report, ... */
+    SERIES_BYTES = 600000,  /* ... and the plots; together with the code less than 2 MB */
+};
+
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
+
+/* Makes a text by `write`. NULL: memory is short. */
+static char *text_of(void (*write)(const struct report *r, size_t n, FILE *out), const struct report *r, size_t n,
+                     size_t *bytes)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+    if (!out)
+        return NULL;
+    write(r, n, out);
+    bool failed = ferror(out) != 0;
+    if (fclose(out) == 0 && !failed)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Ends a script element only where it is to end: `<` occurs in JSON's texts alone. */
+static void put_data(const char *id, const char *json, FILE *out)
+{
+    fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
+    for (const char *p = json; *p; p++)
+        if (*p == '<')
+            fputs("\\u003c", out);
+        else
+            fputc(*p, out);
+    fputs("</script>\n", out);
+}
+
+static void put_text(const char *text, FILE *out)
+{
+    for (; *text; text++)
+        if (*text == '<' || *text == '&')
+            fputs(*text == '<' ? "&lt;" : "&amp;", out);
+        else
+            fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+}
+
+/* ---- The report -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Lists of the summary that may be long, by their names in the report. Of processes and events, from which more is
+ * computed, report_json() writes the first.
+ */
+#define LISTS(LIST)                                                                                                    \
+    LIST(limits, limit_count)                                                                                          \
+    LIST(decisions, decision_count)                                                                                    \
+    LIST(violations, violation_count)                                                                                  \
+    LIST(polling, polling_count)                                                                                       \
+    LIST(conclusions, conclusion_count)                                                                                \
+    LIST(knobs, knob_count)                                                                                            \
+    LIST(setpoints, setpoints_count)                                                                                   \
+    LIST(snapshots, snapshot_count)                                                                                    \
+    LIST(expired, expired_count)                                                                                       \
+    LIST(metrics, metric_count)                                                                                        \
+    LIST(programs, program_count)                                                                                      \
+    LIST(notes, note_count)
+
+/* The report, of which lists have `most` rows at most. */
+static void write_report(const struct report *r, size_t most, FILE *out)
+{
+    struct summary first = *r->summary;
+    struct report shown = *r;
+    shown.summary = &first;
+    shown.compact = true;
+    shown.most = most;
+#define CAP(name, count) first.count = first.count < most ? first.count : most;
+    LISTS(CAP)
+#undef CAP
+    report_json(&shown, out);
+}
+
+static void put_left_out(const struct report *r, size_t most, FILE *out)
+{
+    struct json j = {.out = out, .compact = true};
+    json_object(&j, NULL);
+#define LEFT(name, count) json_uint(&j, #name, r->summary->count > most ? r->summary->count - most : 0);
+    LISTS(LEFT)
+    LEFT(processes, process_count)
+    LEFT(events, event_count)
+#undef LEFT
+    json_object_end(&j);
+}
+
+/* ---- Plots ------------------------------------------------------------------------------------------------------- */
+
+static void put_number(struct json *j, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    json_double(j, NULL, strtod(text, NULL));
+}
+
+/* Columns `from` to `until` - 1 of a series as one: time, least, most and last value; a value that is unknown is null.
+ */
+static void put_column(const struct report *r, const struct summary_series *s, int from, int until, struct json *j)
+{
+    struct summary_column all = {.min = INFINITY, .max = -INFINITY, .last = NAN};
+    for (int i = from; i < until; i++) {
+        const struct summary_column *c = &s->columns[i];
+        if (c->count > 0 && all.count == 0)
+            all.at = c->at;
+        all.count += c->count;
+        if (c->known > 0) {
+            all.min = fmin(all.min, c->min);
+            all.max = fmax(all.max, c->max);
+        }
+        if (c->count > 0)
+            all.last = c->known == c->count ? c->last : NAN;
+    }
+    if (all.count == 0)
+        return;
+    json_array(j, NULL);
+    json_int(j, NULL, report_run_time(r, s->node, all.at));
+    put_number(j, all.min);
+    put_number(j, all.max);
+    put_number(j, all.last);
+    json_array_end(j);
+}
+
+/* Every `joined` columns are one. */
+static void write_series(const struct report *r, size_t joined, FILE *out)
+{
+    struct json j = {.out = out, .compact = true};
+    json_array(&j, NULL);
+    for (size_t i = 0; i < r->summary->series_count; i++) {
+        const struct summary_series *s = &r->summary->series[i];
+        json_object(&j, NULL);
+        json_uint(&j, "limit", s->limit);
+        json_uint(&j, "node", s->node);
+        json_array(&j, "columns");
+        for (int c = 0; c < SUMMARY_COLUMNS; c += (int)joined)
+            put_column(r, s, c, c + (int)joined < SUMMARY_COLUMNS ? c + (int)joined : SUMMARY_COLUMNS, &j);
+        json_array_end(&j);
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+}
+
+/* ---- The page ---------------------------------------------------------------------------------------------------- */
+
+/* The largest report that fits; *most: rows of its lists. */
+static char *fitting_report(const struct report *r, size_t *most)
+{
+    size_t bytes;
+    char *json;
+    for (*most = ROWS_MOST; (json = text_of(write_report, r, *most, &bytes)) && bytes > REPORT_BYTES && *most > 1;
+         *most /= 2)
+        free(json);
+    return json;
+}
+
+static char *fitting_series(const struct report *r)
+{
+    size_t bytes;
+    char *json;
+    for (size_t n = 1; (json = text_of(write_series, r, n, &bytes)) && bytes > SERIES_BYTES; n *= 2) {
+        free(json);
+        if (n >= SUMMARY_COLUMNS) /* thousands of series: one column each is still too much */
+            return strdup("[]");
+    }
+    return json;
+}
+
+static void put_page(const struct report *r, const char *json, const char *series, size_t most, FILE *out)
+{
+    char *sentence = report_sentence_text(r);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+          "script-src 'unsafe-inline'\">\n<title>",
+          out);
+    put_text(report_experiment_name(r), out);
+    fprintf(out, "</title>\n<style>\n%s</style>\n<main></main>\n<noscript><p>", view_page_css);
+    put_text(sentence ? sentence : "", out);
+    free(sentence);
+    fputs("</p><p>Tables and plots need JavaScript, which this browser does not execute.</p></noscript>\n", out);
+    put_data("report", json, out);
+    put_data("series", series, out);
+    fputs("<script type=\"application/json\" id=\"left-out\">", out);
+    put_left_out(r, most, out);
+    fprintf(out, "</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n", view_plot_js, view_report_js);
+}
+
+int report_html(const struct report *r, FILE *out)
+{
+    size_t most;
+    char *json = fitting_report(r, &most), *series = json ? fitting_series(r) : NULL;
+    if (series)
+        put_page(r, json, series, most, out);
+    free(json);
+    free(series);
+    return series ? 0 : BEZEL_ENOMEM;
+}

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The files of this room, for programs that make pages of them: NUL-terminated texts of static storage. */
+#ifndef BEZEL_VIEW_PAGES_H
+#define BEZEL_VIEW_PAGES_H
+
+extern const char view_page_css[];  /* colours and layout of all pages */
+extern const char view_plot_js[];   /* the drawing of plots */
+extern const char view_report_js[]; /* the page of `bezel report --html` */
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+"use strict";
+
+/*
+ * The page of `bezel report --html`: what `bezel report --json` says (element #report) with the columns of plots
+ * (#series). Texts of a run become text nodes, never markup.
+ */
+(() => {
+    const report = JSON.parse(document.getElementById("report").textContent);
+    const leftOut = JSON.parse(document.getElementById("left-out").textContent);
+    const series = JSON.parse(document.getElementById("series").textContent);
+    const { duration, count, quantity } = plots;
+    const page = document.querySelector("main");
+    const view = new plots.View(0, Math.max(report.run.duration_ns, 1e6));
+    const nodeIndex = name => Math.max(0, report.nodes.findIndex(n => n.node === name));
+    const known = list => list || [];
+
+    /* ---- Elements -------------------------------------------------------------------------------------------------- */
+
+    function make(name, attributes, ...children) {
+        const element = document.createElement(name);
+        for (const [key, value] of Object.entries(attributes || {}))
+            if (key.startsWith("on"))
+                element.addEventListener(key.slice(2), value);
+            else if (value !== null)
+                element.setAttribute(key, value);
+        element.append(...children.filter(c => c !== null && c !== undefined).map(c => c instanceof Node ? c : String(c)));
+        return element;
+    }
+
+    function section(title, id) {
+        const made = make("section", { id }, make("h2", {}, title));
+        page.append(made);
+        return made;
+    }
+
+    /* Columns: [title, row => text or element, class]. A long table scrolls in a box of its own. */
+    function table(rows, columns, caption) {
+        const cell = (tag, c, content) => make(tag, { class: c[2] || null, scope: tag === "th" ? "col" : null }, content);
+        return make("div", { class: rows.length > 40 ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": caption },
+            make("table", {},
+                make("thead", {}, make("tr", {}, ...columns.map(c => cell("th", c, c[0])))),
+                make("tbody", {}, ...rows.map(r => make("tr", {}, ...columns.map(c => cell("td", c, c[1](r))))))));
+    }
+
+    function more(key) {
+        return leftOut[key] ? [make("p", { class: "dim" }, `${count(leftOut[key])} more ${key}: see \`bezel report --json\`.`)] : [];
+    }
+
+    /* A moment of the run, which shows it in the plots. */
+    function when(ns) {
+        if (ns === null || ns === undefined)
+            return "";
+        const around = Math.max((view.end - view.begin) / 50, 1e6);
+        return make("button", { type: "button", title: "show it in the plots", onclick: () => {
+            view.show(ns - around, ns + around);
+            view.point(ns);
+            document.getElementById("plots").scrollIntoView();
+        } }, plots.moment(ns, 1e5));
+    }
+
+    const unitOf = text => report.limits.find(l => l.text === text)?.unit;
+    const verdictOf = is => make("span", { class: is.replace(/ .*/, "") }, is);
+    const share = s => s === null ? "" : plots.quantity(100 * s, "%");
+
+    /* ---- Plots ----------------------------------------------------------------------------------------------------- */
+
+    function legend(plot, list) {
+        const items = plot.layers.filter(l => l.name).map(l => {
+            const line = make("i", {}), text = make("span", {}, l.name);
+            line.style.background = plots.colorOf(l.index);
+            list.append(make("li", {}, line, text));
+            return [l, text];
+        });
+        const outside = make("li", { class: "outside" });
+        list.append(outside);
+        plot.onDraw = p => {
+            for (const [l, text] of items) {
+                const value = view.cursor === null ? undefined : l.at(view.cursor);
+                text.textContent = value === undefined ? l.name : `${l.name}: ${p.log && value === 0 ? "off" : quantity(value, p.unit)}`;
+            }
+            const furthest = p.outside.reduce((a, b) => a && Math.abs(a.value) >= Math.abs(b.value) ? a : b, null);
+            outside.textContent = furthest ? `${count(p.outside.length)} outside of the plot, up to ${quantity(furthest.value, p.unit)}` : "";
+        };
+    }
+
+    function addPlot(to, title, label, options) {
+        const canvas = make("canvas", { role: "img", "aria-label": label });
+        const list = make("ul", { class: "legend" });
+        to.append(make("div", { class: "plot" }, make("h3", {}, ...title), list, canvas));
+        legend(new plots.Plot(view, canvas, options), list);
+    }
+
+    const snapshotMarks = () => plots.marks(known(report.snapshots).filter(s => s.number)
+        .map(s => ({ at: s.time_ns, text: `snapshot ${s.number}` })));
+
+    function plotLimit(to, limit, i) {
+        const rows = series.filter(s => s.limit === i).map(s => ({
+            node: s.node,
+            rows: s.columns.map(c => ({ at: c[0], min: c[1], max: c[2], last: c[3] })),
+        }));
+        const broken = known(report.violations).filter(v => v.limit === limit.text)
+            .map(v => ({ from: v.begin_ns, to: v.end_ns, at: v.begin_ns })).sort((a, b) => a.from - b.from);
+        const label = `${limit.text}: ${limit.is}; violated ${count(broken.length)} times on ${count(rows.length)} nodes`;
+        addPlot(to, [limit.text, ": ", verdictOf(limit.is)], label, {
+            unit: limit.unit,
+            layers: [plots.spans(broken), snapshotMarks(), plots.bound(limit.bound, limit.compare + " " + quantity(limit.bound, limit.unit)),
+                ...rows.map(r => plots.band(r.rows, known(report.nodes)[r.node]?.node || "all", r.node))],
+        });
+        return broken;
+    }
+
+    function plotPolling(to) {
+        const layers = [], names = [...new Set(known(report.polling).map(p => p.node).concat(known(report.decisions).map(d => d.node)))];
+        for (const name of names) {
+            const decisions = known(report.decisions).filter(d => d.node === name).map(d => ({ at: d.time_ns, value: d.after_ns }));
+            const all = known(report.polling).filter(p => p.node === name).map(p => ({ at: p.time_ns, value: p.period_ns }))
+                .concat(decisions).sort((a, b) => a.at - b.at);
+            layers.push(plots.steps(all, name, nodeIndex(name)), plots.dots(decisions, nodeIndex(name)));
+        }
+        if (layers.length)
+            addPlot(to, ["polling period"], `polling periods of ${count(names.length)} nodes, with ${count(known(report.decisions).length)} decisions`,
+                { unit: "ns", log: true, layers: [snapshotMarks(), ...layers] });
+    }
+
+    const HELP = [["w s", "zoom in, out"], ["a d", "to earlier, later"], ["0", "the whole run"], ["[ ]", "to the violation before, behind"],
+        ["drag, wheel", "zoom into a part, or where the pointer is"], ["Esc", "close this"]];
+
+    let visited = -1; /* the violation that was gone to last */
+
+    /* To the next violation, or the one before; where the last one is out of sight, from the middle of what is shown. */
+    function goTo(broken, direction) {
+        const middle = (view.from + view.to) / 2, last = broken[visited];
+        if (last && (last.to < view.from || last.from > view.to))
+            visited = broken.filter(b => b.from < middle).length - (direction > 0 ? 1 : 0);
+        const next = broken[visited + direction];
+        if (!next)
+            return;
+        visited += direction;
+        const run = view.end - view.begin, width = Math.min(Math.max(2 * (next.to - next.from), run / 50), run / 2);
+        view.show(next.from - width / 4, next.from + width * 3 / 4);
+        view.point(next.from);
+    }
+
+    function keys(broken, help) {
+        const actions = {
+            w: () => view.zoom(0.7, (view.from + view.to) / 2), s: () => view.zoom(1 / 0.7, (view.from + view.to) / 2),
+            a: () => view.move(-0.25), d: () => view.move(0.25), ArrowLeft: () => view.move(-0.25), ArrowRight: () => view.move(0.25),
+            0: () => view.all(), "[": () => goTo(broken, -1), "]": () => goTo(broken, 1), "?": () => help.showModal(),
+        };
+        document.addEventListener("keydown", e => {
+            if (e.ctrlKey || e.metaKey || e.altKey || !actions[e.key] || e.target.closest(".scroll"))
+                return;
+            e.preventDefault();
+            actions[e.key]();
+        });
+        return actions;
+    }
+
+    function plotAll() {
+        const to = section("Limits and polling against time", "plots");
+        const tools = make("div", { class: "tools" });
+        to.append(tools);
+        const broken = known(report.limits).flatMap((l, i) => plotLimit(to, l, i)).sort((a, b) => a.from - b.from);
+        plotPolling(to);
+        const help = make("dialog", {}, make("h3", {}, "Keys"), table(HELP, [["key", r => make("kbd", {}, r[0])], ["does", r => r[1]]], "keys"),
+            make("form", { method: "dialog" }, make("button", {}, "close")));
+        page.append(help);
+        const actions = keys(broken, help);
+        const button = (text, key) => make("button", { type: "button", onclick: actions[key], title: `key ${key}` }, text);
+        const shown = make("span", { class: "dim", role: "status" });
+        tools.append(button("whole run", "0"), button("zoom in", "w"), button("zoom out", "s"),
+            broken.length ? button("violation before", "[") : "", broken.length ? button("violation behind", "]") : "", button("keys", "?"), shown);
+        view.listeners.push(() => {
+            const width = view.to - view.from;
+            shown.textContent = `${plots.moment(view.from, width / 100)} to ${plots.moment(view.to, width / 100)}`;
+            keepState();
+        });
+    }
+
+    /* ---- The state is in the address: a page that is opened with it shows the same --------------------------------- */
+
+    function keepState() {
+        const whole = view.from === view.begin && view.to === view.end;
+        const hash = whole ? "" : `#t=${Math.round(view.from)}-${Math.round(view.to)}`;
+        if (location.hash !== hash)
+            history.replaceState(null, "", hash || location.pathname + location.search);
+    }
+
+    function takeState() {
+        const found = /^#t=(\d+)-(\d+)$/.exec(location.hash);
+        if (found)
+            view.show(Number(found[1]), Number(found[2]));
+        else
+            view.all();
+    }
+
+    /* ---- Tables ---------------------------------------------------------------------------------------------------- */
+
+    function head() {
+        const r = report.run;
+        page.append(make("h1", {}, r.experiment), make("p", { class: "verdict" }, verdictOf(report.verdict.is), ": ", report.verdict.sentence),
+            make("p", { class: "dim" }, `${r.started || "not started"} to ${r.ended || "now"}, ${r.state}; ${r.directory}, run ${r.id}`));
+    }
+
+    function limits() {
+        if (!report.limits.length)
+            return;
+        const rows = report.limits.flatMap(l => l.nodes.length ? l.nodes.map(n => [l, n]) : [[l, null]]);
+        section("Limits", "limits").append(table(rows, [
+            ["limit", r => r[0].text], ["node", r => r[1] ? r[1].node || "all" : ""], ["verdict", r => verdictOf(r[1] ? r[1].is : r[0].is)],
+            ["last", r => r[1] ? quantity(r[1].value, r[0].unit) : "", "number"], ["worst", r => r[1] ? quantity(r[1].worst, r[0].unit) : "", "number"],
+            ["violated", r => r[1] ? duration(r[1].violated_ns) : "", "number"], ["share", r => r[1] ? share(r[1].share_violated) : "", "number"],
+            ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"));
+    }
+
+    function moments() {
+        const period = ns => ns ? duration(ns) : "off";
+        const all = [
+            ...known(report.violations).map(v => [v.begin_ns, v.node || "all", `${v.limit}: violated for ${duration(v.end_ns - v.begin_ns)}${v.open ? ", to the end" : ""}, worst ${quantity(v.worst, unitOf(v.limit))}`]),
+            ...known(report.decisions).map(d => [d.time_ns, d.node, `${d.by}, ${d.policy}: ${d.action}, ${period(d.before_ns)} → ${period(d.after_ns)}${d.limit ? ", for " + d.limit : ""}`]),
+            ...known(report.polling).slice(0).map(p => [p.time_ns, p.node, `polls every ${period(p.period_ns)} (${p.by})`]),
+            ...known(report.conclusions).filter(c => c.conclusion !== "violated").map(c => [c.time_ns, c.node, `${c.conclusion}${c.holds ? "" : ": no longer"}${c.limit ? ", " + c.limit : ""}`]),
+            ...known(report.knobs).map(k => [k.time_ns, k.node, `knob ${k.knob} of ${k.process}: ${k.before} → ${k.after} ${k.unit || ""} (${k.by}${k.limit ? ", for " + k.limit : ""})`]),
+            ...known(report.snapshots).map(s => [s.time_ns, s.node || "", `snapshot ${s.number || s.command || ""}: ${count(s.records || 0)} records`]),
+            ...known(report.notes).map(n => [n.time_ns, n.node || "", `${n.code}${n.process ? " " + n.process : ""}: ${n.text}`]),
+            ...known(report.events).map(e => [e.time_ns, "", e.text]),
+        ].sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
+        if (!all.length)
+            return;
+        const to = section("What happened", "happened");
+        to.append(table(all, [["at", r => when(r[0]), "number"], ["node", r => r[1]], ["what", r => r[2], "text"]], "what happened"));
+        to.append(...["violations", "decisions", "knobs", "notes", "events", "conclusions"].flatMap(more));
+    }
+
+    const CAUSES = [["ring full", "full"], ["window", "window"], ["spool", "spool"], ["off", "off"], ["overwritten", "overwritten"],
+        ["no ring", "no_ring"], ["unfinished", "unfinished"], ["unstored", "unstored"]];
+
+    function books() {
+        const to = section("Books", "books"), b = report.books;
+        const used = CAUSES.filter(c => b.processes.some(p => p.lost[c[1]]) || b.sut.lost[c[1]] || b.daemons.lost[c[1]]);
+        const number = (title, of, cls) => [title, r => count(of(r)), cls || "number"];
+        const rows = [...b.processes, { process: "all of the experiment", ...b.sut }, { process: "all daemons", ...b.daemons }];
+        to.append(make("p", {}, b.balanced ? "The books balance: each record that was produced is stored, or counted as lost with its cause."
+            : "The books do not balance, or are not complete."));
+        to.append(table(rows, [["process", r => r.pid ? `${r.process} (${r.pid})` : r.process], ["node", r => r.node || ""], number("produced", r => r.produced),
+            number("stored", r => r.stored), ...used.map(c => number(c[0], r => r.lost[c[1]] || 0, "number lost")), number("rest", r => r.rest),
+            ["latency p99", r => r.latency && r.latency.records ? duration(r.latency.p99_ns) : "", "number"]], "books"));
+        to.append(...known(b.remedies).map(m => make("p", {}, `${count(m.records)} records were lost (${m.cause}): ${m.text}`)),
+            ...more("processes"));
+    }
+
+    function fields() {
+        const rows = report.books.processes.flatMap(p => p.aspects.filter(a => a.kind !== "event").map(a => [p, a]));
+        if (!rows.length)
+            return;
+        const in_unit = (a, v) => v === undefined ? "" : quantity(v, a.unit);
+        const of_span = (r, key) => r[1].durations ? duration(r[1].durations[key]) : "";
+        section("Spans, counters and gauges", "fields").append(table(rows, [
+            ["process", r => `${r[0].process} (${r[0].pid})`], ["name", r => r[1].aspect], ["kind", r => r[1].kind],
+            ["records", r => count(r[1].stored), "number"], ["median", r => of_span(r, "median_ns"), "number"], ["p99", r => of_span(r, "p99_ns"), "number"],
+            ["most", r => r[1].durations ? of_span(r, "max_ns") : in_unit(r[1], r[1].max), "number"], ["least", r => in_unit(r[1], r[1].min), "number"],
+            ["last", r => in_unit(r[1], r[1].last), "number"], ["total", r => r[1].total === undefined ? "" : in_unit(r[1], r[1].total), "number"]], "spans, counters and gauges"));
+    }
+
+    function nodes() {
+        const number = (title, of) => [title, r => of(r) ?? "", "number"];
+        const clock = n => n.run_clock.by === "same" ? "the run's clock" : n.run_clock.error_ns === null ? "unknown" : `within ${duration(n.run_clock.error_ns)}`;
+        section("Nodes", "nodes").append(table(report.nodes, [["node", n => n.node], number("sensor CPU", n => quantity(n.sensor_cpu_mean, "%")),
+            number("most", n => quantity(n.sensor_cpu_max, "%")), number("records", n => count(n.records)), number("bytes", n => count(n.bytes)),
+            number("period, mean", n => n.period_mean_ns === null ? "" : duration(n.period_mean_ns)), ["clock", clock],
+            number("drift", n => n.run_clock.drift_ppm === null ? "" : quantity(n.run_clock.drift_ppm, "ppm")),
+            number("jumps", n => n.run_clock.jumps || "")], "nodes"));
+    }
+
+    function programs() {
+        if (!known(report.programs).length)
+            return;
+        const end = p => p.failed ? `failed: ${p.failed}` : p.signal ? `signal ${p.signal}` : p.exit_code === null || p.exit_code === undefined ? p.state : `exit code ${p.exit_code}`;
+        section("Programs", "programs").append(table(report.programs, [["program", p => p.program], ["node", p => p.node], ["end", end],
+            ["ran", p => duration(p.ran_ns), "number"], ["CPU", p => duration(p.cpu_ns), "number"],
+            ["memory", p => quantity(Math.round(p.memory_bytes / 104857.6) / 10, "MiB"), "number"]], "programs"));
+    }
+
+    head();
+    limits();
+    plotAll();
+    moments();
+    books();
+    fields();
+    nodes();
+    programs();
+    window.addEventListener("hashchange", takeState);
+    takeState();
+})();
