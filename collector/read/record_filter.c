@@ -205,7 +205,8 @@ bool record_filter_aspects(const struct record_filter *f, const struct dict *d, 
 
 /*
  * The run's time grows with the node's; but where the pieces of a relation by exchanges of times meet, it may fall by
- * less than their bounds. So the times of a packet's ends tell where its records lie, with this margin.
+ * less than their bounds, and at a jump of a clock by more. So the times of a packet's ends tell where its records lie,
+ * with this margin.
  */
 #define MARGIN CLOCK_S
 
@@ -232,7 +233,8 @@ enum record_where record_filter_where(const struct record_filter *f, const struc
 {
     if (f->from == INT64_MIN && f->until == INT64_MAX)
         return RECORD_INSIDE;
-    int64_t first = run_time(node, begin), last = run_time(node, end);
+    int64_t one = run_time(node, begin), other = run_time(node, end);
+    int64_t first = one < other ? one : other, last = one < other ? other : one;
     int64_t margin = node->run_clock.kind == RUN_CLOCK_EXCHANGES ? MARGIN : 0;
     if (is_before(last, f->from, margin) || is_before(f->until, first, margin))
         return RECORD_OUTSIDE;

@@ -115,12 +115,12 @@ int run_reader_renew(void *reader)
 {
     struct run_reader *r = reader;
     int err;
-    if (r->renewed)
+    if (r->renewals == RUN_READER_RENEWALS)
         return 0;
     struct model *before = r->model, *m = run_reader_load(r->run, false, &err);
     if (!m)
         return err;
-    r->renewed = true;
+    r->renewals++;
     if (!move_to(r, m)) { /* a database only grows: this is another one, and nothing of the old one would be right */
         bool restored = move_to(r, before);
         model_free(m);
@@ -161,7 +161,7 @@ static void drop_ended(struct run_reader *r)
 
 int run_reader_look(struct run_reader *r, enum run_reader_look how)
 {
-    r->renewed = false;
+    r->renewals = 0;
     if (r->looks > 0)
         drop_ended(r);
     for (size_t i = 0; i < r->count; i++)

@@ -250,16 +250,17 @@ static int list_folder(struct run_reader *r, const char *trace, const char *name
     return trace_reader_list(path, take_file, &found);
 }
 
-/* Measures all streams, and queues those that have grown. */
+/* Measures all streams, and queues those that have more: also a torn end, which may be a packet of that size by now. */
 static int measure(struct run_reader *r)
 {
     int err = 0;
     for (size_t i = 0; i < r->count && !err; i++) {
         struct record_stream *s = r->streams[i];
         struct stat st;
-        if (s->cut || lstat(s->path, &st) != 0 || (uint64_t)st.st_size == s->bytes)
+        if (s->cut || lstat(s->path, &st) != 0)
             continue;
-        record_stream_measure(s, (uint64_t)st.st_size);
+        if ((uint64_t)st.st_size != s->bytes)
+            record_stream_measure(s, (uint64_t)st.st_size);
         if (!s->queued && record_stream_has_more(s))
             err = record_order_add(r->order, s);
     }

@@ -23,8 +23,8 @@ struct run_reader {
     char run[PATH_MAX];
     struct record_filter filter;
     struct model *model;
-    uint64_t age; /* of the model */
-    bool renewed; /* it was loaded since the last look */
+    uint64_t age;      /* of the model */
+    unsigned renewals; /* how often it was loaded since the last look */
     uint64_t looks;
     struct record_order *order;
     uint64_t skip; /* records to leave out first */
@@ -37,7 +37,12 @@ struct run_reader {
     struct record_stream **streams;
 };
 
-/** Loads the model anew, once after each look: what it found was in the database before. Returns 0 or an error. */
+/**
+ * Loads the model anew. What a look found was explained by the database before, so loading once after it will do, but
+ * for packets that replaced a torn one since: after RUN_READER_RENEWALS it does nothing, as nothing would come of it.
+ * Returns 0 or an error.
+ */
+enum { RUN_READER_RENEWALS = 16 };
 int run_reader_renew(void *reader) BEZEL_MUST_CHECK;
 
 /** Finds new nodes and streams, adds them, and measures all. Returns 0 or an error. */

@@ -23,24 +23,42 @@ struct headers {
     void *context;
 };
 
+/* A part of a file, in which many headers may lie. */
+struct part {
+    int fd;
+    uint64_t from;
+    size_t used;
+    uint8_t bytes[32 << 10];
+};
+
+/* The bytes of a header at `at`; NULL: the file has no such bytes any more. */
+static const uint8_t *peek(struct part *p, uint64_t at)
+{
+    if (at < p->from || at + PACKET_HEADER_BYTES > p->from + p->used) {
+        ssize_t n = pread(p->fd, p->bytes, sizeof p->bytes, (off_t)at);
+        p->from = at;
+        p->used = n > 0 ? (size_t)n : 0;
+    }
+    return at + PACKET_HEADER_BYTES <= p->from + p->used ? p->bytes + (at - p->from) : NULL;
+}
+
 /* Gives the headers of the complete packets of a stream, up to the first that is none. */
 static int walk_stream(const struct record_stream *s, const struct headers *to)
 {
+    struct part part = {.fd = file_open_plain(s->path, TRACE_READER_PLAIN, false)};
     struct packet_header h;
-    uint8_t bytes[PACKET_HEADER_BYTES];
-    int err = 0, fd = file_open_plain(s->path, TRACE_READER_PLAIN, false);
-    for (uint64_t at = 0; fd >= 0 && !err && s->bytes - at >= sizeof bytes; at += h.size_bytes) {
-        if (pread(fd, bytes, sizeof bytes, (off_t)at) != (ssize_t)sizeof bytes)
+    const uint8_t *bytes;
+    int err = 0;
+    if (part.fd < 0)
+        return 0;
+    for (uint64_t at = 0; !err && s->bytes - at >= PACKET_HEADER_BYTES && (bytes = peek(&part, at));
+         at += h.size_bytes) {
+        int is = packet_get_header(bytes, PACKET_HEADER_BYTES, &h);
+        if ((is && is != BEZEL_EAGAIN) || h.size_bytes > s->bytes - at)
             break;
-        err = packet_get_header(bytes, sizeof bytes, &h);
-        if ((err && err != BEZEL_EAGAIN) || h.size_bytes > s->bytes - at) {
-            err = 0;
-            break;
-        }
         err = to->take(to->context, s->process->node, &h);
     }
-    if (fd >= 0)
-        close(fd);
+    close(part.fd);
     return err;
 }
 

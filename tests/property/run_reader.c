@@ -422,6 +422,29 @@ static void what_one_look_finds_is_given_in_order_with_what_the_next_one_finds(v
     grown_close(&g);
 }
 
+/* The run's time of what follows a jump is that of the record before: in no node does it fall. */
+static void a_node_whose_clock_jumped_back_stays_in_order(void **state)
+{
+    (void)state;
+    static struct grown g;
+    struct taken t;
+    grown_open(&g, "jumped");
+    g.jump_ns = 500 * CLOCK_MS;
+    for (int i = 0; i < 200; i++)
+        happen(&g, CLOCK_MS);
+    struct lines all = exported(g.run);
+    take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    take_all_in_order(&t);
+    assert_int_equal(t.records, g.records);
+    assert_int_equal(t.late, 0);
+    struct lines found = end_taking(&t);
+    assert_int_equal(found.count, all.count);
+    free_lines(&found);
+    free_lines(&all);
+    grown_close(&g);
+}
+
 static void flip_a_bit(const char *path)
 {
     struct stat st;
@@ -541,6 +564,7 @@ int main(void)
         cmocka_unit_test(the_last_records_are_those_at_the_end),
         cmocka_unit_test(a_growing_run_gives_every_record_once),
         cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
+        cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
         cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
         cmocka_unit_test(what_is_no_stream_is_left_out_and_never_waited_for),
         cmocka_unit_test(ten_thousand_streams_need_few_descriptors),

@@ -15,6 +15,8 @@
  *         fprintf(stderr, "%s\n", bezel_consumer_reason());
  *     bezel_consumer_close(c);
  *
+ * The monitor's own records are in aspects bezel_*: metrics, limits, decisions, costs (docs/REPORT.md).
+ *
  * The run is read from its files. So a consumer slows nobody, and misses nothing, however slow it is. Records of a node
  * come in the order of its clock; nodes in the order of the run's time, with the bound of its error. Losses come in
  * their place. A record that was stored when later ones of its node had been given already is marked as late.
