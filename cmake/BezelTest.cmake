@@ -18,6 +18,9 @@ else()
     set(BEZEL_SANITIZED ON)
 endif()
 
+add_library(descriptors OBJECT ${BEZEL_TEST_ROOT}/lib/descriptors.c) # in each test
+target_link_libraries(descriptors PRIVATE bezel_warnings PkgConfig::CMOCKA)
+
 # This preset leaves out test NAME since another preset runs it; tests/run prints how many. TARGET, which may be "", builds
 # on request.
 function(bezel_leave_out name target why)
@@ -57,7 +60,7 @@ function(bezel_test file)
     endif()
     list(TRANSFORM T_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
     list(TRANSFORM T_WRAP PREPEND LINKER:--wrap=)
-    add_executable(${target} ${T_FROM} ${T_SOURCES} ${BEZEL_TEST_ROOT}/lib/descriptors.c)
+    add_executable(${target} ${T_FROM} ${T_SOURCES} $<TARGET_OBJECTS:descriptors>)
     target_link_libraries(${target} PRIVATE bezel_warnings ${T_LIBS} PkgConfig::CMOCKA)
     target_compile_definitions(${target} PRIVATE ${T_DEFINES})
     target_link_options(${target} PRIVATE ${T_WRAP})
