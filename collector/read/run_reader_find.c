@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { FOLDERS_MAX = 4096 }; /* below trace/; an experiment has up to 1,024 nodes, some of them with several traces */
+
 /* ---- files that were found --------------------------------------------------------------------------------------- */
 
 static uint64_t path_hash(const char *path)
@@ -242,8 +244,13 @@ static int list_folder(struct run_reader *r, const char *trace, const char *name
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", trace, name) >= (int)sizeof path)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int err = find_folder(r, name) ? 0 : add_folder(r, name, path);
     struct run_reader_folder *f = find_folder(r, name);
+    if (!f && r->folder_count == FOLDERS_MAX) {
+        log_warn("BEZEL-READ-FOREIGN", "left out %s: there are more than %d entries beside it", path, FOLDERS_MAX);
+        return 0;
+    }
+    int err = f ? 0 : add_folder(r, name, path);
+    f = find_folder(r, name);
     if (err || f->left_out || !may_have_more(f, path))
         return err;
     struct found found = {r, f};

@@ -8,6 +8,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+/* "1" is the unit of a plain number. */
+static const char *unit_of(const struct bezel_consumer_field *f)
+{
+    return strcmp(f->unit, "1") == 0 ? "" : f->unit;
+}
 
 static void print_fields(struct bezel_consumer *c, uint32_t count)
 {
@@ -16,9 +23,9 @@ static void print_fields(struct bezel_consumer *c, uint32_t count)
         if (f.text)
             printf(" %s=%s", f.name, f.text);
         else if (f.type == BEZEL_CONSUMER_FLOAT64)
-            printf(" %s=%g %s", f.name, f.real, f.unit);
+            printf(" %s=%g%s", f.name, f.real, unit_of(&f));
         else
-            printf(" %s=%" PRId64 " %s", f.name, f.integer, f.unit);
+            printf(" %s=%" PRId64 "%s", f.name, f.integer, unit_of(&f));
 }
 
 int main(int argc, char **argv)
