@@ -8,6 +8,7 @@
 #include "tests/lib/stored_run.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -181,6 +182,35 @@ static void a_program_that_follows_gets_what_is_stored_later(void **state)
     stop(&run, f);
 }
 
+/* No test framework in a thread of its own: returns how many records it read, in `count`. */
+static void *read_all(void *count)
+{
+    struct bezel_consumer_item item = {.size = sizeof item};
+    struct bezel_consumer *c;
+    int got = bezel_consumer_open(scratch_dir, NULL, &c);
+    while (got >= 0 && (got = bezel_consumer_next(c, &item, -1)) > 0)
+        *(uint64_t *)count += item.kind == BEZEL_CONSUMER_RECORD;
+    bezel_consumer_close(c);
+    return NULL;
+}
+
+static void several_threads_read_at_once(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    struct stored_run run;
+    struct fake_sensor *f = start(&run);
+    pthread_t threads[THREADS];
+    uint64_t counts[THREADS] = {0};
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_all, &counts[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(counts[i], fake_records(f));
+    }
+    stop(&run, f);
+}
+
 static void nonsense_is_refused_with_a_reason(void **state)
 {
     (void)state;
@@ -209,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_program_gets_all_records_in_order_with_their_fields),
         cmocka_unit_test(options_select),
         cmocka_unit_test(a_program_that_follows_gets_what_is_stored_later),
+        cmocka_unit_test(several_threads_read_at_once),
         cmocka_unit_test(nonsense_is_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
