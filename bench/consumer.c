@@ -72,8 +72,8 @@ static void consume(const char *name, const char *where, const char *aspect, uin
 static void write_lines(const char *name, enum record_writer_format format)
 {
     struct record_filter all = RECORD_FILTER_ALL;
-    struct run_reader *r;
-    struct record_writer *w;
+    struct run_reader *r = NULL;
+    struct record_writer *w = NULL;
     struct record_item item;
     FILE *out = fopen("/dev/null", "w");
     int64_t start = clock_now();

@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOCK_LOOKS = 8 }; /* between two, the exchanges of times are read again, where there are any */
+/*
+ * Exchanges of times, where a clock is another one, are read again after so many looks; the more processes there are,
+ * which are read too, the later.
+ */
+enum { CLOCK_LOOKS = 8, CLOCK_LOOK_PROCESSES = 128 };
 
 struct model *run_reader_load(const char *run, bool streams, int *err)
 {
@@ -121,6 +125,7 @@ int run_reader_renew(void *reader)
     if (!m)
         return err;
     r->renewals++;
+    r->renewed_at = r->looks;
     if (!move_to(r, m)) { /* a database only grows: this is another one, and nothing of the old one would be right */
         bool restored = move_to(r, before);
         model_free(m);
@@ -132,13 +137,17 @@ int run_reader_renew(void *reader)
     return 0;
 }
 
-/* Whether some node's clock is not the run's. */
-static bool has_other_clock(const struct model *m)
+/* Whether the exchanges of times are to be read again. */
+static bool is_clock_due(const struct run_reader *r)
 {
-    const struct model_node *node = m->nodes;
-    while (node && node->run_clock.kind == RUN_CLOCK_SAME)
-        node = node->next;
-    return node != NULL;
+    uint64_t processes = 0;
+    bool others = false;
+    for (const struct model_node *node = r->model->nodes; node; node = node->next) {
+        others = others || node->run_clock.kind != RUN_CLOCK_SAME;
+        for (const struct model_process *p = node->processes; p; p = p->next)
+            processes++;
+    }
+    return others && r->looks - r->renewed_at >= CLOCK_LOOKS + processes / CLOCK_LOOK_PROCESSES;
 }
 
 /* Frees streams that have nothing more to give. */
@@ -166,7 +175,8 @@ int run_reader_look(struct run_reader *r, enum run_reader_look how)
         drop_ended(r);
     for (size_t i = 0; i < r->count; i++)
         r->streams[i]->settled = r->streams[i]->bytes;
-    int err = r->looks++ % CLOCK_LOOKS == CLOCK_LOOKS - 1 && has_other_clock(r->model) ? run_reader_renew(r) : 0;
+    r->looks++;
+    int err = is_clock_due(r) ? run_reader_renew(r) : 0;
     if (!err)
         err = run_reader_find(r);
     for (size_t i = 0; i < r->count && how == RUN_READER_ALL; i++)

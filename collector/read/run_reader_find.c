@@ -97,7 +97,7 @@ static int add_stream(struct run_reader *r, const char *path, const struct model
 {
     if (r->count == r->capacity) {
         size_t larger = r->capacity ? 2 * r->capacity : 32;
-        struct record_stream **list = realloc(r->streams, larger * sizeof *list);
+        struct record_stream **list = realloc(r->streams, larger * sizeof(struct record_stream *));
         if (!list)
             return BEZEL_ENOMEM;
         r->streams = list;
@@ -141,7 +141,7 @@ static int take_file(const char *path, void *context)
 {
     const struct found *found = context;
     struct run_reader *r = found->r;
-    struct packet_header h;
+    struct packet_header h = {0};
     if (is_known(r, path))
         return 0;
     int more = read_first(path, &h), err = 0;

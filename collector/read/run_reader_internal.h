@@ -23,9 +23,9 @@ struct run_reader {
     char run[PATH_MAX];
     struct record_filter filter;
     struct model *model;
-    uint64_t age;      /* of the model */
-    unsigned renewals; /* how often it was loaded since the last look */
-    uint64_t looks;
+    uint64_t age;               /* of the model */
+    unsigned renewals;          /* how often it was loaded since the last look */
+    uint64_t looks, renewed_at; /* how many there were; the one at which the model was loaded last */
     struct record_order *order;
     uint64_t skip; /* records to leave out first */
     struct run_reader_totals totals;

@@ -146,7 +146,7 @@ static int read_time(const char *option, const char *text, int64_t near, int64_t
 
 static int read_times(struct tail *t)
 {
-    int64_t newest, since;
+    int64_t newest = INT64_MIN, since = 0;
     const char *why;
     if (!t->from && !t->until && !t->since)
         return OPTIONS_GO_ON;
@@ -304,8 +304,8 @@ int cmd_tail(int argc, char **argv)
                                             {"since", .value = &t.since},
                                             {"runs", .value = &o.runs},
                                             {0}};
-    enum record_writer_format format;
-    uint64_t lines;
+    enum record_writer_format format = RECORD_WRITER_TEXT;
+    uint64_t lines = LINES;
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
         code = check_options(&t, &format, &lines);

@@ -445,6 +445,37 @@ static void a_node_whose_clock_jumped_back_stays_in_order(void **state)
     grown_close(&g);
 }
 
+/* Exchanges of times come while the run is read: clocks are known by them some looks later. */
+static void what_is_known_of_clocks_grows_with_the_run(void **state)
+{
+    (void)state;
+    static struct grown g;
+    struct taken t;
+    struct record_item item = {0};
+    grown_open(&g, "clocks");
+    g.mute = true;
+    struct model_process *far = get_process(&g, 1, 0);
+    for (int i = 0; i < 2; i++)
+        append(&g, far, 0, 1, g.begin, g.begin + CLOCK_MS);
+    take_from(&t, open_reader(g.run, &RECORD_FILTER_ALL));
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    assert_int_equal(run_reader_next(t.reader, &item), 1);
+    assert_int_equal(item.at.bound, INT64_MAX);
+    assert_int_equal(run_reader_next(t.reader, &item), 0);
+    exchange_times(&g, g.nodes[1]);
+    for (int look = 0; look < 10; look++)
+        assert_int_equal(run_reader_look(t.reader, RUN_READER_HOLD), 0);
+    append(&g, far, 0, 1, g.begin + CLOCK_S, g.begin + 2 * CLOCK_S);
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_ALL), 0);
+    assert_int_equal(run_reader_next(t.reader, &item), 1);
+    assert_true(item.at.bound < CLOCK_MS);
+    run_reader_close(t.reader);
+    record_writer_close(t.writer);
+    fclose(t.out);
+    free(t.text);
+    grown_close(&g);
+}
+
 static void flip_a_bit(const char *path)
 {
     struct stat st;
@@ -565,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_growing_run_gives_every_record_once),
         cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
         cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
+        cmocka_unit_test(what_is_known_of_clocks_grows_with_the_run),
         cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
         cmocka_unit_test(what_is_no_stream_is_left_out_and_never_waited_for),
         cmocka_unit_test(ten_thousand_streams_need_few_descriptors),
