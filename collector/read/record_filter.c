@@ -277,6 +277,11 @@ static int check_process(const struct record_filter *f, const struct dict *d, ch
     return found;
 }
 
+bool record_filter_takes_process(const struct record_filter *f, const struct model_process *p)
+{
+    return !(f->no_monitor && p->role == ROLE_DAEMON) && record_filter_takes(f->process, p->name);
+}
+
 int record_filter_check(const struct record_filter *f, const struct model *m, char *text, size_t size)
 {
     int found = BEZEL_ENOENT;
@@ -284,7 +289,7 @@ int record_filter_check(const struct record_filter *f, const struct model *m, ch
         return 0;
     for (const struct model_node *node = m->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next) {
-            if (!record_filter_takes(f->node, node->name) || !record_filter_takes(f->process, p->name))
+            if (!record_filter_takes(f->node, node->name) || !record_filter_takes_process(f, p))
                 continue;
             int err = check_process(f, p->dict, text, size);
             if (err == 0)

@@ -25,6 +25,7 @@ struct record_condition {
 /** All of it must hold. Globs are fnmatch(3)'s without flags; NULL: any. */
 struct record_filter {
     const char *node, *process, *aspect; /* globs on names; borrowed */
+    bool no_monitor;                     /* none of the monitor's own processes */
     int64_t from, until;                 /* ns of the run's time: from <= time < until; INT64_MAX: for ever */
     struct record_condition condition;
 };
@@ -47,6 +48,7 @@ int record_filter_read(const char *text, struct record_condition *c, const char 
 int record_filter_check(const struct record_filter *f, const struct model *m, char *text, size_t size) BEZEL_MUST_CHECK;
 
 bool record_filter_takes(const char *glob, const char *name);
+bool record_filter_takes_process(const struct record_filter *f, const struct model_process *p);
 
 /** What is wanted of a process, by aspect id. */
 enum { RECORD_UNWANTED = 0, RECORD_WANTED = 1, RECORD_IF = 2 /* plus the number of the field: if that meets it */ };

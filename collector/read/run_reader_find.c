@@ -156,7 +156,7 @@ static int take_file(const char *path, void *context)
         return err;
     if (!p)
         leave_out(r, path, more > 0 ? 0 : more);
-    else if (record_filter_takes(r->filter.process, p->name))
+    else if (record_filter_takes_process(&r->filter, p))
         err = add_stream(r, path, p, h.timestamp_begin);
     return err;
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: bezel tail [-f] [-n N] [--format FORMAT] [--node GLOB] [--process GLOB] [--aspect GLOB]\n"
+    "usage: bezel tail [-f] [-n N] [--format FORMAT] [--node GLOB] [--process GLOB] [--aspect GLOB] [--all]\n"
     "                  [--where CONDITION] [--from TIME] [--until TIME] [--since DURATION] [--runs DIR] [RUN]\n"
     "\n"
     "Prints the last records of a run, one a line, and with -f those that follow, until the run ends. Records of a\n"
@@ -33,6 +33,8 @@ static const char help[] =
     "  --node GLOB          only nodes of this name\n"
     "  --process GLOB       only processes of this name\n"
     "  --aspect GLOB        only records of these aspects\n"
+    "  --all                also the monitor's own records, bezel_*, which are left out unless --process or --aspect\n"
+    "                       is given\n"
     "  --where CONDITION    only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 "
     "ms\";\n"
     "                       OP is < <= = != >= or >; VALUE is a number, a duration, or for = and != a text\n"
@@ -53,7 +55,7 @@ static volatile sig_atomic_t stop;
 
 struct tail {
     const char *format, *lines, *where, *from, *until, *since;
-    bool follow;
+    bool follow, all;
     char run[PATH_MAX];
     struct record_filter filter;
     struct run_reader *reader;
@@ -298,6 +300,7 @@ int cmd_tail(int argc, char **argv)
                                             {"node", .value = &t.filter.node},
                                             {"process", .value = &t.filter.process},
                                             {"aspect", .value = &t.filter.aspect},
+                                            {"all", .flag = &t.all},
                                             {"where", .value = &t.where},
                                             {"from", .value = &t.from},
                                             {"until", .value = &t.until},
@@ -307,6 +310,7 @@ int cmd_tail(int argc, char **argv)
     enum record_writer_format format = RECORD_WRITER_TEXT;
     uint64_t lines = LINES;
     int code = options_read(&o, entries, argc, argv);
+    t.filter.no_monitor = !t.all && !t.filter.process && !t.filter.aspect;
     if (code == OPTIONS_GO_ON)
         code = check_options(&t, &format, &lines);
     if (code == OPTIONS_GO_ON)
