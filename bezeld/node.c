@@ -205,6 +205,7 @@ static void end_here(struct node *n)
     if (!n->goes_on)
         return;
     n->goes_on = false;
+    state_file_remove(&n->clock.parting);
     external_go_on(n->external, false);
     node_knobs_end(n);
 }
@@ -235,6 +236,8 @@ void node_close(struct node *n)
     samplers_close(n->samplers);
     if (n->external)
         external_close(n->external, n->clean);
+    if (n->clean)
+        state_file_remove(&n->clock.parting);
     if (n->clean && !n->goes_on) { /* the run is over: no restarted daemon will continue it */
         state_file_remove(&n->aspect_steering.file);
         state_file_remove(&n->poll_settings.file);
@@ -284,6 +287,7 @@ void node_drain(struct node *n)
 void node_part(struct node *n)
 {
     n->goes_on = true;
+    state_file_write(&n->clock.parting, "a clock has jumped\n");
     external_go_on(n->external, true);
     drain(n);
 }
@@ -362,6 +366,7 @@ void node_stop(struct node *n)
 {
     if (n->stopped)
         return;
+    end_here(n);
     n->stopped = true;
     n->stop_by = n->schedule.turned;
     if (!n->draining || sender_done(n->sender) || !sender_connected(n->sender))

@@ -7,9 +7,10 @@
 #include "bezeld/own_trace.h"
 #include "sensor/external/notes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define TRACE_LEAST (5 * CLOCK_S)   /* how long ago a trace began that ends at a jump */
+#define TRACE_LEAST (5 * CLOCK_S)   /* how old a trace is at least that ends behind a jump */
 #define LAST_MAX    (50 * CLOCK_MS) /* for the last exchange: the other nodes of the thread wait for it */
 
 /*
@@ -32,7 +33,11 @@ static void open_client(struct node *n)
 void node_clock_start(struct node *n)
 {
     const char *collector = n->options.collector;
-    n->clock.began = clock_now();
+    state_file_init(&n->clock.parting, n->options.dir, "parting", n->options.run, "that it goes on in a new trace");
+    char *parting = state_file_read(&n->clock.parting);
+    n->clock.new_trace = parting != NULL; /* a predecessor was killed meanwhile; its trace was old enough */
+    n->clock.began = parting ? clock_now() - TRACE_LEAST : clock_now();
+    free(parting);
     n->clock.client = n->options.clock_client;
     if (!n->clock.client && !endpoint_path(collector) && !endpoint_is_loopback(collector))
         open_client(n);
@@ -65,25 +70,30 @@ static void note_contradiction(struct node *n)
     n->clock.contradicted = true;
 }
 
+int64_t node_new_trace_due(const struct node *n)
+{
+    return n->clock.new_trace ? n->clock.began + TRACE_LEAST : INT64_MAX;
+}
+
 /*
- * One offset cannot place what was recorded before a jump and behind it, so the node goes on in a new trace, unless the
- * last jump was a moment ago: a clock that jumps all the time fills no disk with traces.
+ * One offset cannot place what was recorded before a jump and behind it, so the node goes on in a new trace: at once,
+ * or when this one is old enough, since a clock that jumps all the time shall fill no disk with traces.
  */
 static void note_jump(struct node *n, int64_t step)
 {
     int64_t now = clock_now();
-    n->clock.new_trace = n->clock.new_trace || now - n->clock.began >= TRACE_LEAST;
-    notes_record(n->external, NULL, now, "BEZEL-CLOCK-JUMPED",
-                 "the collector's clock has jumped by %s%s against this node's, as when one of the machines sleeps: %s",
-                 step < 0 ? "-" : "", units_duration(step < 0 ? -step : step).s,
-                 n->clock.new_trace ? "the node goes on in a new trace, and does not observe its processes until this "
-                                      "one is stored"
-                                    : "this trace is so new that the node goes on in it");
+    n->clock.new_trace = true;
+    notes_record(
+        n->external, NULL, now, "BEZEL-CLOCK-JUMPED",
+        "the collector's clock has jumped by %s%s against this node's, as when one of the machines sleeps: the "
+        "node goes on in a new trace%s, and does not observe its processes until this one is stored",
+        step < 0 ? "-" : "", units_duration(step < 0 ? -step : step).s,
+        node_new_trace_due(n) <= now ? "" : " when this one is 5 s old");
 }
 
 bool node_wants_new_trace(const struct node *n)
 {
-    return n->clock.new_trace && !n->draining && sender_connected(n->sender);
+    return !n->draining && sender_connected(n->sender) && node_new_trace_due(n) <= clock_now();
 }
 
 void node_clock_turn(struct node *n)

@@ -89,6 +89,7 @@ struct node_clock {
     bool contradicted;           /* the wall clocks contradicted the exchanges, and a note says so */
     int64_t began;               /* when the node was opened */
     bool new_trace;              /* a clock has jumped: what follows is to be in a trace of its own */
+    struct state_file parting;   /* there while it drains for that: a restarted daemon goes on with it */
 };
 
 /** Conclusions of the policy as they were recorded last. */
@@ -175,6 +176,7 @@ void node_pause(struct node *n, bool on, int64_t now);
  * records them; _end() when the node drains, has a last one first.
  */
 void node_clock_start(struct node *n);
+int64_t node_new_trace_due(const struct node *n); /* from when on the node wants a new trace; INT64_MAX: it does not */
 void node_clock_turn(struct node *n);
 void node_clock_end(struct node *n);
 

@@ -273,17 +273,30 @@ static void who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks(void 
 }
 
 /* Where a clock jumps it drains, to go on in a new trace. Its run may end it all the same. */
-static void a_node_that_drains_to_go_on_is_ended_by_its_run(void **state)
+static void drains_to_go_on_until(enum message_verb verb)
 {
-    (void)state;
+    assert_true(node_new_trace_due(node) == INT64_MAX);
     node->clock.new_trace = true;
+    assert_true(node_new_trace_due(node) == node->clock.began + 5 * CLOCK_S);
     assert_false(node_wants_new_trace(node)); /* it has no collector, to which the old trace could go */
     node_part(node);
     assert_true(node_draining(node) && node->goes_on && node->external->goes_on);
     assert_false(node_parted(node));
-    assert_int_not_equal(ask((struct message_command){.verb = VERB_STOP})->state, DAEMON_STARTING);
+    assert_int_not_equal(ask((struct message_command){.verb = verb})->state, DAEMON_STARTING);
     assert_true(node_draining(node) && !node->goes_on && !node->external->goes_on);
     assert_false(node_parted(node));
+}
+
+static void a_node_that_drains_to_go_on_is_ended_by_its_run(void **state)
+{
+    (void)state;
+    drains_to_go_on_until(VERB_STOP);
+}
+
+static void a_node_that_drains_to_go_on_is_closed_by_its_run(void **state)
+{
+    (void)state;
+    drains_to_go_on_until(VERB_SHUTDOWN);
 }
 
 static void what_makes_no_sense_is_refused_with_the_reason(void **state)
@@ -371,6 +384,23 @@ static void a_restarted_daemon_is_still_paused_and_a_drained_one_is_not(void **s
     assert_false(node->pause.on);
 }
 
+/* Killed while it drains to go on, it drains again at once when it is started again; but not if its run has ended it.
+ */
+static void a_restarted_daemon_still_goes_on_in_a_new_trace(void **state)
+{
+    (void)state;
+    struct node_options options = node->options;
+    for (int ended = 0; ended < 2; ended++) {
+        node_part(node);
+        if (ended)
+            (void)ask((struct message_command){.verb = VERB_STOP});
+        node_shut(node, false);
+        node_close(node);
+        assert_int_equal(node_open(&options, &node), 0);
+        assert_true(ended ? node_new_trace_due(node) == INT64_MAX : node_new_trace_due(node) <= clock_now());
+    }
+}
+
 static void stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once(void **state)
 {
     (void)state;
@@ -396,11 +426,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks, open_asker,
                                         close_asker),
         cmocka_unit_test_setup_teardown(a_node_that_drains_to_go_on_is_ended_by_its_run, open_asker, close_asker),
+        cmocka_unit_test_setup_teardown(a_node_that_drains_to_go_on_is_closed_by_its_run, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says,
                                         open_asker, close_asker),
         cmocka_unit_test_setup_teardown(a_restarted_daemon_is_still_paused_and_a_drained_one_is_not, open_asker,
                                         close_asker),
+        cmocka_unit_test_setup_teardown(a_restarted_daemon_still_goes_on_in_a_new_trace, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once, open_asker,
                                         close_asker),
     };
