@@ -64,16 +64,34 @@ static void say_run(const struct report *r, FILE *out)
         fprintf(out, "%s ran %s: ", name, took.s);
 }
 
+static bool is_broken(const struct report *r, size_t row, size_t limit)
+{
+    return r->summary->limits[row].limit == (int64_t)limit && r->verdict->rows[row].is >= VERDICT_VIOLATED;
+}
+
+/* On how many nodes limit `i` did not hold. A node may have a row for each of its traces. */
+static size_t count_broken(const struct report *r, size_t i)
+{
+    size_t nodes = 0;
+    for (size_t row = 0; row < r->summary->limit_count; row++) {
+        const char *name = report_node_name(r, r->summary->limits[row].node);
+        size_t before = 0;
+        while (before < row &&
+               !(is_broken(r, before, i) && strcmp(report_node_name(r, r->summary->limits[before].node), name) == 0))
+            before++;
+        nodes += before == row && is_broken(r, row, i);
+    }
+    return nodes;
+}
+
 /* Where limit `i` did not hold: " on desk1", or " on 2 nodes"; nothing in a run of one node. */
 static void say_where(const struct report *r, size_t i, FILE *out)
 {
-    size_t nodes = 0;
+    size_t nodes = count_broken(r, i);
     if (r->experiment->limits[i].global) {
         fputs(" over all nodes", out);
         return;
     }
-    for (size_t row = 0; row < r->summary->limit_count; row++)
-        nodes += r->summary->limits[row].limit == (int64_t)i && r->verdict->rows[row].is >= VERDICT_VIOLATED;
     if (nodes > 1)
         fprintf(out, " on %zu nodes", nodes);
     else if (r->summary->node_count > 1)

@@ -528,6 +528,10 @@ static void a_limit_that_several_nodes_violated_is_shown_with_their_number(void 
     char *text = written(&s, report_sentence, false);
     assert_non_null(strstr(text, "; sensor_cpu <= 10 % was violated on 2 nodes 50 % of the time; "));
     free(text);
+    s.nodes[1].name = s.nodes[0].name; /* another trace of it, behind a jump of its clock */
+    text = written(&s, report_sentence, false);
+    assert_non_null(strstr(text, "; sensor_cpu <= 10 % was violated on studio 50 % of the time; "));
+    free(text);
 }
 
 static void lines_fit_a_wide_terminal_and_hold_no_control_characters(void **state)
