@@ -10,7 +10,7 @@
 const plots = (() => {
     const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b07d00", "#7f3fbf", "#777777"];
     const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
-    const LEFT = 92, RIGHT = 12, TOP = 6, BOTTOM = 22;
+    const LEFT = 92, RIGHT = 24, TOP = 6, BOTTOM = 22;
     const NARROWEST = 1e3; /* ns */
 
     /* ---- Words ----------------------------------------------------------------------------------------------------- */

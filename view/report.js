@@ -4,12 +4,13 @@
 
 /*
  * The page of `bezel report --html`: what `bezel report --json` says (element #report) with the columns of plots
- * (#series). Texts of a run become text nodes, never markup.
+ * (#series) and the times of violations (#broken). Texts of a run become text nodes, never markup.
  */
 (() => {
     const report = JSON.parse(document.getElementById("report").textContent);
     const leftOut = JSON.parse(document.getElementById("left-out").textContent);
     const series = JSON.parse(document.getElementById("series").textContent);
+    const violated = JSON.parse(document.getElementById("broken").textContent);
     const { duration, count, quantity } = plots;
     const page = document.querySelector("main");
     const view = new plots.View(0, Math.max(report.run.duration_ns, 1e6));
@@ -44,8 +45,8 @@
                 make("tbody", {}, ...rows.map(r => make("tr", {}, ...columns.map(c => cell("td", c, c[1](r))))))));
     }
 
-    function more(key) {
-        return leftOut[key] ? [make("p", { class: "dim" }, `${count(leftOut[key])} more ${key}: see \`bezel report --json\`.`)] : [];
+    function more(key, what) {
+        return leftOut[key] ? [make("p", { class: "dim" }, `${count(leftOut[key])} more ${what || key}: see \`bezel report --json\`.`)] : [];
     }
 
     /* A moment of the run, which shows it in the plots. */
@@ -77,7 +78,7 @@
         list.append(outside);
         plot.onDraw = p => {
             for (const [l, text] of items) {
-                const value = view.cursor === null ? undefined : l.at(view.cursor);
+                const value = view.cursor === null ? undefined : view.cursor > l.until ? null : l.at(view.cursor);
                 text.textContent = value === undefined ? l.name : `${l.name}: ${p.log && value === 0 ? "off" : quantity(value, p.unit)}`;
             }
             const furthest = p.outside.reduce((a, b) => a && Math.abs(a.value) >= Math.abs(b.value) ? a : b, null);
@@ -95,20 +96,39 @@
     const snapshotMarks = () => plots.marks(known(report.snapshots).filter(s => s.number)
         .map(s => ({ at: s.time_ns, text: `snapshot ${s.number}` })));
 
+    /* What was observed of a limit: of each node one list, though it has a series for each of its traces. */
+    function observed(limit) {
+        const nodes = new Map();
+        for (const s of series.filter(s => s.limit === limit)) {
+            const name = known(report.nodes)[s.node]?.node || "all";
+            const of = nodes.get(name) || { name, index: s.node, rows: [] };
+            of.rows.push(...s.columns.map(c => ({ at: c[0], min: c[1], max: c[2], last: c[3] })));
+            nodes.set(name, of);
+        }
+        for (const n of nodes.values())
+            n.rows.sort((a, b) => a.at - b.at);
+        return [...nodes.values()];
+    }
+
+    /* When limit `i` was violated on some node: all times, though the report may have the first violations alone. */
+    function spansOf(i) {
+        const ends = known(violated[i]), spans = [];
+        for (let k = 0; k < ends.length; k += 2)
+            spans.push({ from: ends[k], to: ends[k + 1], at: ends[k] });
+        return spans;
+    }
+
     function plotLimit(to, limit, i) {
-        const rows = series.filter(s => s.limit === i).map(s => ({
-            node: s.node,
-            rows: s.columns.map(c => ({ at: c[0], min: c[1], max: c[2], last: c[3] })),
-        }));
+        const nodes = observed(i), spans = spansOf(i);
         const broken = known(report.violations).filter(v => v.limit === limit.text)
             .map(v => ({ from: v.begin_ns, to: v.end_ns, at: v.begin_ns })).sort((a, b) => a.from - b.from);
-        const label = `${limit.text}: ${limit.is}; violated ${count(broken.length)} times on ${count(rows.length)} nodes`;
+        const label = `${limit.text}: ${limit.is}; violated ${count(broken.length)} times${leftOut.violations ? " or more" : ""} on ${count(nodes.length)} nodes`;
         addPlot(to, [limit.text, ": ", verdictOf(limit.is)], label, {
             unit: limit.unit,
-            layers: [plots.spans(broken), snapshotMarks(), plots.bound(limit.bound, limit.compare + " " + quantity(limit.bound, limit.unit)),
-                ...rows.map(r => plots.band(r.rows, known(report.nodes)[r.node]?.node || "all", r.node))],
+            layers: [plots.spans(spans), snapshotMarks(), plots.bound(limit.bound, limit.compare + " " + quantity(limit.bound, limit.unit)),
+                ...nodes.map(n => plots.band(n.rows, n.name, n.index))],
         });
-        return broken;
+        return leftOut.violations ? spans : broken;
     }
 
     function plotPolling(to) {
@@ -117,11 +137,15 @@
             const decisions = known(report.decisions).filter(d => d.node === name).map(d => ({ at: d.time_ns, value: d.after_ns }));
             const all = known(report.polling).filter(p => p.node === name).map(p => ({ at: p.time_ns, value: p.period_ns }))
                 .concat(decisions).sort((a, b) => a.at - b.at);
-            layers.push(plots.steps(all, name, nodeIndex(name)), plots.dots(decisions, nodeIndex(name)));
+            const line = plots.steps(all, name, nodeIndex(name));
+            if (leftOut.decisions || leftOut.polling) /* how it went on is not in the page */
+                line.until = all[all.length - 1].at;
+            layers.push(line, plots.dots(decisions, nodeIndex(name)));
         }
         if (layers.length)
             addPlot(to, ["polling period"], `polling periods of ${count(names.length)} nodes, with ${count(known(report.decisions).length)} decisions`,
                 { unit: "ns", log: true, layers: [snapshotMarks(), ...layers] });
+        to.append(...["decisions", "polling"].flatMap(key => more(key)));
     }
 
     const HELP = [["w s", "zoom in, out"], ["a d", "to earlier, later"], ["0", "the whole run"], ["[ ]", "to the violation before, behind"],
@@ -208,11 +232,12 @@
         if (!report.limits.length)
             return;
         const rows = report.limits.flatMap(l => l.nodes.length ? l.nodes.map(n => [l, n]) : [[l, null]]);
-        section("Limits", "limits").append(table(rows, [
+        const to = section("Limits", "limits");
+        to.append(table(rows, [
             ["limit", r => r[0].text], ["node", r => r[1] ? r[1].node || "all" : ""], ["verdict", r => verdictOf(r[1] ? r[1].is : r[0].is)],
             ["last", r => r[1] ? quantity(r[1].value, r[0].unit) : "", "number"], ["worst", r => r[1] ? quantity(r[1].worst, r[0].unit) : "", "number"],
             ["violated", r => r[1] ? duration(r[1].violated_ns) : "", "number"], ["share", r => r[1] ? share(r[1].share_violated) : "", "number"],
-            ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"));
+            ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"), ...more("limits", "rows of limits"));
     }
 
     function moments() {
@@ -231,7 +256,7 @@
             return;
         const to = section("What happened", "happened");
         to.append(table(all, [["at", r => when(r[0]), "number"], ["node", r => r[1]], ["what", r => r[2], "text"]], "what happened"));
-        to.append(...["violations", "decisions", "knobs", "notes", "events", "conclusions"].flatMap(more));
+        to.append(...["violations", "decisions", "polling", "knobs", "notes", "events", "conclusions", "snapshots"].flatMap(key => more(key)));
     }
 
     const CAUSES = [["ring full", "full"], ["window", "window"], ["spool", "spool"], ["off", "off"], ["overwritten", "overwritten"],
@@ -280,7 +305,7 @@
         const end = p => p.failed ? `failed: ${p.failed}` : p.signal ? `signal ${p.signal}` : p.exit_code === null || p.exit_code === undefined ? p.state : `exit code ${p.exit_code}`;
         section("Programs", "programs").append(table(report.programs, [["program", p => p.program], ["node", p => p.node], ["end", end],
             ["ran", p => duration(p.ran_ns), "number"], ["CPU", p => duration(p.cpu_ns), "number"],
-            ["memory", p => quantity(Math.round(p.memory_bytes / 104857.6) / 10, "MiB"), "number"]], "programs"));
+            ["memory", p => quantity(Math.round(p.memory_bytes / 104857.6) / 10, "MiB"), "number"]], "programs"), ...more("programs", "starts of programs"));
     }
 
     head();

@@ -6,6 +6,7 @@
  * as data, and the code of view/ that makes tables and plots of it. Its size is bounded: of a large run the page has
  * the first rows of each list, and says how many more there are; neighbouring columns are joined.
  */
+#include "base/saturate.h"
 #include "ecs/report/json.h"
 #include "ecs/report/report.h"
 #include "view/pages.h"
@@ -17,7 +18,8 @@
 enum {
     ROWS_MOST = 512,        /* of a list, to begin with: halved until the report fits */
     REPORT_BYTES = 1200000, /* of JSON: the report, ... */
-    SERIES_BYTES = 600000,  /* ... and the plots; together with the code less than 2 MB */
+    SERIES_BYTES = 600000,  /* ... the plots, ... */
+    BROKEN_BYTES = 100000,  /* ... and the times of violations; together with the code less than 2 MB */
 };
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */
@@ -160,6 +162,68 @@ static void write_series(const struct report *r, size_t joined, FILE *out)
     json_array_end(&j);
 }
 
+/* ---- Times of violations ----------------------------------------------------------------------------------------- */
+
+struct span {
+    int64_t from, to; /* ns since the run's start */
+};
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* When limit `limit` was violated on some node: into `spans`, in order of time; those less than `gap` apart as one. */
+static size_t join_violations(const struct report *r, size_t limit, int64_t gap, struct span *spans)
+{
+    size_t n = 0, joined = 0;
+    for (size_t i = 0; i < r->summary->violation_count; i++) {
+        const struct summary_violation *v = &r->summary->violations[i];
+        if (v->limit == limit)
+            spans[n++] = (struct span){report_run_time(r, v->node, v->begin), report_run_time(r, v->node, v->end)};
+    }
+    qsort(spans, n, sizeof *spans, by_begin);
+    for (size_t i = 0; i < n; i++) {
+        struct span *last = joined ? &spans[joined - 1] : NULL;
+        if (last && spans[i].from < saturate_add(last->to, gap))
+            last->to = last->to > spans[i].to ? last->to : spans[i].to;
+        else
+            spans[joined++] = spans[i];
+    }
+    return joined;
+}
+
+/* Of each limit [from, to, ...]: all violations, though the report may have the first ones alone. */
+static void write_broken(const struct report *r, size_t gap, FILE *out)
+{
+    struct json j = {.out = out, .compact = true};
+    struct span *spans = calloc(r->summary->violation_count + 1, sizeof *spans);
+    json_array(&j, NULL);
+    for (size_t limit = 0; spans && limit < r->experiment->limit_count; limit++) {
+        json_array(&j, NULL);
+        size_t n = join_violations(r, limit, (int64_t)gap, spans);
+        for (size_t i = 0; i < n; i++) {
+            json_int(&j, NULL, spans[i].from);
+            json_int(&j, NULL, spans[i].to);
+        }
+        json_array_end(&j);
+    }
+    json_array_end(&j);
+    free(spans);
+}
+
+static char *fitting_broken(const struct report *r)
+{
+    size_t bytes, gap = 1;
+    char *json;
+    while ((json = text_of(write_broken, r, gap, &bytes)) && bytes > BROKEN_BYTES && gap < SIZE_MAX / 8) {
+        free(json);
+        gap *= gap < 1000000 ? 1000000 : 2;
+    }
+    return json;
+}
+
 /* ---- The page ---------------------------------------------------------------------------------------------------- */
 
 /* The largest report that fits; *most: rows of its lists. */
@@ -185,7 +249,8 @@ static char *fitting_series(const struct report *r)
     return json;
 }
 
-static void put_page(const struct report *r, const char *json, const char *series, size_t most, FILE *out)
+static void put_page(const struct report *r, const char *json, const char *series, const char *broken, size_t most,
+                     FILE *out)
 {
     char *sentence = report_sentence_text(r);
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -200,6 +265,7 @@ static void put_page(const struct report *r, const char *json, const char *serie
     fputs("</p><p>Tables and plots need JavaScript, which this browser does not execute.</p></noscript>\n", out);
     put_data("report", json, out);
     put_data("series", series, out);
+    put_data("broken", broken, out);
     fputs("<script type=\"application/json\" id=\"left-out\">", out);
     put_left_out(r, most, out);
     fprintf(out, "</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n", view_plot_js, view_report_js);
@@ -209,9 +275,11 @@ int report_html(const struct report *r, FILE *out)
 {
     size_t most;
     char *json = fitting_report(r, &most), *series = json ? fitting_series(r) : NULL;
-    if (series)
-        put_page(r, json, series, most, out);
+    char *broken = series ? fitting_broken(r) : NULL;
+    if (broken)
+        put_page(r, json, series, broken, most, out);
     free(json);
     free(series);
-    return series ? 0 : BEZEL_ENOMEM;
+    free(broken);
+    return broken ? 0 : BEZEL_ENOMEM;
 }

@@ -319,6 +319,39 @@ static void the_page_of_a_large_run_is_bounded(void **state)
     free(series);
 }
 
+/* Plots hatch all of them, in order of the run's time, though the list in the report may be cut short. */
+static void a_page_tells_when_limits_were_violated_on_any_node(void **state)
+{
+    (void)state;
+    enum { VIOLATIONS = 20000 };
+    struct sample s;
+    sample_troubled(&s);
+    struct summary_violation *all = calloc(VIOLATIONS, sizeof *all);
+    assert_non_null(all);
+    all[0] = (struct summary_violation){.node = 0, .limit = 1, .begin = sample_time(4), .end = sample_time(5)};
+    all[1] = (struct summary_violation){.node = 1, .limit = 1, .begin = sample_time(1), .end = sample_time(2)};
+    all[2] = (struct summary_violation){.node = 0, .limit = 1, .begin = sample_time(1.5), .end = sample_time(3)};
+    all[3] = (struct summary_violation){.node = 0, .limit = 2, .begin = sample_time(2), .end = sample_time(2)};
+    s.summary.violations = all;
+    s.summary.violation_count = 4;
+    char *text = page_of(&s), *data = data_of(text, "broken");
+    assert_string_equal(data, "[[],[1000000000,3000000000,4000000000,5000000000],[2000000000,2000000000]]\n");
+    free(data);
+    free(text);
+    for (int i = 0; i < VIOLATIONS; i++)
+        all[i] = (struct summary_violation){.begin = sample_time(10.0 * i / VIOLATIONS),
+                                            .end = sample_time(10.0 * i / VIOLATIONS) + 100 * CLOCK_US};
+    s.summary.violation_count = VIOLATIONS;
+    text = page_of(&s);
+    data = data_of(text, "broken");
+    assert_in_range(strlen(data), 20, 100000);
+    assert_ptr_equal(strstr(data, "[[0,"), data);
+    assert_non_null(strstr(data, ",9999600000],[],[]]"));
+    free(data);
+    free(text);
+    free(all);
+}
+
 /* Some are repeated, in other processes: these are counted with the first. */
 static void notes_beyond_the_first_24_are_counted_and_shown_with_all(void **state)
 {
@@ -638,6 +671,7 @@ int main(void)
         cmocka_unit_test(a_page_has_no_markup_of_the_run),
         cmocka_unit_test(numbers_of_any_size_leave_the_page_whole),
         cmocka_unit_test(a_plot_has_the_columns_of_the_summary),
+        cmocka_unit_test(a_page_tells_when_limits_were_violated_on_any_node),
         cmocka_unit_test(the_page_of_a_large_run_is_bounded),
         cmocka_unit_test(notes_beyond_the_first_24_are_counted_and_shown_with_all),
         cmocka_unit_test(violations_that_repeat_are_summed_to_the_nanosecond),
