@@ -287,6 +287,7 @@ void node_drain(struct node *n)
 void node_part(struct node *n)
 {
     n->goes_on = true;
+    n->clock.parted = clock_now();
     state_file_write(&n->clock.parting, "a clock has jumped\n");
     external_go_on(n->external, true);
     drain(n);
@@ -297,10 +298,20 @@ bool node_parted(const struct node *n)
     return n->goes_on && node_drained(n) && node_idle(n);
 }
 
+static void note_gap(struct node *n, int64_t parted)
+{
+    int64_t now = clock_now();
+    notes_record(n->external, NULL, now, "BEZEL-CLOCK-GAP",
+                 "the node did not observe its processes for %s, while its trace before this one was stored: what they "
+                 "recorded then is in no books",
+                 units_duration(now - parted).s);
+}
+
 int node_go_on(struct node **n)
 {
     struct node_options options = (*n)->options;
     char reader[EXTERNAL_READER_MAX + 1];
+    int64_t parted = (*n)->clock.parted;
     external_reader(options.dir, reader);
     options.reader = reader;
     options.clock_client = (*n)->clock.client;
@@ -311,6 +322,8 @@ int node_go_on(struct node **n)
     int err = node_open(&options, n);
     if (err)
         clock_client_close(options.clock_client);
+    else
+        note_gap(*n, parted);
     return err;
 }
 

@@ -88,6 +88,7 @@ struct node_clock {
     uint64_t welcomes;           /* after which it was decided whom to ask */
     bool contradicted;           /* the wall clocks contradicted the exchanges, and a note says so */
     int64_t began;               /* when the node was opened */
+    int64_t parted;              /* since when it drains to go on in a new trace */
     bool new_trace;              /* a clock has jumped: what follows is to be in a trace of its own */
     struct state_file parting;   /* there while it drains for that: a restarted daemon goes on with it */
 };
