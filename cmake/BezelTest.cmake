@@ -18,8 +18,10 @@ else()
     set(BEZEL_SANITIZED ON)
 endif()
 
-add_library(descriptors OBJECT ${BEZEL_TEST_ROOT}/lib/descriptors.c) # in each test
-target_link_libraries(descriptors PRIVATE bezel_warnings PkgConfig::CMOCKA)
+if(BEZEL_TESTS)
+    add_library(descriptors OBJECT ${BEZEL_TEST_ROOT}/lib/descriptors.c) # in each test
+    target_link_libraries(descriptors PRIVATE bezel_warnings)
+endif()
 
 # This preset leaves out test NAME since another preset runs it; tests/run prints how many. TARGET, which may be "", builds
 # on request.
