@@ -3,40 +3,13 @@
 #include "collector/read/run_reader_internal.h"
 
 #include "base/file.h"
-#include "collector/rundb/rundb_live.h"
 #include "collector/store/trace_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Exchanges of times, where a clock is another one, are read again after so many looks; the more processes there are,
- * which are read too, the later.
- */
-enum { CLOCK_LOOKS = 8, CLOCK_LOOK_PROCESSES = 128 };
-
-struct model *run_reader_load(const char *run, bool streams, int *err)
-{
-    struct rundb *f;
-    struct model *m = model_new("");
-    *err = m ? rundb_open_read(run, &f) : BEZEL_ENOMEM;
-    if (!*err) {
-        *err = rundb_get(f, "run", m->run, sizeof m->run);
-        if (!*err || *err == BEZEL_ENOENT)
-            *err = rundb_load(f, m);
-        if (!*err && streams)
-            *err = rundb_load_streams(f, m);
-        (void)!rundb_close(f);
-    }
-    if (!*err) {
-        m->clocks_last = true; /* as far as there are */
-        return m;
-    }
-    model_free(m);
-    return NULL;
-}
+#include <sys/stat.h>
 
 bool run_reader_goes_on(const char *run)
 {
@@ -44,6 +17,79 @@ bool run_reader_goes_on(const char *run)
     snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
     return file_is_locked(path) || trace_reader_is_served(run);
 }
+
+/* ---- what is found ----------------------------------------------------------------------------------------------- */
+
+static bool wants(void *reader, const struct model_node *node)
+{
+    const struct run_reader *r = reader;
+    return record_filter_takes(r->filter.node, node->name);
+}
+
+static int add_stream(void *reader, const char *path, const struct model_process *p, const struct packet_header *first)
+{
+    struct run_reader *r = reader;
+    if (!record_filter_takes_process(&r->filter, p))
+        return 0;
+    if (r->count == r->capacity) {
+        size_t larger = r->capacity ? 2 * r->capacity : 32;
+        struct record_stream **list = realloc(r->streams, larger * sizeof(struct record_stream *));
+        if (!list)
+            return BEZEL_ENOMEM;
+        r->streams = list;
+        r->capacity = larger;
+    }
+    struct record_stream *s = calloc(1, sizeof *s);
+    int err = s ? record_stream_init(s, record_order_source(r->order), path, p, first->timestamp_begin) : BEZEL_ENOMEM;
+    if (!err) {
+        s->number = r->numbers++;
+        err = record_order_add(r->order, s);
+    }
+    if (!err) {
+        r->streams[r->count++] = s;
+        return 0;
+    }
+    if (s)
+        record_stream_fini(s);
+    free(s);
+    return err;
+}
+
+/* Gives all that refers to the model its place in `m`. False: that lacks something. */
+static bool move_to(void *reader, const struct model *m)
+{
+    struct run_reader *r = reader;
+    if (record_order_set_model(r->order, m) != 0)
+        return false;
+    for (size_t i = 0; i < r->count; i++) {
+        struct record_stream *s = r->streams[i];
+        const struct model_node *node = model_find_node(m, s->process->node->uuid);
+        const struct model_process *p = node ? model_find_process(node, s->process->instance) : NULL;
+        if (!p)
+            return false;
+        record_stream_set_process(s, record_order_source(r->order), p);
+    }
+    return true;
+}
+
+/* Measures all streams, and queues those that have more: also a torn end, which may be a packet of that size by now. */
+static int measure(struct run_reader *r)
+{
+    int err = 0;
+    for (size_t i = 0; i < r->count && !err; i++) {
+        struct record_stream *s = r->streams[i];
+        struct stat st;
+        if (s->cut || lstat(s->path, &st) != 0)
+            continue;
+        if ((uint64_t)st.st_size != s->bytes)
+            record_stream_measure(s, (uint64_t)st.st_size);
+        if (!s->queued && record_stream_has_more(s))
+            err = record_order_add(r->order, s);
+    }
+    return err;
+}
+
+/* ---- a reader ---------------------------------------------------------------------------------------------------- */
 
 int run_reader_open(const char *run, const struct record_filter *filter, struct run_reader **r)
 {
@@ -53,14 +99,10 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
         return BEZEL_ENOMEM;
     it->filter = *filter;
     struct record_source of = {
-        .filter = &it->filter, .memory = RUN_READER_BUFFERS, .renew = run_reader_renew, .context = it};
+        .filter = &it->filter, .memory = RUN_READER_BUFFERS, .renew = run_streams_renew, .context = &it->found};
     it->order = record_order_new(&of);
-    if (snprintf(it->run, sizeof it->run, "%s", run) >= (int)sizeof it->run)
-        err = (errno = ENAMETOOLONG, BEZEL_EINVAL);
-    else if (!it->order)
-        err = BEZEL_ENOMEM;
-    else
-        it->model = run_reader_load(run, false, &err);
+    struct run_streams_owner owner = {wants, add_stream, move_to, it};
+    err = it->order ? run_streams_init(&it->found, run, &owner) : BEZEL_ENOMEM;
     if (err) {
         int sys = errno;
         run_reader_close(it);
@@ -80,10 +122,8 @@ void run_reader_close(struct run_reader *r)
         free(r->streams[i]);
     }
     free(r->streams);
-    free(r->folders);
-    free(r->known.slots);
     record_order_free(r->order);
-    model_free(r->model);
+    run_streams_fini(&r->found);
     free(r);
 }
 
@@ -95,59 +135,8 @@ void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop)
 const struct model *run_reader_model(const struct run_reader *r, uint64_t *age)
 {
     if (age)
-        *age = r->age;
-    return r->model;
-}
-
-/* Gives all that refers to the model its place in `m`. False: that lacks something. */
-static bool move_to(struct run_reader *r, const struct model *m)
-{
-    if (record_order_set_model(r->order, m) != 0)
-        return false;
-    for (size_t i = 0; i < r->count; i++) {
-        struct record_stream *s = r->streams[i];
-        const struct model_node *node = model_find_node(m, s->process->node->uuid);
-        const struct model_process *p = node ? model_find_process(node, s->process->instance) : NULL;
-        if (!p)
-            return false;
-        record_stream_set_process(s, record_order_source(r->order), p);
-    }
-    return true;
-}
-
-int run_reader_renew(void *reader)
-{
-    struct run_reader *r = reader;
-    int err;
-    if (r->renewals == RUN_READER_RENEWALS)
-        return 0;
-    struct model *before = r->model, *m = run_reader_load(r->run, false, &err);
-    if (!m)
-        return err;
-    r->renewals++;
-    r->renewed_at = r->looks;
-    if (!move_to(r, m)) { /* a database only grows: this is another one, and nothing of the old one would be right */
-        bool restored = move_to(r, before);
-        model_free(m);
-        return restored ? BEZEL_EMALFORMED : BEZEL_ENOENT;
-    }
-    model_free(before);
-    r->model = m;
-    r->age++;
-    return 0;
-}
-
-/* Whether the exchanges of times are to be read again. */
-static bool is_clock_due(const struct run_reader *r)
-{
-    uint64_t processes = 0;
-    bool others = false;
-    for (const struct model_node *node = r->model->nodes; node; node = node->next) {
-        others = others || node->run_clock.kind != RUN_CLOCK_SAME;
-        for (const struct model_process *p = node->processes; p; p = p->next)
-            processes++;
-    }
-    return others && r->looks - r->renewed_at >= CLOCK_LOOKS + processes / CLOCK_LOOK_PROCESSES;
+        *age = r->found.age;
+    return r->found.model;
 }
 
 /* Frees streams that have nothing more to give. */
@@ -170,15 +159,12 @@ static void drop_ended(struct run_reader *r)
 
 int run_reader_look(struct run_reader *r, enum run_reader_look how)
 {
-    r->renewals = 0;
-    if (r->looks > 0)
-        drop_ended(r);
+    drop_ended(r);
     for (size_t i = 0; i < r->count; i++)
         r->streams[i]->settled = r->streams[i]->bytes;
-    r->looks++;
-    int err = is_clock_due(r) ? run_reader_renew(r) : 0;
+    int err = run_streams_look(&r->found);
     if (!err)
-        err = run_reader_find(r);
+        err = measure(r);
     for (size_t i = 0; i < r->count && how == RUN_READER_ALL; i++)
         r->streams[i]->settled = r->streams[i]->bytes;
     return err;
@@ -203,7 +189,7 @@ int run_reader_next(struct run_reader *r, struct record_item *item)
 struct run_reader_totals run_reader_totals(const struct run_reader *r)
 {
     struct run_reader_totals totals = r->totals;
-    totals.cut += record_order_cut(r->order);
+    totals.cut += record_order_cut(r->order) + r->found.left_out;
     for (size_t i = 0; i < r->count; i++)
         if (!r->streams[i]->queued && !r->streams[i]->cut)
             totals.rest += r->streams[i]->bytes - record_stream_at(r->streams[i]);

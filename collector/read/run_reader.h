@@ -84,10 +84,4 @@ struct run_reader_totals {
 };
 struct run_reader_totals run_reader_totals(const struct run_reader *r);
 
-/**
- * Loads nodes, processes and dictionaries from the database of `run`, and the positions of streams if `streams`.
- * Returns the model for model_free(), or NULL with *err.
- */
-struct model *run_reader_load(const char *run, bool streams, int *err) BEZEL_MUST_CHECK;
-
 #endif

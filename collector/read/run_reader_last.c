@@ -201,13 +201,13 @@ int run_reader_last(struct run_reader *r, uint64_t n)
     int64_t from = INT64_MAX;
     int err = 0;
     if (n == 0) {
-        err = run_reader_newest(r->run, &r->filter, &from);
+        err = run_reader_newest(r->found.run, &r->filter, &from);
         r->filter.from = from >= r->filter.from ? saturate_add(from, 1) : r->filter.from;
         return err;
     }
     while (!err && records < n && from != INT64_MIN && !(stop && *stop)) {
         struct run_reader *again;
-        err = open_all(r->run, &r->filter, stop, &again);
+        err = open_all(r->found.run, &r->filter, stop, &again);
         if (err)
             return err;
         err = begin_for(again, wanted, &from);

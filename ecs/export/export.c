@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/read/run_reader.h"
+#include "collector/read/run_streams.h"
 #include "collector/rundb/rundb.h"
 #include "collector/store/metadata.h"
 #include "collector/store/trace_reader.h"
@@ -144,7 +144,7 @@ static int copy_run(const char *run, bool merged, const char *into)
 {
     struct export_nodes nodes;
     int err = export_find(run, &nodes), unknown = 0;
-    struct model *m = err ? NULL : run_reader_load(run, false, &unknown);
+    struct model *m = err ? NULL : run_streams_load(run, false, &unknown);
     if (merged && unknown) {
         log_error("BEZEL-EXPORT-DATABASE", "cannot merge without %s/run.db: %s", run, rundb_why(unknown));
         err = unknown;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/read/run_reader.h"
+#include "collector/read/run_streams.h"
 #include "collector/rundb/rundb.h"
 #include "collector/store/trace_reader.h"
 #include "ecs/export/export.h"
@@ -145,7 +145,7 @@ int export_records(const char *run, enum export_format format, bool merged, FILE
 {
     struct records x = {.out = out, .run = run, .served = trace_reader_is_served(run)};
     int err;
-    struct model *m = run_reader_load(run, true, &err);
+    struct model *m = run_streams_load(run, true, &err);
     if (err) {
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
