@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * The law: attempts = drained + full + off + overwritten + no ring + unfinished, for every process, whatever it does
- * and whatever is done to it. Programs that do everything at random (law_sut.c) are read by an external sensor that
+ * The law: attempts = drained + full + off + overwritten + no ring + window + unfinished, for every process, whatever it
+ * does and whatever is done to it. Programs that do everything at random (law_sut.c) are read by an external sensor that
  * stops, is killed and comes back, and steers them; what comes out is held against what they counted themselves. Every
  * record that is drained was written, comes once, and in order of its thread.
  *
@@ -89,7 +89,7 @@ static uint64_t drained[LAW_LIVES][LAW_ASPECTS];
 
 static struct sums {
     uint64_t rounds, restarts, kills, stops, takeovers, snapshots, steered;
-    uint64_t attempts, drained, full, off, overwritten, no_ring, unfinished;
+    uint64_t attempts, drained, full, off, overwritten, no_ring, window, unfinished;
     uint64_t threads, signals, jumps, forks, loads, cancels, inits;
 } sums;
 
@@ -156,7 +156,7 @@ static uint64_t sum_of(const _Atomic uint64_t counts[LAW_ASPECTS])
 static uint64_t check_row(const struct message_books_row *row, uint32_t aspect, uint32_t number)
 {
     const struct law_life *life = &page->life[number];
-    uint64_t lost = row->full + row->off + row->no_ring;
+    uint64_t lost = row->full + row->off + row->no_ring + row->window + row->spool;
     if (aspect != LAW_SWITCHED)
         assert_true(row->attempts >= life->after[aspect]);
     assert_true(row->attempts <= life->before[aspect] + life->inherited);
@@ -166,6 +166,7 @@ static uint64_t check_row(const struct message_books_row *row, uint32_t aspect, 
     sums.full += row->full;
     sums.off += row->off;
     sums.no_ring += row->no_ring;
+    sums.window += row->window + row->spool;
     return row->attempts - drained[number][aspect] - lost;
 }
 
@@ -182,7 +183,7 @@ static uint64_t check_streams(const struct fixture *f, uint64_t instance, const 
     }
     for (uint32_t i = 0; i < b->row_count; i++) {
         attempts += b->rows[i].attempts - b->rows[i].no_ring;
-        told += b->rows[i].full + b->rows[i].off;
+        told += b->rows[i].full + b->rows[i].off + b->rows[i].window + b->rows[i].spool;
     }
     assert_int_equal(ordinals, attempts);
     assert_true(lost >= told);
@@ -530,11 +531,13 @@ static void print_table(void)
                 {"  lost: off", sums.off},
                 {"  lost: overwritten", sums.overwritten},
                 {"  lost: no ring", sums.no_ring},
+                {"  lost: window", sums.window},
                 {"  unfinished", sums.unfinished}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         printf("%-28s%12llu\n", rows[i].what, (unsigned long long)rows[i].count);
     assert_int_equal(sums.attempts,
-                     sums.drained + sums.full + sums.off + sums.overwritten + sums.no_ring + sums.unfinished);
+                     sums.drained + sums.full + sums.off + sums.overwritten + sums.no_ring + sums.window +
+                         sums.unfinished);
 }
 
 static void the_sum_of_all_is_the_law_too(void **unused)
