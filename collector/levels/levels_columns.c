@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/levels/levels_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The columns of each stream are made in the order of time, and those of all streams merged, one stream after the
+ * other. The first `room` columns of all together need the first `room` of each alone.
+ */
+
+/* A column of a stream, or of some together. */
+struct column {
+    struct levels_column is;
+    uint64_t last_time; /* of its last record: of the stream that `last` comes from */
+};
+
+struct columns {
+    size_t count, capacity, room;
+    struct column *list;
+};
+
+struct query {
+    uint32_t aspect, field; /* field LEVELS_COUNT: no values */
+    bool is_float;
+    unsigned width;
+    uint64_t from, until; /* of whole columns */
+    struct columns *to;
+};
+
+static const struct column empty = {.is = {.min = NAN, .max = NAN, .last = NAN}};
+
+/* ---- columns of a stream ----------------------------------------------------------------------------------------- */
+
+/* The column of `time`, which is not before that of the last one. NULL with *result 1: there is no room; or an error.
+ */
+static struct column *column_at(struct columns *c, unsigned width, uint64_t time, int *result)
+{
+    int64_t begin = (int64_t)(time >> width << width);
+    if (c->count && c->list[c->count - 1].is.begin == begin)
+        return &c->list[c->count - 1];
+    if (c->count == c->room)
+        return *result = 1, NULL;
+    if (c->count == c->capacity) {
+        size_t larger = c->capacity ? 2 * c->capacity : 256;
+        struct column *list = realloc(c->list, larger * sizeof *list);
+        if (!list)
+            return *result = BEZEL_ENOMEM, NULL;
+        c->list = list;
+        c->capacity = larger;
+    }
+    struct column *new = &c->list[c->count++];
+    *new = empty;
+    new->is.begin = begin;
+    return new;
+}
+
+static double value_of(const struct query *q, const struct packet_record *r)
+{
+    uint64_t bits = packet_value(r, q->field);
+    double value;
+    if (!q->is_float)
+        return (double)(int64_t)bits;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static int take(const struct packet_record *r, const struct levels_place *place, void *context)
+{
+    const struct query *q = context;
+    int result = 0;
+    if (r && q->aspect && r->aspect != q->aspect)
+        return 0;
+    struct column *c = column_at(q->to, q->width, r ? r->timestamp : place->header->timestamp_end, &result);
+    if (!c)
+        return result;
+    if (!r) {
+        c->is.lost += place->lost;
+        return 0;
+    }
+    double value = q->field == LEVELS_COUNT ? NAN : value_of(q, r);
+    c->is.count++;
+    c->last_time = r->timestamp;
+    c->is.min = fmin(c->is.min, value);
+    c->is.max = fmax(c->is.max, value);
+    if (!isnan(value))
+        c->is.last = value;
+    return 0;
+}
+
+static int add_stream(struct levels *l, const struct levels_ring *ring, struct query *q)
+{
+    struct levels_walk walk = {q->from, q->until, ring->is.bytes, take, q};
+    if (ring->is.first > (int64_t)q->until || ring->is.last < (int64_t)q->from)
+        return 0;
+    int result = levels_walk(l, ring, &(struct levels_mark){0}, &walk);
+    return result > 0 ? 0 : result;
+}
+
+/* ---- streams together -------------------------------------------------------------------------------------------- */
+
+/* Adds column `b` of another stream, at the same time. */
+static void join(struct column *a, const struct column *b)
+{
+    bool later = isnan(a->is.last) || (!isnan(b->is.last) && b->last_time >= a->last_time);
+    if (later) {
+        a->is.last = b->is.last;
+        a->last_time = b->last_time;
+    }
+    a->is.count += b->is.count;
+    a->is.lost += b->is.lost;
+    a->is.min = fmin(a->is.min, b->is.min);
+    a->is.max = fmax(a->is.max, b->is.max);
+}
+
+/* Merges the columns of one more stream into `all`. Returns 0 or BEZEL_ENOMEM. */
+static int merge(struct columns *all, const struct columns *one)
+{
+    struct columns both = {.room = all->room};
+    size_t i = 0, k = 0;
+    if (one->count == 0)
+        return 0;
+    both.list = malloc((all->count + one->count) * sizeof *both.list);
+    if (!both.list)
+        return BEZEL_ENOMEM;
+    both.capacity = all->count + one->count;
+    while ((i < all->count || k < one->count) && both.count < both.room) {
+        const struct column *a = i < all->count ? &all->list[i] : NULL, *b = k < one->count ? &one->list[k] : NULL;
+        bool first = a && (!b || a->is.begin <= b->is.begin), second = b && (!a || b->is.begin <= a->is.begin);
+        struct column *to = &both.list[both.count++];
+        *to = first ? *a : *b;
+        if (first && second)
+            join(to, b);
+        i += first;
+        k += second;
+    }
+    free(all->list);
+    *all = both;
+    return 0;
+}
+
+/* ---- the query --------------------------------------------------------------------------------------------------- */
+
+/* Whether the query makes sense. */
+static bool is_right(const struct levels *l, const size_t *streams, size_t n, const struct query *q)
+{
+    for (size_t i = 0; i < n; i++)
+        if (streams[i] >= l->count || l->rings[streams[i]]->is.process != l->rings[streams[0]]->is.process)
+            return false;
+    const struct dict *d = l->rings[streams[0]]->is.process->dict;
+    return q->aspect <= d->aspect_count &&
+           (q->field == LEVELS_COUNT || (q->aspect && q->field < d->field_counts[q->aspect]));
+}
+
+ssize_t levels_columns(struct levels *l, const size_t *streams, size_t n, uint32_t aspect, uint32_t field, int64_t from,
+                       int64_t until, unsigned width, struct levels_column *out, size_t room)
+{
+    struct query q = {.aspect = aspect, .field = field, .width = width};
+    struct columns all = {.room = room};
+    int err = 0;
+    if (width > LEVELS_WIDTH_MAX || (n && !is_right(l, streams, n, &q)))
+        return BEZEL_EINVAL;
+    if (n == 0 || room == 0 || until < 0 || until < from)
+        return 0;
+    if (field != LEVELS_COUNT)
+        q.is_float = l->rings[streams[0]]->is.process->dict->aspects[aspect - 1].fields[field].type == DICT_FLOAT64;
+    q.from = from > 0 ? (uint64_t)from >> width << width : 0;
+    q.until = (uint64_t)until | ((UINT64_C(1) << width) - 1);
+    for (size_t i = 0; i < n && !err; i++) {
+        struct columns one = {.room = room};
+        q.to = &one;
+        err = add_stream(l, l->rings[streams[i]], &q);
+        if (!err)
+            err = merge(&all, &one);
+        free(one.list);
+    }
+    levels_part_close(&l->part);
+    for (size_t i = 0; i < all.count && !err; i++)
+        out[i] = all.list[i].is;
+    free(all.list);
+    return err ? err : (ssize_t)all.count;
+}

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/levels/levels_internal.h"
+
+#include "base/file.h"
+#include "collector/store/trace_reader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WALK_READ_LEAST = 16 << 10 }; /* bytes: a few times as many as lie between two marks */
+
+/* ---- a part of a file -------------------------------------------------------------------------------------------- */
+
+void levels_part_close(struct levels_part *part)
+{
+    if (part->fd >= 0)
+        close(part->fd);
+    part->fd = -1;
+    part->ring = NULL;
+    part->used = 0;
+}
+
+/* Opens the file of `ring`, unless it is the one that is open. Returns 0 or an error. */
+static int open_file(struct levels_part *part, const struct levels_ring *ring)
+{
+    if (part->ring == ring)
+        return 0;
+    levels_part_close(part);
+    int fd = file_open_plain(ring->is.path, TRACE_READER_PLAIN, false);
+    if (fd < 0) /* gone, or something else than a file by now */
+        return fd == BEZEL_EINVAL || fd == BEZEL_ENOENT || errno == ELOOP || errno == ENXIO ? BEZEL_EMALFORMED : fd;
+    part->fd = fd;
+    part->ring = ring;
+    return 0;
+}
+
+static int read_at(struct levels_part *part, size_t keep, size_t most)
+{
+    ssize_t n;
+    do
+        n = pread(part->fd, part->bytes + keep, most - keep, (off_t)(part->offset + keep));
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_from_errno(errno);
+    part->used = keep + (size_t)n;
+    return 0;
+}
+
+ssize_t levels_part_get(struct levels_part *part, const struct levels_ring *ring, uint64_t offset, size_t want,
+                        size_t most, const uint8_t **bytes)
+{
+    int err = open_file(part, ring);
+    if (err)
+        return err;
+    bool inside = offset >= part->offset && offset <= part->offset + part->used;
+    size_t left = inside ? (size_t)(part->offset + part->used - offset) : 0;
+    if (left < want) {
+        if (left)
+            memmove(part->bytes, part->bytes + (offset - part->offset), left);
+        part->offset = offset;
+        part->used = left;
+        err = read_at(part, left, most > want ? most : want);
+        if (err)
+            return err;
+    }
+    *bytes = part->bytes + (offset - part->offset);
+    return (ssize_t)(part->offset + part->used - offset);
+}
+
+/* ---- walking ----------------------------------------------------------------------------------------------------- */
+
+struct walker {
+    struct levels *l;
+    const struct levels_ring *ring;
+    const struct levels_walk *to;
+    struct packet_header h;
+    struct levels_place place;
+    uint64_t discarded;
+    size_t most; /* bytes to read at once: more and more */
+};
+
+/* Gets `n` bytes at `offset`. Returns 0; BEZEL_EMALFORMED where the file has less than was taken in; or an error. */
+static int get(struct walker *w, uint64_t offset, size_t n, const uint8_t **bytes)
+{
+    struct levels_part *part = &w->l->part;
+    if (part->ring == w->ring && offset >= part->offset && offset + n <= part->offset + part->used) {
+        *bytes = part->bytes + (offset - part->offset);
+        return 0;
+    }
+    ssize_t got = levels_part_get(part, w->ring, offset, n, w->most, bytes);
+    if (w->most < LEVELS_PART_BYTES / 4)
+        w->most *= 2;
+    return got < 0 ? (int)got : (size_t)got < n ? BEZEL_EMALFORMED : 0;
+}
+
+static int get_header(struct walker *w, uint64_t packet)
+{
+    const uint8_t *bytes;
+    int err = get(w, packet, PACKET_HEADER_BYTES, &bytes);
+    if (!err)
+        err = packet_get_header(bytes, PACKET_HEADER_BYTES, &w->h);
+    w->place.packet = packet;
+    w->place.raw = bytes;
+    return err == BEZEL_EAGAIN ? 0 : err;
+}
+
+/* Gives the loss that the packet counts, if it lies in the time. */
+static int give_loss(struct walker *w)
+{
+    uint64_t lost = w->h.discarded - w->discarded;
+    w->discarded = w->h.discarded;
+    if (!lost || w->h.timestamp_end < w->to->from || w->h.timestamp_end > w->to->until)
+        return 0;
+    w->place.record = w->place.packet;
+    w->place.bytes = PACKET_HEADER_BYTES;
+    w->place.lost = lost;
+    int result = w->to->take(NULL, &w->place, w->to->context);
+    w->place.lost = 0;
+    return result;
+}
+
+/* Gives the records of the packet from offset `at` on. Returns 0, what `take` returned, or an error; *over: the rest is
+ * behind the time. */
+static int give_records(struct walker *w, uint64_t at, bool *over)
+{
+    const struct dict *d = w->ring->is.process->dict;
+    uint64_t end = w->place.packet + w->h.size_bytes;
+    const uint8_t *bytes;
+    struct packet_record r;
+    int err = 0;
+    while (!err && at < end) {
+        size_t left = end - at < PACKET_RECORD_MAX_BYTES ? (size_t)(end - at) : PACKET_RECORD_MAX_BYTES, size = 0;
+        struct packet_header window = {.size_bytes = left};
+        err = get(w, at, left, &bytes);
+        if (!err && packet_next_record(bytes, &window, d->field_counts, d->aspect_count, &size, &r) != 1)
+            err = BEZEL_EMALFORMED;
+        if (err)
+            return err;
+        if ((*over = r.timestamp > w->to->until))
+            return 0;
+        w->place.record = at;
+        w->place.bytes = size;
+        w->place.raw = bytes;
+        at += size;
+        if (r.timestamp >= w->to->from)
+            err = w->to->take(&r, &w->place, w->to->context);
+    }
+    return err;
+}
+
+int levels_walk(struct levels *l, const struct levels_ring *ring, const struct levels_mark *mark,
+                const struct levels_walk *walk)
+{
+    struct walker w = {.l = l, .ring = ring, .to = walk, .discarded = mark->discarded, .most = WALK_READ_LEAST};
+    uint64_t packet = mark->packet, at = mark->record;
+    bool over = false;
+    int err = 0;
+    w.place.path = ring->is.path;
+    w.place.header = &w.h;
+    while (!err && !over && packet < walk->end) {
+        err = get_header(&w, packet);
+        if (err || w.h.timestamp_begin > walk->until || w.h.size_bytes > walk->end - packet)
+            break;
+        if (at > packet)
+            w.discarded = w.h.discarded;
+        else
+            err = give_loss(&w);
+        if (!err && w.h.timestamp_end >= walk->from)
+            err = give_records(&w, at > packet ? at : packet + PACKET_HEADER_BYTES, &over);
+        packet = at = packet + w.h.size_bytes;
+    }
+    return err;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+struct records {
+    uint32_t aspect;
+    levels_take *take;
+    void *context;
+};
+
+static int take_record(const struct packet_record *r, const struct levels_place *place, void *context)
+{
+    const struct records *to = context;
+    return r && to->aspect && r->aspect != to->aspect ? 0 : to->take(r, place, to->context);
+}
+
+int levels_records(struct levels *l, size_t stream, uint32_t aspect, int64_t from, int64_t until, levels_take *take,
+                   void *context)
+{
+    struct records to = {aspect, take, context};
+    if (stream >= l->count)
+        return BEZEL_EINVAL;
+    const struct levels_ring *ring = l->rings[stream];
+    struct levels_walk walk = {from > 0 ? (uint64_t)from : 0, (uint64_t)until, ring->is.bytes, take_record, &to};
+    if (until < 0 || until < from)
+        return 0;
+    int err = levels_walk(l, ring, &(struct levels_mark){0}, &walk);
+    levels_part_close(&l->part);
+    return err;
+}

@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Level of detail against all records of the run, one by one: columns of random windows, widths, aspects and fields are
+ * the same, and so are records, while the run grows, whatever was taken in when, and when it was closed and opened
+ * again in between. The writer is the collector's own store. BEZEL_SEED repeats.
+ */
+#include "collector/levels/levels_internal.h"
+#include "collector/store/trace_reader.h"
+#include "tests/lib/grown_run.h"
+
+#include <math.h>
+
+/* ---- the oracle: all records of a stream ------------------------------------------------------------------------- */
+
+struct seen {
+    uint64_t time, lost, offset, values[PACKET_FIELDS_MAX];
+    uint32_t aspect; /* 0: a loss */
+};
+
+struct all {
+    size_t count, capacity;
+    struct seen *list;
+};
+
+static struct seen *add(struct all *a)
+{
+    if (a->count == a->capacity) {
+        a->capacity = a->capacity ? 2 * a->capacity : 1024;
+        a->list = realloc(a->list, a->capacity * sizeof *a->list);
+        assert_non_null(a->list);
+    }
+    return memset(&a->list[a->count++], 0, sizeof *a->list);
+}
+
+/* The records of the first `bytes` of a stream, which must be complete packets. */
+static struct all read_all(const struct levels_stream *s)
+{
+    struct all a = {0};
+    struct trace_reader *r;
+    struct packet_header h;
+    struct packet_record record;
+    const uint8_t *packet;
+    uint64_t discarded = 0;
+    assert_int_equal(trace_reader_open(s->path, &r), 0);
+    while (trace_reader_offset(r) < s->bytes) {
+        uint64_t at = trace_reader_offset(r);
+        size_t offset = PACKET_HEADER_BYTES, from = offset;
+        assert_int_equal(trace_reader_next(r, &h, &packet), 1);
+        if (h.discarded > discarded)
+            *add(&a) = (struct seen){.time = h.timestamp_end, .lost = h.discarded - discarded, .offset = at};
+        discarded = h.discarded;
+        const struct dict *d = s->process->dict;
+        for (; packet_next_record(packet, &h, d->field_counts, d->aspect_count, &offset, &record) == 1; from = offset) {
+            struct seen *seen = add(&a);
+            *seen = (struct seen){.time = record.timestamp, .aspect = record.aspect, .offset = at + from};
+            for (uint32_t i = 0; i < record.value_count; i++)
+                seen->values[i] = packet_value(&record, i);
+        }
+    }
+    assert_int_equal(trace_reader_offset(r), s->bytes);
+    trace_reader_close(r);
+    return a;
+}
+
+struct question {
+    uint32_t aspect, field;
+    bool is_float;
+    int64_t from, until;
+    unsigned width;
+    size_t room;
+};
+
+static double number(const struct question *q, const struct seen *s)
+{
+    double v;
+    if (q->field == LEVELS_COUNT)
+        return NAN;
+    memcpy(&v, &s->values[q->field], sizeof v);
+    return q->is_float ? v : (double)(int64_t)s->values[q->field];
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+/* A column as it must be, with what decides on `last`. */
+struct expected {
+    struct levels_column is;
+    uint64_t last_time;
+};
+
+static struct expected *column_of(struct expected *list, size_t *count, int64_t begin)
+{
+    size_t i = 0;
+    while (i < *count && list[i].is.begin < begin)
+        i++;
+    if (i == *count || list[i].is.begin != begin) {
+        memmove(&list[i + 1], &list[i], (*count - i) * sizeof *list);
+        list[i] = (struct expected){.is = {.begin = begin, .min = NAN, .max = NAN, .last = NAN}};
+        (*count)++;
+    }
+    return &list[i];
+}
+
+/* The columns of one stream, in the order of time. */
+static size_t columns_of(const struct all *a, const struct question *q, struct expected *list)
+{
+    size_t count = 0;
+    int64_t first = q->from >> q->width, last = q->until >> q->width;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct seen *s = &a->list[i];
+        int64_t at = (int64_t)s->time >> q->width;
+        if (at < first || at > last || (s->aspect && q->aspect && s->aspect != q->aspect))
+            continue;
+        if (!count || list[count - 1].is.begin != at << q->width)
+            list[count++] = (struct expected){.is = {.begin = at << q->width, .min = NAN, .max = NAN, .last = NAN}};
+        struct expected *e = &list[count - 1];
+        e->is.lost += s->lost;
+        if (!s->aspect)
+            continue;
+        double v = number(q, s);
+        e->is.count++;
+        e->is.min = fmin(e->is.min, v);
+        e->is.max = fmax(e->is.max, v);
+        e->is.last = isnan(v) ? e->is.last : v;
+        e->last_time = s->time;
+    }
+    return count;
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void assert_columns(struct levels *l, const struct all *all, const size_t *streams, size_t n,
+                           const struct question *q)
+{
+    size_t most = 1, count = 0;
+    for (size_t i = 0; i < n; i++)
+        most += all[streams[i]].count;
+    struct expected *wanted = calloc(most, sizeof *wanted), *one = calloc(most, sizeof *one);
+    struct levels_column *found = calloc(most, sizeof *found);
+    assert_true(wanted && one && found);
+    for (size_t i = 0; i < n; i++) {
+        size_t k = columns_of(&all[streams[i]], q, one);
+        for (size_t c = 0; c < k; c++) {
+            struct expected *e = column_of(wanted, &count, one[c].is.begin);
+            if (isnan(e->is.last) || (!isnan(one[c].is.last) && one[c].last_time >= e->last_time)) {
+                e->is.last = one[c].is.last;
+                e->last_time = one[c].last_time;
+            }
+            e->is.count += one[c].is.count;
+            e->is.lost += one[c].is.lost;
+            e->is.min = fmin(e->is.min, one[c].is.min);
+            e->is.max = fmax(e->is.max, one[c].is.max);
+        }
+    }
+    count = count < q->room ? count : q->room;
+    ssize_t got = levels_columns(l, streams, n, q->aspect, q->field, q->from, q->until, q->width, found,
+                                 q->room < most ? q->room : most);
+    assert_int_equal(got, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(found[i].begin, wanted[i].is.begin);
+        assert_int_equal(found[i].count, wanted[i].is.count);
+        assert_int_equal(found[i].lost, wanted[i].is.lost);
+        assert_true(same(found[i].min, wanted[i].is.min) && same(found[i].max, wanted[i].is.max));
+        assert_true(same(found[i].last, wanted[i].is.last));
+    }
+    free(wanted);
+    free(one);
+    free(found);
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+struct following {
+    const struct all *all;
+    const struct question *q;
+    size_t next;
+    uint64_t given, stop;
+};
+
+static bool is_asked(const struct question *q, const struct seen *s)
+{
+    return (int64_t)s->time >= q->from && (int64_t)s->time <= q->until &&
+           (!s->aspect || !q->aspect || s->aspect == q->aspect);
+}
+
+static int take_next(const struct packet_record *r, const struct levels_place *place, void *context)
+{
+    struct following *f = context;
+    while (f->next < f->all->count && !is_asked(f->q, &f->all->list[f->next]))
+        f->next++;
+    assert_true(f->next < f->all->count);
+    const struct seen *s = &f->all->list[f->next++];
+    assert_int_equal(place->record, s->offset);
+    assert_int_equal(place->lost, s->lost);
+    if (r) {
+        assert_int_equal(r->timestamp, s->time);
+        assert_int_equal(r->aspect, s->aspect);
+        assert_int_equal(bytes_get_u64(place->raw + 4), s->time);
+        assert_int_equal(place->bytes, PACKET_RECORD_BYTES + 8 * r->value_count);
+    }
+    assert_true(place->header->timestamp_begin <= s->time && place->header->timestamp_end >= s->time);
+    return ++f->given == f->stop;
+}
+
+static void assert_records(struct levels *l, const struct all *all, size_t stream, const struct question *q)
+{
+    struct following f = {.all = &all[stream], .q = q, .stop = draw(3) ? UINT64_MAX : 1 + draw(5)};
+    int result = levels_records(l, stream, q->aspect, q->from, q->until, take_next, &f);
+    assert_int_equal(result, f.given == f.stop);
+    while (f.next < f.all->count && !is_asked(q, &f.all->list[f.next]))
+        f.next++;
+    assert_true(result || f.next == f.all->count);
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static void ask(struct levels *l, const struct all *all)
+{
+    size_t some[RINGS], n = 0, first = (size_t)draw(levels_stream_count(l));
+    const struct levels_stream *s = levels_stream(l, first);
+    struct question q = {.field = LEVELS_COUNT, .room = draw(4) ? SIZE_MAX : draw(20)};
+    for (size_t i = 0; i < levels_stream_count(l) && n < RINGS; i++)
+        if (levels_stream(l, i)->process == s->process && draw(3))
+            some[n++] = i;
+    q.aspect = (uint32_t)draw(s->process->dict->aspect_count + 1);
+    if (q.aspect && s->process->dict->field_counts[q.aspect] && draw(4)) {
+        q.field = (uint32_t)draw(s->process->dict->field_counts[q.aspect]);
+        q.is_float = s->process->dict->aspects[q.aspect - 1].fields[q.field].type == DICT_FLOAT64;
+    }
+    q.width = (unsigned)draw(draw(4) ? 34 : LEVELS_WIDTH_MAX + 1);
+    int64_t span = s->last - s->first + 2, a = s->first - 1 + (int64_t)draw((uint64_t)span);
+    int64_t b = draw(2) ? s->first - 1 + (int64_t)draw((uint64_t)span) : a + (int64_t)draw(1U << 20);
+    q.from = draw(8) ? a < b ? a : b : INT64_MIN;
+    q.until = draw(8) ? a < b ? b : a : INT64_MAX;
+    assert_columns(l, all, some, n, &q);
+    assert_records(l, all, first, &q);
+}
+
+static void ask_some(struct levels *l, unsigned times)
+{
+    size_t n = levels_stream_count(l);
+    struct all *all = calloc(n + 1, sizeof *all);
+    assert_non_null(all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = read_all(levels_stream(l, i));
+    for (unsigned i = 0; i < times && n; i++)
+        ask(l, all);
+    for (size_t i = 0; i < n; i++)
+        free(all[i].list);
+    free(all);
+}
+
+static struct levels *open_levels(const char *run)
+{
+    struct levels *l;
+    assert_int_equal(levels_open(run, &l), 0);
+    return l;
+}
+
+static void update_all(struct levels *l)
+{
+    int more;
+    while ((more = levels_update(l, (int64_t)draw(3) * CLOCK_MS)) > 0)
+        ;
+    assert_int_equal(more, 0);
+}
+
+static void a_growing_run_has_the_columns_of_its_records(void **state)
+{
+    (void)state;
+    static struct grown g;
+    for (int round = 0; round < 4; round++) {
+        grown_open(&g, "grows");
+        struct levels *l = open_levels(g.run);
+        for (int i = 0; i < 120; i++) {
+            happen(&g, 300 * CLOCK_MS);
+            if (draw(4) == 0)
+                assert_in_range(levels_update(l, 0), 0, 1);
+            if (draw(12) == 0) {
+                update_all(l);
+                ask_some(l, 12);
+            }
+            if (draw(30) == 0) {
+                levels_close(l);
+                l = open_levels(g.run);
+            }
+        }
+        update_all(l);
+        ask_some(l, 50);
+        assert_int_equal(levels_totals(l).records, g.records);
+        levels_close(l);
+        grown_close(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_growing_run_has_the_columns_of_its_records),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}
