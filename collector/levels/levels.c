@@ -57,10 +57,15 @@ int levels_open(const char *run, struct levels **l)
     struct levels *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
-    it->part.fd = -1;
+    it->part.fd = it->store.fd = it->store.folder = -1;
+    it->tail = LEVELS_TAIL_BYTES;
+    it->trees_bytes = LEVELS_TREES_BYTES;
+    it->blocks_bytes = LEVELS_BLOCKS_BYTES;
     it->part.bytes = malloc(LEVELS_PART_BYTES);
     struct run_streams_owner owner = {.add = add_stream, .move = move_to, .context = it};
     int err = it->part.bytes ? run_streams_init(&it->found, run, &owner) : BEZEL_ENOMEM;
+    if (!err)
+        err = levels_store_open(&it->store, run, it->found.model->run);
     if (err) {
         int sys = errno;
         levels_close(it);
@@ -75,11 +80,14 @@ void levels_close(struct levels *l)
 {
     if (!l)
         return;
+    levels_trees_save(l, true);
     for (size_t i = 0; i < l->count; i++) {
+        levels_tree_drop(l, l->rings[i]);
         free((char *)(uintptr_t)l->rings[i]->is.path);
         free(l->rings[i]);
     }
     free(l->rings);
+    levels_store_close(&l->store);
     levels_part_close(&l->part);
     free(l->part.bytes);
     run_streams_fini(&l->found);
@@ -105,28 +113,29 @@ const struct levels_stream *levels_stream(const struct levels *l, size_t i)
 
 struct levels_totals levels_totals(const struct levels *l)
 {
-    struct levels_totals t = {.cpu_ns = l->cpu_ns};
-    t.memory = sizeof *l + LEVELS_PART_BYTES + l->capacity * sizeof *l->rings;
+    struct levels_totals t = {.cpu_ns = l->cpu_ns, .kept = levels_store_kept(&l->store)};
+    t.memory = sizeof *l + LEVELS_PART_BYTES + (LEVELS_CACHED + 1) * LEVELS_BLOCK_BYTES + l->store.in_memory;
     for (size_t i = 0; i < l->count; i++) {
-        t.records += l->rings[i]->is.records;
-        t.bytes += l->rings[i]->is.bytes;
-        t.memory += sizeof *l->rings[i] + strlen(l->rings[i]->is.path) + 1;
+        const struct levels_ring *ring = l->rings[i];
+        t.records += ring->is.records;
+        t.bytes += ring->is.bytes;
+        t.memory += sizeof ring + sizeof *ring + strlen(ring->is.path) + 1 + (ring->tree ? ring->tree->memory : 0);
     }
     return t;
 }
 
 /* ---- taking in --------------------------------------------------------------------------------------------------- */
 
-/* Whether packet `h` is the next one of the file. */
-static bool follows(const struct levels_ring *ring, const struct packet_header *h)
+/* Whether packet `h` is the next one of the file, behind `at`. */
+static bool follows(const struct levels_ring *ring, const struct levels_position *at, const struct packet_header *h)
 {
-    const struct packet_header *before = &ring->last;
-    if (h->instance != ring->is.process->instance || h->ring != ring->is.ring || h->seq != ring->packets ||
-        h->timestamp_end > INT64_MAX)
+    const struct packet_header *before = &at->last;
+    if (h->instance != ring->is.process->instance || h->ring != ring->is.ring || h->timestamp_end > INT64_MAX ||
+        memcmp(h->uuid, ring->is.process->node->uuid, sizeof h->uuid) != 0)
         return false;
-    if (ring->packets == 0)
-        return h->discarded == 0;
-    return memcmp(h->uuid, before->uuid, sizeof h->uuid) == 0 && h->stream_id == before->stream_id &&
+    if (at->bytes == 0)
+        return h->seq == 0 && h->discarded == 0;
+    return h->seq == before->seq + 1 && h->stream_id == before->stream_id &&
            h->timestamp_begin >= before->timestamp_end && h->discarded >= before->discarded &&
            (h->kind != PACKET_DATA || h->discarded == before->discarded);
 }
@@ -140,66 +149,112 @@ static int know_dictionary(struct levels *l, const struct levels_ring *ring, con
     return err ? err : dict_includes(ring->is.process->dict, h->dictionary) ? 0 : BEZEL_EMALFORMED;
 }
 
-/* Takes in a complete packet. Returns 0 or an error. */
-static int take_packet(struct levels *l, struct levels_ring *ring, const struct packet_header *h, const uint8_t *packet)
+static int check_packet(const struct levels_ring *ring, const struct packet_header *h, const uint8_t *bytes)
 {
-    int err = follows(ring, h) ? know_dictionary(l, ring, h) : BEZEL_EMALFORMED;
     const struct dict *d = ring->is.process->dict;
-    if (!err)
-        err = packet_check(packet, h, d->field_counts, d->aspect_count, NULL);
+    return packet_check(bytes, h, d->field_counts, d->aspect_count, NULL);
+}
+
+static void advance(struct levels_position *at, const struct packet_header *h)
+{
+    if (at->bytes == 0)
+        at->first = h->timestamp_begin;
+    at->bytes += h->size_bytes;
+    at->records += h->records;
+    at->last = *h;
+}
+
+/* Takes in a complete packet: into tree `t`, if it is not NULL. Returns 0 or an error. */
+static int take_packet(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const struct packet_header *h,
+                       const uint8_t *bytes)
+{
+    int err = follows(ring, t ? &t->at : &ring->at, h) ? know_dictionary(l, ring, h) : BEZEL_EMALFORMED;
     if (err)
         return err;
-    if (ring->packets++ == 0)
-        ring->is.first = (int64_t)h->timestamp_begin;
-    ring->is.last = (int64_t)h->timestamp_end;
-    ring->is.thread = h->thread;
-    ring->is.records += h->records;
-    ring->is.lost += h->discarded - ring->last.discarded;
-    ring->is.bytes += h->size_bytes;
-    ring->is.closed = h->kind == PACKET_CLOSE;
-    ring->last = *h;
-    return 0;
+    if (!t) {
+        err = check_packet(ring, h, bytes);
+        if (!err)
+            advance(&ring->at, h);
+        return err;
+    }
+    err = levels_build_packet(t, ring->is.process->dict, h, bytes);
+    if (!err)
+        return 0;
+    if (err == BEZEL_EMALFORMED && check_packet(ring, h, bytes) == 0) { /* then the tree was none of ours */
+        levels_tree_remove(l, ring);
+        return BEZEL_EAGAIN;
+    }
+    if (t->at.bytes > ring->at.bytes)
+        ring->at = t->at;
+    levels_tree_drop(l, ring); /* it has a part of the packet */
+    return err;
+}
+
+/* Takes in the complete packets of the `n` bytes behind `at`. Returns 0 or an error. */
+static int take_packets(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const uint8_t *bytes,
+                        size_t n)
+{
+    struct packet_header h;
+    int err = 0;
+    for (size_t taken = 0; !err && taken < n; taken += h.size_bytes) {
+        err = packet_get_header(bytes + taken, n - taken, &h);
+        if (!err)
+            err = take_packet(l, ring, t, &h, bytes + taken);
+    }
+    if (t && ring->tree == t) {
+        ring->built = t->at.bytes;
+        if (t->at.bytes > ring->at.bytes)
+            ring->at = t->at;
+    }
+    return err;
+}
+
+/* Whether what has no levels is enough to make some. */
+static bool is_to_build(const struct levels *l, const struct levels_ring *ring)
+{
+    return !ring->raw && ring->size - ring->built >= l->tail && ring->size > ring->built;
 }
 
 /* Takes in what a read gives. Returns 1: there may be more; 0: no further packet is complete; or an error. */
 static int take_some(struct levels *l, struct levels_ring *ring)
 {
+    struct levels_tree *t = NULL;
     const uint8_t *bytes;
-    size_t taken = 0;
-    int err;
+    int err = is_to_build(l, ring) ? levels_tree_get(l, ring, true, &t) : 0;
+    if (err)
+        return err;
+    uint64_t from = t ? t->at.bytes : ring->at.bytes;
+    size_t most = ring->size - from < LEVELS_PART_BYTES ? (size_t)(ring->size - from) : LEVELS_PART_BYTES;
+    size_t memory = t ? t->memory : 0;
     levels_part_close(&l->part); /* what follows the last complete packet may have been rewritten */
-    ssize_t n = levels_part_get(&l->part, ring, ring->is.bytes, 1, LEVELS_PART_BYTES, &bytes);
+    ssize_t n = levels_part_get(&l->part, ring, from, 1, most, &bytes);
     if (n < 0)
         return (int)n;
-    do {
-        struct packet_header h;
-        err = packet_get_header(bytes + taken, (size_t)n - taken, &h);
-        if (!err)
-            err = take_packet(l, ring, &h, bytes + taken);
-        if (!err)
-            taken += h.size_bytes;
-    } while (!err && taken < (size_t)n);
+    err = take_packets(l, ring, t, bytes, (size_t)n < most ? (size_t)n : most);
+    if (ring->tree && t) {
+        l->memory += ring->tree->memory - memory;
+        levels_trees_fit(l, ring);
+    }
+    levels_ring_publish(ring);
     if (err && err != BEZEL_EAGAIN)
         return err;
-    return taken > 0 && ring->is.bytes < ring->size;
+    return t && !ring->tree ? 1 : (t ? t->at.bytes : ring->at.bytes) > from;
 }
 
 static void cut(struct levels_ring *ring, int err)
 {
     ring->is.cut = true;
+    ring->size = ring->at.bytes;
     log_warn("BEZEL-LEVELS-DAMAGED", "%s: %s at byte %llu: it is read up to there", ring->is.path, err_text(err),
              (unsigned long long)ring->is.bytes);
 }
 
 /* The file is shorter than what was taken in: it is another one, and read anew. */
-static void start_anew(struct levels_ring *ring)
+static void start_anew(struct levels *l, struct levels_ring *ring)
 {
-    struct levels_stream *s = &ring->is;
-    s->records = s->lost = s->bytes = ring->packets = 0;
-    s->first = 0;
-    s->last = -1;
-    s->closed = s->cut = false;
-    memset(&ring->last, 0, sizeof ring->last);
+    levels_tree_remove(l, ring);
+    memset(&ring->at, 0, sizeof ring->at);
+    levels_ring_publish(ring);
 }
 
 static void measure(struct levels *l)
@@ -207,11 +262,11 @@ static void measure(struct levels *l)
     for (size_t i = 0; i < l->count; i++) {
         struct levels_ring *ring = l->rings[i];
         struct stat st;
-        if (lstat(ring->is.path, &st) != 0)
+        if (ring->is.cut || lstat(ring->is.path, &st) != 0)
             continue;
         ring->size = (uint64_t)st.st_size;
-        if (ring->size < ring->is.bytes)
-            start_anew(ring);
+        if (ring->size < ring->at.bytes)
+            start_anew(l, ring);
     }
 }
 
@@ -241,7 +296,7 @@ static int go_on(struct levels *l, int64_t until)
 {
     while (l->next < l->count) {
         struct levels_ring *ring = l->rings[l->next];
-        int more = ring->is.cut || ring->is.bytes >= ring->size ? 0 : take_some(l, ring);
+        int more = ring->at.bytes < ring->size || is_to_build(l, ring) ? take_some(l, ring) : 0;
         if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
             cut(ring, more), more = 0;
         if (more < 0)
@@ -251,6 +306,7 @@ static int go_on(struct levels *l, int64_t until)
             return 1;
     }
     l->in_round = false;
+    levels_trees_save(l, false);
     return 0;
 }
 
@@ -271,6 +327,7 @@ int levels_update(struct levels *l, int64_t budget_ns)
     int64_t began = thread_cpu();
     int more = update(l, clock_now() + budget_ns);
     levels_part_close(&l->part);
+    levels_store_rest(&l->store);
     l->cpu_ns += thread_cpu() - began;
     return more;
 }

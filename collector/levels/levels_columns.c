@@ -22,8 +22,11 @@ struct columns {
     struct column *list;
 };
 
+enum { RECORDS = 1, LOSSES = 2 };
+
 struct query {
     uint32_t aspect, field; /* field LEVELS_COUNT: no values */
+    unsigned what;          /* of the stream is wanted now */
     bool is_float;
     unsigned width;
     uint64_t from, until; /* of whole columns */
@@ -71,7 +74,7 @@ static int take(const struct packet_record *r, const struct levels_place *place,
 {
     const struct query *q = context;
     int result = 0;
-    if (r && q->aspect && r->aspect != q->aspect)
+    if (!(q->what & (r ? RECORDS : LOSSES)) || (r && q->aspect && r->aspect != q->aspect))
         return 0;
     struct column *c = column_at(q->to, q->width, r ? r->timestamp : place->header->timestamp_end, &result);
     if (!c)
@@ -80,23 +83,48 @@ static int take(const struct packet_record *r, const struct levels_place *place,
         c->is.lost += place->lost;
         return 0;
     }
-    double value = q->field == LEVELS_COUNT ? NAN : value_of(q, r);
     c->is.count++;
     c->last_time = r->timestamp;
-    c->is.min = fmin(c->is.min, value);
-    c->is.max = fmax(c->is.max, value);
-    if (!isnan(value))
-        c->is.last = value;
+    if (q->field == LEVELS_COUNT)
+        return 0;
+    double value = value_of(q, r);
+    c->is.min = value < c->is.min || isnan(c->is.min) ? value : c->is.min;
+    c->is.max = value > c->is.max || isnan(c->is.max) ? value : c->is.max;
+    c->is.last = isnan(value) ? c->is.last : value;
     return 0;
 }
 
-static int add_stream(struct levels *l, const struct levels_ring *ring, struct query *q)
+static int take_node(const struct levels_node *row, void *context)
 {
-    struct levels_walk walk = {q->from, q->until, ring->is.bytes, take, q};
-    if (ring->is.first > (int64_t)q->until || ring->is.last < (int64_t)q->from)
+    const struct query *q = context;
+    int result = 0;
+    struct column *c = column_at(q->to, q->width, row->first, &result);
+    if (!c)
+        return result;
+    if (q->what == LOSSES) {
+        c->is.lost += *(const uint64_t *)(row + 1);
         return 0;
-    int result = levels_walk(l, ring, &(struct levels_mark){0}, &walk);
-    return result > 0 ? 0 : result;
+    }
+    c->is.count += row->count;
+    c->last_time = row->last;
+    if (q->field == LEVELS_COUNT)
+        return 0;
+    const struct levels_values *v = (const struct levels_values *)(row + 1) + q->field;
+    c->is.min = v->min < c->is.min || isnan(c->is.min) ? v->min : c->is.min;
+    c->is.max = v->max > c->is.max || isnan(c->is.max) ? v->max : c->is.max;
+    c->is.last = isnan(v->last) ? c->is.last : v->last;
+    return 0;
+}
+
+/* The columns of a track, and of what lies behind the tree. Returns 0, 1 where there is no more room, or an error. */
+static int add_track(struct levels *l, const struct levels_ring *ring, struct levels_tree *t, uint32_t track,
+                     struct query *q)
+{
+    struct levels_visitor visitor = {q->from, q->until, q->width, take_node, take, q};
+    struct levels_walk walk = {q->from, q->until, ring->at.bytes, take, q};
+    struct levels_mark tail = levels_tail(t);
+    int result = t ? levels_visit(l, ring, t, track, &visitor) : 0;
+    return result || tail.time > q->until ? result : levels_walk(l, ring, &tail, &walk);
 }
 
 /* ---- streams together -------------------------------------------------------------------------------------------- */
@@ -141,6 +169,41 @@ static int merge(struct columns *all, const struct columns *one)
     return 0;
 }
 
+/* Adds what one track of a stream has. */
+static int add(struct levels *l, struct levels_ring *ring, struct levels_tree *t, uint32_t track, struct query *q,
+               struct columns *all)
+{
+    struct columns one = {.room = all->room};
+    q->to = &one;
+    int result = add_track(l, ring, t, track, q);
+    if (result >= 0)
+        result = merge(all, &one);
+    free(one.list);
+    return result;
+}
+
+static int add_stream(struct levels *l, struct levels_ring *ring, struct query *q, struct columns *all)
+{
+    struct levels_tree *t;
+    int err = levels_tree_get(l, ring, false, &t);
+    if (err || ring->is.first > (int64_t)q->until || ring->is.last < (int64_t)q->from)
+        return err;
+    struct columns own = {.room = all->room};
+    q->what = t ? RECORDS : RECORDS | LOSSES;
+    err = add(l, ring, t, q->aspect ? q->aspect : LEVELS_ALL, q, &own);
+    q->what = LOSSES;
+    if (!err && t)
+        err = add(l, ring, t, LEVELS_LOSSES, q, &own);
+    bool damaged = t && t->damaged;
+    if (!err)
+        err = merge(all, &own);
+    free(own.list);
+    if (!damaged)
+        return err;
+    levels_tree_remove(l, ring); /* it is made again by the next update */
+    return add_stream(l, ring, q, all);
+}
+
 /* ---- the query --------------------------------------------------------------------------------------------------- */
 
 /* Whether the query makes sense. */
@@ -168,15 +231,10 @@ ssize_t levels_columns(struct levels *l, const size_t *streams, size_t n, uint32
         q.is_float = l->rings[streams[0]]->is.process->dict->aspects[aspect - 1].fields[field].type == DICT_FLOAT64;
     q.from = from > 0 ? (uint64_t)from >> width << width : 0;
     q.until = (uint64_t)until | ((UINT64_C(1) << width) - 1);
-    for (size_t i = 0; i < n && !err; i++) {
-        struct columns one = {.room = room};
-        q.to = &one;
-        err = add_stream(l, l->rings[streams[i]], &q);
-        if (!err)
-            err = merge(&all, &one);
-        free(one.list);
-    }
+    for (size_t i = 0; i < n && !err; i++)
+        err = add_stream(l, l->rings[streams[i]], &q, &all);
     levels_part_close(&l->part);
+    levels_store_rest(&l->store);
     for (size_t i = 0; i < all.count && !err; i++)
         out[i] = all.list[i].is;
     free(all.list);

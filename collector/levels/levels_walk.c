@@ -95,14 +95,23 @@ static int get(struct walker *w, uint64_t offset, size_t n, const uint8_t **byte
     return got < 0 ? (int)got : (size_t)got < n ? BEZEL_EMALFORMED : 0;
 }
 
-static int get_header(struct walker *w, uint64_t packet)
+/* Reads the header of the packet, of which the walk goes on at offset `at`: what lies between is not read. */
+static int get_header(struct walker *w, uint64_t packet, uint64_t at)
 {
-    const uint8_t *bytes;
-    int err = get(w, packet, PACKET_HEADER_BYTES, &bytes);
+    uint8_t header[PACKET_HEADER_BYTES];
+    const uint8_t *bytes = header;
+    int err = 0;
+    if (at - packet < WALK_READ_LEAST / 2)
+        err = get(w, packet, sizeof header, &bytes);
+    else {
+        err = open_file(&w->l->part, w->ring);
+        if (!err && pread(w->l->part.fd, header, sizeof header, (off_t)packet) != (ssize_t)sizeof header)
+            err = BEZEL_EMALFORMED;
+    }
     if (!err)
         err = packet_get_header(bytes, PACKET_HEADER_BYTES, &w->h);
     w->place.packet = packet;
-    w->place.raw = bytes;
+    w->place.raw = bytes == header ? NULL : bytes; /* for a loss, which lies at the packet's begin */
     return err == BEZEL_EAGAIN ? 0 : err;
 }
 
@@ -160,9 +169,11 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
     w.place.path = ring->is.path;
     w.place.header = &w.h;
     while (!err && !over && packet < walk->end) {
-        err = get_header(&w, packet);
-        if (err || w.h.timestamp_begin > walk->until || w.h.size_bytes > walk->end - packet)
+        err = get_header(&w, packet, at);
+        if (err || w.h.timestamp_begin > walk->until)
             break;
+        if (w.h.size_bytes > walk->end - packet || at - packet > w.h.size_bytes)
+            return BEZEL_EMALFORMED;
         if (at > packet)
             w.discarded = w.h.discarded;
         else
@@ -188,17 +199,51 @@ static int take_record(const struct packet_record *r, const struct levels_place 
     return r && to->aspect && r->aspect != to->aspect ? 0 : to->take(r, place, to->context);
 }
 
+struct levels_mark levels_tail(const struct levels_tree *t)
+{
+    if (!t)
+        return (struct levels_mark){0};
+    return (struct levels_mark){.time = t->at.last.timestamp_end,
+                                .packet = t->at.bytes,
+                                .record = t->at.bytes,
+                                .discarded = t->at.last.discarded};
+}
+
+/* Where to begin for what is not before `from`. */
+static int find_start(struct levels *l, struct levels_ring *ring, uint64_t from, struct levels_mark *mark)
+{
+    struct levels_tree *t;
+    int err = levels_tree_get(l, ring, false, &t);
+    if (err)
+        return err;
+    *mark = levels_tail(t);
+    if (!t || mark->time < from)
+        return 0;
+    err = levels_seek(t, from, mark);
+    if (!err && mark->packet <= mark->record && mark->record < t->at.bytes)
+        return 0;
+    levels_tree_remove(l, ring);
+    *mark = (struct levels_mark){0};
+    return 0;
+}
+
 int levels_records(struct levels *l, size_t stream, uint32_t aspect, int64_t from, int64_t until, levels_take *take,
                    void *context)
 {
     struct records to = {aspect, take, context};
+    struct levels_mark mark;
     if (stream >= l->count)
         return BEZEL_EINVAL;
-    const struct levels_ring *ring = l->rings[stream];
-    struct levels_walk walk = {from > 0 ? (uint64_t)from : 0, (uint64_t)until, ring->is.bytes, take_record, &to};
     if (until < 0 || until < from)
         return 0;
-    int err = levels_walk(l, ring, &(struct levels_mark){0}, &walk);
+    struct levels_ring *ring = l->rings[stream];
+    struct levels_walk walk = {
+        .from = from > 0 ? (uint64_t)from : 0, .until = (uint64_t)until, .take = take_record, .context = &to};
+    int err = find_start(l, ring, walk.from, &mark);
+    walk.end = ring->at.bytes;
+    if (!err)
+        err = levels_walk(l, ring, &mark, &walk);
     levels_part_close(&l->part);
+    levels_store_rest(&l->store);
     return err;
 }

@@ -36,6 +36,7 @@ static const char readme[] =
     "run.db            everything else, in SQLite: the books, limits, decisions, metrics, events\n"
     "output/           what the processes wrote on stdout and stderr\n"
     "log/              logs of the daemons\n"
+    "levels/           made by programs that show the run, and made again where it is missing\n"
     "journal           until the run has ended: how far it is, for bezel attach\n"
     "\n"
     "bezel report DIR  prints the report again (--json: as data)\n"

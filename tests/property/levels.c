@@ -88,17 +88,35 @@ struct expected {
     uint64_t last_time;
 };
 
-static struct expected *column_of(struct expected *list, size_t *count, int64_t begin)
+static const struct expected nothing = {.is = {.min = NAN, .max = NAN, .last = NAN}};
+
+/* Adds column `b` of the next stream. */
+static void join(struct expected *a, const struct expected *b)
 {
-    size_t i = 0;
-    while (i < *count && list[i].is.begin < begin)
-        i++;
-    if (i == *count || list[i].is.begin != begin) {
-        memmove(&list[i + 1], &list[i], (*count - i) * sizeof *list);
-        list[i] = (struct expected){.is = {.begin = begin, .min = NAN, .max = NAN, .last = NAN}};
-        (*count)++;
+    if (isnan(a->is.last) || (!isnan(b->is.last) && b->last_time >= a->last_time)) {
+        a->is.last = b->is.last;
+        a->last_time = b->last_time;
     }
-    return &list[i];
+    a->is.begin = b->is.begin;
+    a->is.count += b->is.count;
+    a->is.lost += b->is.lost;
+    a->is.min = fmin(a->is.min, b->is.min);
+    a->is.max = fmax(a->is.max, b->is.max);
+}
+
+/* Adds the `n` columns `one` to the `*count` of `list`, by way of `both`. */
+static void join_all(struct expected *list, size_t *count, const struct expected *one, size_t n, struct expected *both)
+{
+    size_t i = 0, k = 0, to = 0;
+    for (; i < *count || k < n; to++) {
+        bool first = i < *count && (k == n || list[i].is.begin <= one[k].is.begin);
+        bool second = k < n && (i == *count || one[k].is.begin <= list[i].is.begin);
+        both[to] = first ? list[i++] : nothing;
+        if (second)
+            join(&both[to], &one[k++]);
+    }
+    memcpy(list, both, to * sizeof *list);
+    *count = to;
 }
 
 /* The columns of one stream, in the order of time. */
@@ -112,8 +130,9 @@ static size_t columns_of(const struct all *a, const struct question *q, struct e
         if (at < first || at > last || (s->aspect && q->aspect && s->aspect != q->aspect))
             continue;
         if (!count || list[count - 1].is.begin != at << q->width)
-            list[count++] = (struct expected){.is = {.begin = at << q->width, .min = NAN, .max = NAN, .last = NAN}};
+            list[count++] = nothing;
         struct expected *e = &list[count - 1];
+        e->is.begin = at << q->width;
         e->is.lost += s->lost;
         if (!s->aspect)
             continue;
@@ -138,23 +157,11 @@ static void assert_columns(struct levels *l, const struct all *all, const size_t
     size_t most = 1, count = 0;
     for (size_t i = 0; i < n; i++)
         most += all[streams[i]].count;
-    struct expected *wanted = calloc(most, sizeof *wanted), *one = calloc(most, sizeof *one);
+    struct expected *wanted = calloc(3 * most, sizeof *wanted), *one = wanted + most, *both = one + most;
     struct levels_column *found = calloc(most, sizeof *found);
-    assert_true(wanted && one && found);
-    for (size_t i = 0; i < n; i++) {
-        size_t k = columns_of(&all[streams[i]], q, one);
-        for (size_t c = 0; c < k; c++) {
-            struct expected *e = column_of(wanted, &count, one[c].is.begin);
-            if (isnan(e->is.last) || (!isnan(one[c].is.last) && one[c].last_time >= e->last_time)) {
-                e->is.last = one[c].is.last;
-                e->last_time = one[c].last_time;
-            }
-            e->is.count += one[c].is.count;
-            e->is.lost += one[c].is.lost;
-            e->is.min = fmin(e->is.min, one[c].is.min);
-            e->is.max = fmax(e->is.max, one[c].is.max);
-        }
-    }
+    assert_true(wanted && found);
+    for (size_t i = 0; i < n; i++)
+        join_all(wanted, &count, one, columns_of(&all[streams[i]], q, one), both);
     count = count < q->room ? count : q->room;
     ssize_t got = levels_columns(l, streams, n, q->aspect, q->field, q->from, q->until, q->width, found,
                                  q->room < most ? q->room : most);
@@ -167,7 +174,6 @@ static void assert_columns(struct levels *l, const struct all *all, const size_t
         assert_true(same(found[i].last, wanted[i].is.last));
     }
     free(wanted);
-    free(one);
     free(found);
 }
 
@@ -257,6 +263,12 @@ static struct levels *open_levels(const char *run)
 {
     struct levels *l;
     assert_int_equal(levels_open(run, &l), 0);
+    assert_true(l->store.writes);
+    if (draw(4))
+        l->tail = draw(2) ? draw(3) : draw(1 << 14);
+    l->store.block_bytes = draw(8) ? 512 : LEVELS_BLOCK_BYTES; /* what has blocks of another size is made again */
+    if (draw(4) == 0)
+        l->trees_bytes = draw(1 << 16);
     return l;
 }
 
@@ -266,6 +278,93 @@ static void update_all(struct levels *l)
     while ((more = levels_update(l, (int64_t)draw(3) * CLOCK_MS)) > 0)
         ;
     assert_int_equal(more, 0);
+}
+
+/* ---- many records ------------------------------------------------------------------------------------------------ */
+
+enum { MANY = 2000 };
+
+/* How the times of records follow each other. */
+struct rhythm {
+    uint64_t time;
+    unsigned exponent; /* of the usual pause, ns */
+};
+
+/* Steady, with bursts, with pauses of all lengths, and at the same time. */
+static uint64_t next_time(struct rhythm *p)
+{
+    if (draw(200) == 0)
+        p->exponent = (unsigned)draw(30);
+    uint64_t pause = draw(40) ? draw(UINT64_C(2) << p->exponent) : draw(UINT64_C(1) << draw(36));
+    return p->time += draw(3) ? pause : 0;
+}
+
+static void append_many(struct grown *g, struct model_process *p, uint32_t ring, struct rhythm *rhythm,
+                        uint32_t records)
+{
+    static uint8_t packet[PACKET_MAX_BYTES];
+    struct model_stream *s = model_stream(p, ring);
+    struct packet_header h = {.stream_id = p->stream_id,
+                              .seq = s->at.next_seq,
+                              .kind = PACKET_DATA,
+                              .instance = p->instance,
+                              .ring = ring,
+                              .thread = 7,
+                              .dictionary = p->dict->hash,
+                              .discarded = s->at.discarded,
+                              .first_ordinal = s->at.next_ordinal,
+                              .records = records};
+    memcpy(h.uuid, p->node->uuid, sizeof h.uuid);
+    uint8_t *at = packet + PACKET_HEADER_BYTES;
+    for (uint32_t i = 0; i < records; i++) {
+        uint64_t time = next_time(rhythm);
+        h.timestamp_begin = i ? h.timestamp_begin : time;
+        h.timestamp_end = time;
+        at = put_record(at, p->dict, time);
+    }
+    g->records += records;
+    store(g, p, ring, &h, packet, (size_t)(at - packet));
+}
+
+/* The next packet of a stream: records, many or few, or a loss. */
+static void append_some(struct grown *g, uint32_t ring, struct rhythm *rhythm)
+{
+    struct model_process *p = get_process(g, 0, 0);
+    if (!p->streams[ring] || draw(8) == 0) {
+        append(g, p, ring, 0, rhythm->time, rhythm->time + 1);
+        rhythm->time = p->streams[ring]->last_end;
+    } else
+        append_many(g, p, ring, rhythm, 1 + (uint32_t)draw(draw(2) ? 20 : MANY));
+}
+
+static void many_records_have_levels_that_are_right(void **state)
+{
+    (void)state;
+    static struct grown g;
+    for (int round = 0; round < 4; round++) {
+        struct rhythm rhythm[2] = {{10 * CLOCK_S, 10}, {10 * CLOCK_S, 20}};
+        grown_open(&g, "many");
+        struct levels *l = open_levels(g.run);
+        for (int i = 0; i < 50; i++) {
+            uint32_t ring = (uint32_t)draw(2);
+            append_some(&g, ring, &rhythm[ring]);
+            if (draw(3) == 0)
+                assert_in_range(levels_update(l, 0), 0, 1);
+            if (draw(20) == 0) {
+                levels_close(l);
+                l = open_levels(g.run);
+            }
+            if (draw(20) == 0) {
+                update_all(l);
+                ask_some(l, 20);
+            }
+        }
+        update_all(l);
+        ask_some(l, 100);
+        assert_int_equal(levels_totals(l).records, g.records);
+        levels_close(l);
+        grown_close(&g);
+    }
 }
 
 static void a_growing_run_has_the_columns_of_its_records(void **state)
@@ -299,6 +398,7 @@ static void a_growing_run_has_the_columns_of_its_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_records_have_levels_that_are_right),
         cmocka_unit_test(a_growing_run_has_the_columns_of_its_records),
     };
     seed = seed_start();
