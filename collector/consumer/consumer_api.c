@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* libbezel-consumer: <bezel/consumer.h> over the reader of a run. */
+/* libbezel-consumer: <bezel/consumer.h> over the reader of a run, or of its server. */
 #include <bezel/consumer.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/read/run_reader.h"
+#include "collector/remote/remote_reader.h"
 #include "collector/rundb/rundb.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,8 @@ _Static_assert((int)BEZEL_CONSUMER_EINVAL == (int)BEZEL_EINVAL && (int)BEZEL_CON
                    (int)BEZEL_CONSUMER_EVERSION == (int)BEZEL_EVERSION &&
                    (int)BEZEL_CONSUMER_ENOENT == (int)BEZEL_ENOENT,
                "errors are those of base/err.h");
+_Static_assert((int)BEZEL_CONSUMER_EUNREACH == (int)BEZEL_EUNREACH && (int)BEZEL_CONSUMER_EPERM == (int)BEZEL_EPERM,
+               "likewise");
 _Static_assert((int)BEZEL_CONSUMER_STRING == (int)DICT_STRING && (int)BEZEL_CONSUMER_ENUM == (int)DICT_ENUM &&
                    (int)BEZEL_CONSUMER_FLOAT64 == (int)DICT_FLOAT64 && (int)BEZEL_CONSUMER_INT64 == (int)DICT_INT64,
                "types are those of dictionaries");
@@ -28,13 +32,19 @@ _Static_assert((int)BEZEL_CONSUMER_LATE == (int)RECORD_LATE && (int)BEZEL_CONSUM
 
 #define LOOK (250 * CLOCK_MS) /* between two looks */
 
+enum { /* of programs that were compiled when there was no server */
+       OPTIONS_LEAST = offsetof(struct bezel_consumer_options, keys),
+       TOTALS_LEAST = offsetof(struct bezel_consumer_totals, behind),
+};
+
 struct bezel_consumer {
     char *texts[4]; /* copies of the options' texts */
     char *run;
     bool follow, over;
-    int64_t look_at; /* when the next look is due */
-    struct run_reader *reader;
-    struct record_item item; /* the last one; `process` NULL: none */
+    int64_t look_at;              /* when the next look is due */
+    struct run_reader *reader;    /* of a run directory, ... */
+    struct remote_reader *remote; /* ... or of a server: the other is NULL */
+    struct record_item item;      /* the last one; `process` NULL: none */
     char text[DICT_LABELS_MAX + 1];
 };
 
@@ -106,24 +116,53 @@ static int open_run(struct bezel_consumer *c, const struct record_filter *f, uin
     return err ? refuse(err, "cannot read %s: %s", c->run, rundb_why(err)) : 0;
 }
 
+static int open_directory(struct bezel_consumer *c, const char *run, const struct bezel_consumer_options *o)
+{
+    struct record_filter f = RECORD_FILTER_ALL;
+    if (!(c->run = realpath(run, NULL)))
+        return refuse(BEZEL_ENOENT, "there is no run %s", run);
+    int err = read_options(c, o, &f);
+    return err ? err : open_run(c, &f, o->last);
+}
+
+/* Copies a text into the `size` bytes of a message. */
+static bool put_text(char *to, size_t size, const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    if (n >= size)
+        return false;
+    memcpy(to, text ? text : "", n + 1);
+    return true;
+}
+
+static int open_server(struct bezel_consumer *c, const char *endpoint, const struct bezel_consumer_options *o)
+{
+    struct read_request q = {.follow = o->follow != 0,
+                             .from = o->from_ns ? o->from_ns : INT64_MIN,
+                             .until = o->until_ns ? o->until_ns : INT64_MAX,
+                             .last = o->last ? o->last : READ_LAST_ALL};
+    struct remote_reader_place place = {.endpoint = endpoint, .keys = o->keys, .key = o->key, .server = o->server_key};
+    if (!put_text(q.node, sizeof q.node, o->node) || !put_text(q.process, sizeof q.process, o->process) ||
+        !put_text(q.aspect, sizeof q.aspect, o->aspect) || !put_text(q.where, sizeof q.where, o->where))
+        return refuse(BEZEL_EINVAL, "a glob has more than %d bytes, or a condition more than %d", MESSAGE_TEXT_MAX,
+                      READ_WHERE_MAX);
+    int err = remote_reader_open(&place, &q, &c->remote);
+    return err ? refuse(err, "%s", c->remote ? remote_reader_why(c->remote) : "memory is short") : 0;
+}
+
 int bezel_consumer_open(const char *run, const struct bezel_consumer_options *options, struct bezel_consumer **consumer)
 {
     struct bezel_consumer_options o = {.size = sizeof o};
-    struct record_filter f = RECORD_FILTER_ALL;
     *consumer = NULL;
     log_mute();
-    if (options && !is_size(options->size, sizeof o))
+    if (options && !is_size(options->size, OPTIONS_LEAST))
         return BEZEL_EINVAL;
     if (options)
-        memcpy(&o, options, sizeof o);
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     struct bezel_consumer *c = calloc(1, sizeof *c);
-    if (!c || !(c->run = realpath(run, NULL))) {
-        free(c);
-        return c ? refuse(BEZEL_ENOENT, "there is no run %s", run) : refuse(BEZEL_ENOMEM, "memory is short");
-    }
-    int err = read_options(c, &o, &f);
-    if (!err)
-        err = open_run(c, &f, o.last);
+    if (!c)
+        return refuse(BEZEL_ENOMEM, "memory is short");
+    int err = remote_reader_is_endpoint(run) ? open_server(c, run, &o) : open_directory(c, run, &o);
     if (err)
         bezel_consumer_close(c);
     else
@@ -136,6 +175,7 @@ void bezel_consumer_close(struct bezel_consumer *c)
     if (!c)
         return;
     run_reader_close(c->reader);
+    remote_reader_close(c->remote);
     for (size_t i = 0; i < sizeof c->texts / sizeof *c->texts; i++)
         free(c->texts[i]);
     free(c->run);
@@ -183,12 +223,19 @@ static bool wait_for_look(const struct bezel_consumer *c, int64_t deadline)
     return clock_now() >= c->look_at;
 }
 
-int bezel_consumer_next(struct bezel_consumer *c, struct bezel_consumer_item *item, int timeout_ms)
+static int next_remote(struct bezel_consumer *c, struct bezel_consumer_item *item, int64_t deadline)
 {
-    if (!c || !is_size(item->size, sizeof *item))
-        return BEZEL_EINVAL;
-    int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now() + timeout_ms * CLOCK_MS;
-    c->item.process = NULL;
+    int more = remote_reader_next(c->remote, &c->item, deadline);
+    if (more > 0)
+        give(&c->item, item);
+    return more > 0               ? BEZEL_CONSUMER_ITEM
+           : more == 0            ? BEZEL_CONSUMER_END
+           : more == BEZEL_EAGAIN ? BEZEL_CONSUMER_LATER
+                                  : refuse(more, "%s", remote_reader_why(c->remote));
+}
+
+static int next_stored(struct bezel_consumer *c, struct bezel_consumer_item *item, int64_t deadline)
+{
     for (;;) {
         int more = run_reader_next(c->reader, &c->item);
         if (more > 0) {
@@ -204,6 +251,15 @@ int bezel_consumer_next(struct bezel_consumer *c, struct bezel_consumer_item *it
         if (more < 0)
             return refuse(more, "cannot read %s: %s", c->run, rundb_why(more));
     }
+}
+
+int bezel_consumer_next(struct bezel_consumer *c, struct bezel_consumer_item *item, int timeout_ms)
+{
+    if (!c || !is_size(item->size, sizeof *item))
+        return BEZEL_EINVAL;
+    int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now() + timeout_ms * CLOCK_MS;
+    c->item.process = NULL;
+    return c->remote ? next_remote(c, item, deadline) : next_stored(c, item, deadline);
 }
 
 int bezel_consumer_get(struct bezel_consumer *c, uint32_t i, struct bezel_consumer_field *field)
@@ -228,12 +284,23 @@ int bezel_consumer_get(struct bezel_consumer *c, uint32_t i, struct bezel_consum
     return 0;
 }
 
+static struct bezel_consumer_totals totals_of(const struct bezel_consumer *c)
+{
+    if (c->remote) {
+        struct remote_reader_totals t = remote_reader_totals(c->remote);
+        return (struct bezel_consumer_totals){
+            .records = t.records, .lost = t.lost, .late = t.late, .cut = t.cut, .behind = t.behind};
+    }
+    struct run_reader_totals t = run_reader_totals(c->reader);
+    return (struct bezel_consumer_totals){
+        .records = t.records, .lost = t.lost, .late = t.late, .cut = t.cut, .behind = run_reader_behind(c->reader)};
+}
+
 int bezel_consumer_totals(const struct bezel_consumer *c, struct bezel_consumer_totals *totals)
 {
-    if (!is_size(totals->size, sizeof *totals))
+    if (!is_size(totals->size, TOTALS_LEAST))
         return BEZEL_EINVAL;
-    struct run_reader_totals t = run_reader_totals(c->reader);
-    struct bezel_consumer_totals it = {.records = t.records, .lost = t.lost, .late = t.late, .cut = t.cut};
+    struct bezel_consumer_totals it = totals_of(c);
     copy_out(totals, &it, sizeof it);
     return 0;
 }

@@ -70,6 +70,11 @@ const volatile sig_atomic_t *record_order_stopped(const struct record_order *o)
     return o->stop;
 }
 
+void record_order_memory(struct record_order *o, size_t bytes)
+{
+    o->of.memory = bytes;
+}
+
 uint64_t record_order_cut(const struct record_order *o)
 {
     return o->cut;

@@ -28,6 +28,9 @@ const struct record_source *record_order_source(const struct record_order *o);
 void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop);
 const volatile sig_atomic_t *record_order_stopped(const struct record_order *o);
 
+/** The buffers of all streams have `bytes` from now on. */
+void record_order_memory(struct record_order *o, size_t bytes);
+
 /** Adds a stream, or queues one again whose file has grown; borrows it. Returns 0 or BEZEL_ENOMEM. */
 int record_order_add(struct record_order *o, struct record_stream *s) BEZEL_MUST_CHECK;
 

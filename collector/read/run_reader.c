@@ -132,6 +132,24 @@ void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop)
     record_order_stop(r->order, stop);
 }
 
+void run_reader_buffers(struct run_reader *r, size_t bytes)
+{
+    record_order_memory(r->order, bytes);
+}
+
+uint64_t run_reader_behind(const struct run_reader *r)
+{
+    uint64_t behind = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct record_stream *s = r->streams[i];
+        struct stat st;
+        uint64_t at = record_stream_at(s);
+        if (!s->cut && lstat(s->path, &st) == 0 && (uint64_t)st.st_size > at)
+            behind += (uint64_t)st.st_size - at;
+    }
+    return behind;
+}
+
 const struct model *run_reader_model(const struct run_reader *r, uint64_t *age)
 {
     if (age)

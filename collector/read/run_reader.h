@@ -41,6 +41,9 @@ void run_reader_close(struct run_reader *r);
 /** run_reader_next() returns 0 as soon as *stop is set; borrowed. */
 void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop);
 
+/** Before the first look: `bytes` in place of RUN_READER_BUFFERS. */
+void run_reader_buffers(struct run_reader *r, size_t bytes);
+
 enum run_reader_look {
     RUN_READER_HOLD, /* the run goes on: holds back what is new until the next look */
     RUN_READER_ALL,  /* gives all that is there now */
@@ -83,5 +86,11 @@ struct run_reader_totals {
     uint64_t rest;          /* bytes at the ends of streams that are no complete packets */
 };
 struct run_reader_totals run_reader_totals(const struct run_reader *r);
+
+/**
+ * How many bytes of the streams that were found are stored now and not read yet, wanted or not. Asks for the size of
+ * each stream that is not closed.
+ */
+uint64_t run_reader_behind(const struct run_reader *r);
 
 #endif

@@ -21,6 +21,7 @@ static const char help[] =
     "  --role observe   may send packets to a collector (the default)\n"
     "  --role control   may command a daemon\n"
     "  --role launch    may have programs started\n"
+    "  --role read      may read the records of a run from its server\n"
     "  --node NODE      may send packets in the name of this node, or of all that a pattern matches, such as 'desk*'\n"
     "                   (default: the node called NAME)\n"
     "  --dir DIR        folder of the two files, created with mode 0700 if it is missing (default: the current one)\n"
@@ -40,7 +41,7 @@ static int read_role(const char *word, void *context)
 {
     unsigned role = key_role(word, strlen(word));
     if (role == 0)
-        return command_misuse("keygen", "'%s' is not a role: use observe, control or launch", word);
+        return command_misuse("keygen", "'%s' is not a role: use observe, control, launch or read", word);
     ((struct request *)context)->roles |= role;
     return OPTIONS_GO_ON;
 }

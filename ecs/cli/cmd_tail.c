@@ -5,6 +5,7 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "collector/read/run_reader.h"
+#include "collector/remote/remote_reader.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
@@ -21,11 +22,13 @@
 static const char help[] =
     "usage: bezel tail [-f] [-n N] [--format FORMAT] [--node GLOB] [--process GLOB] [--aspect GLOB] [--all]\n"
     "                  [--where CONDITION] [--from TIME] [--until TIME] [--since DURATION] [--runs DIR] [RUN]\n"
+    "       bezel tail [--keys DIR [--key NAME] [--server-key NAME]] ... ENDPOINT\n"
     "\n"
     "Prints the last records of a run, one a line, and with -f those that follow, until the run ends. Records of a\n"
     "node come in the order of its clock, nodes in the order of the run's time (docs/CLOCKS.md); losses are told "
     "where\n"
-    "they were. RUN is a run directory or its name in the folder of runs (default: the newest run).\n"
+    "they were. RUN is a run directory or its name in the folder of runs (default: the newest run); ENDPOINT is where\n"
+    "`bezel serve` or a collector serves it on this machine or another, such as tcp://desk:7770.\n"
     "\n"
     "  -f, --follow         go on with the records that follow (default: end with the last one that is stored now)\n"
     "  -n, --lines N        begin with the last N records, or with `all` (default: 10; with --from or --since: all)\n"
@@ -42,12 +45,18 @@ static const char help[] =
     "  --until TIME         only before this time\n"
     "  --since DURATION     only from so long before the newest record on: \"5 s\"\n"
     "  --runs DIR           the folder of runs (default: $BEZEL_RUNS, else runs)\n"
+    "  --keys DIR           of an ENDPOINT beyond this machine: a folder with our secret key and the server's public "
+    "one\n"
+    "  --key NAME           our key there, NAME.key, which has the role read at the server (default: reader)\n"
+    "  --server-key NAME    the server's key there, NAME.pub (default: collector)\n"
     "  -h, --help\n"
     "\n"
     "What is new is printed within half a second. A record that was stored later than others of its node that were\n"
     "printed already is marked as late. The end of following is the end of the run, or ctrl-C.\n"
     "\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine.\n";
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine, or the server is "
+    "not\n"
+    "reached.\n";
 
 enum { LINES = 10, LOOK_MS = 250 };
 
@@ -55,6 +64,7 @@ static volatile sig_atomic_t stop;
 
 struct tail {
     const char *format, *lines, *where, *from, *until, *since;
+    struct remote_reader_place place; /* of a server */
     bool follow, all;
     char run[PATH_MAX];
     struct record_filter filter;
@@ -236,9 +246,8 @@ static int print_records(struct tail *t)
 }
 
 /* What the lines do not tell. */
-static void print_totals(const struct tail *t, bool growing)
+static void print_totals(const struct tail *t, struct run_reader_totals totals, bool growing)
 {
-    struct run_reader_totals totals = run_reader_totals(t->reader);
     uint64_t left_out = record_writer_left_out(t->writer);
     if (totals.lost)
         log_warn("BEZEL-TAIL-LOST", "%s records of these streams were lost meanwhile; 'bezel report' says why",
@@ -270,7 +279,7 @@ static int print_run(struct tail *t)
     } while (!err && read && !ferror(stdout) && !stop);
     if (err)
         return fail(t, err);
-    print_totals(t, growing);
+    print_totals(t, run_reader_totals(t->reader), growing);
     if (!read)
         raise(SIGPIPE);
     return command_end(read ? EXIT_OK : EXIT_FAILED);
@@ -290,6 +299,126 @@ static int tail_run(struct tail *t, enum record_writer_format format, uint64_t l
     return err ? fail(t, err) : print_run(t);
 }
 
+/* ---- a run that a server serves ---------------------------------------------------------------------------------- */
+
+static int fail_remote(const struct remote_reader *r, int err)
+{
+    log_error("BEZEL-TAIL-SERVER", "%s", r ? remote_reader_why(r) : "memory is short");
+    return err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : err == BEZEL_EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* Copies an option into the `size` bytes of a text in the request. */
+static bool put_option(char *to, size_t size, const char *value)
+{
+    return snprintf(to, size, "%s", value ? value : "") < (int)size;
+}
+
+static int make_request(struct tail *t, enum record_writer_format format, uint64_t lines, struct read_request *q)
+{
+    const char *why;
+    int64_t since = 0;
+    int code = read_time("--from", t->from, INT64_MIN, &t->filter.from);
+    if (code == OPTIONS_GO_ON)
+        code = read_time("--until", t->until, INT64_MIN, &t->filter.until);
+    if (code == OPTIONS_GO_ON && t->since && units_read_duration(t->since, &since, &why) != 0)
+        code = command_misuse("tail", "--since: '%s' is not a duration: %s", t->since, why);
+    *q = (struct read_request){.no_monitor = t->filter.no_monitor,
+                               .follow = t->follow,
+                               .schemas = format == RECORD_WRITER_CSV, /* for its heading */
+                               .from = t->filter.from,
+                               .until = t->filter.until,
+                               .since = (uint64_t)since,
+                               .last = lines};
+    if (!put_option(q->node, sizeof q->node, t->filter.node) ||
+        !put_option(q->process, sizeof q->process, t->filter.process) ||
+        !put_option(q->aspect, sizeof q->aspect, t->filter.aspect) || !put_option(q->where, sizeof q->where, t->where))
+        code = command_misuse("tail", "a glob has more than %d bytes, or a condition more than %d", MESSAGE_TEXT_MAX,
+                              READ_WHERE_MAX);
+    return code;
+}
+
+/* As check_condition(), by what the server said. */
+static int check_note(const struct tail *t, const struct read_reading *said)
+{
+    if (!said->note[0])
+        return OPTIONS_GO_ON;
+    if (!t->follow || !said->grows)
+        return command_misuse("tail", "--where '%s': %s", t->where, said->note);
+    log_warn("BEZEL-TAIL-FIELD", "--where '%s': %s; this goes on, in case that one comes", t->where, said->note);
+    return OPTIONS_GO_ON;
+}
+
+/* Whether somebody still reads the output, which is written now. */
+static bool is_read(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    (void)!fflush(stdout);
+    return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP));
+}
+
+/* Prints what comes, until the end. Returns 0 or an error; *read: whether somebody read it. */
+static int print_remote(struct tail *t, struct remote_reader *r, bool *read)
+{
+    struct record_item item;
+    uint64_t age;
+    int64_t deadline = 0; /* what is printed is written before there is a wait */
+    while (!ferror(stdout) && !stop) {
+        int more = remote_reader_next(r, &item, deadline);
+        deadline = 0;
+        if (more == BEZEL_EAGAIN && !(*read = is_read()))
+            return 0;
+        if (more == BEZEL_EAGAIN) {
+            deadline = clock_now() + LOOK_MS * CLOCK_MS;
+            continue;
+        }
+        if (more <= 0)
+            return more;
+        (void)remote_reader_model(r, &age);
+        if (age != t->age)
+            record_writer_forget(t->writer);
+        t->age = age;
+        record_writer_put(t->writer, &item);
+    }
+    return 0;
+}
+
+static int print_server(struct tail *t, struct remote_reader *r, enum record_writer_format format)
+{
+    bool read = true;
+    int err = record_writer_open(stdout, format, remote_reader_model(r, NULL), true, &t->writer);
+    if (!err)
+        err = print_remote(t, r, &read);
+    struct remote_reader_totals totals = remote_reader_totals(r);
+    print_totals(t, (struct run_reader_totals){.lost = totals.lost, .late = totals.late, .rest = totals.rest}, false);
+    if (err)
+        return fail_remote(r, err);
+    if (!read)
+        raise(SIGPIPE);
+    return command_end(read ? EXIT_OK : EXIT_FAILED);
+}
+
+static int tail_server(struct tail *t, const char *endpoint, enum record_writer_format format, uint64_t lines)
+{
+    struct remote_reader *r = NULL;
+    struct read_request request;
+    t->place.endpoint = endpoint;
+    t->place.stop = &stop;
+    int code = make_request(t, format, lines, &request);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    catch_signals();
+    int err = remote_reader_open(&t->place, &request, &r);
+    if (err == BEZEL_EAGAIN)
+        code = EXIT_OK; /* it was stopped */
+    else
+        code = err ? fail_remote(r, err) : check_note(t, remote_reader_said(r));
+    if (code == OPTIONS_GO_ON)
+        code = print_server(t, r, format);
+    remote_reader_close(r);
+    record_writer_close(t->writer);
+    return code;
+}
+
 int cmd_tail(int argc, char **argv)
 {
     struct tail t = {.filter = RECORD_FILTER_ALL};
@@ -306,6 +435,9 @@ int cmd_tail(int argc, char **argv)
                                             {"until", .value = &t.until},
                                             {"since", .value = &t.since},
                                             {"runs", .value = &o.runs},
+                                            {"keys", .value = &t.place.keys},
+                                            {"key", .value = &t.place.key},
+                                            {"server-key", .value = &t.place.server},
                                             {0}};
     enum record_writer_format format = RECORD_WRITER_TEXT;
     uint64_t lines = LINES;
@@ -313,6 +445,10 @@ int cmd_tail(int argc, char **argv)
     t.filter.no_monitor = !t.all && !t.filter.process && !t.filter.aspect;
     if (code == OPTIONS_GO_ON)
         code = check_options(&t, &format, &lines);
+    if (code == OPTIONS_GO_ON && o.words[0] && remote_reader_is_endpoint(o.words[0]))
+        return tail_server(&t, o.words[0], format, lines);
+    if (code == OPTIONS_GO_ON && (t.place.keys || t.place.key || t.place.server))
+        code = command_misuse("tail", "--keys, --key and --server-key go with an ENDPOINT, such as tcp://desk:7770");
     if (code == OPTIONS_GO_ON)
         code = options_find_run(&o, o.words[0], t.run);
     if (code == OPTIONS_GO_ON)

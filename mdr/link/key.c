@@ -48,7 +48,7 @@ int key_from_z85(const char *text, uint8_t bytes[KEY_BYTES])
 static const struct {
     const char *name;
     unsigned role;
-} roles[] = {{"observe", KEY_OBSERVE}, {"control", KEY_CONTROL}, {"launch", KEY_LAUNCH}};
+} roles[] = {{"observe", KEY_OBSERVE}, {"control", KEY_CONTROL}, {"launch", KEY_LAUNCH}, {"read", KEY_READ}};
 
 enum { ROLES = sizeof roles / sizeof *roles };
 

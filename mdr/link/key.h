@@ -41,9 +41,10 @@ enum key_role {
     KEY_OBSERVE = 1, /* send packets to a collector */
     KEY_CONTROL = 2, /* command a daemon */
     KEY_LAUNCH = 4,  /* have programs started */
+    KEY_READ = 8,    /* read the records of a run */
 };
 
-#define KEY_ALL_ROLES ((unsigned)(KEY_OBSERVE | KEY_CONTROL | KEY_LAUNCH))
+#define KEY_ALL_ROLES ((unsigned)(KEY_OBSERVE | KEY_CONTROL | KEY_LAUNCH | KEY_READ))
 
 struct key_secret {
     uint8_t bytes[KEY_BYTES];

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * The law: attempts = drained + full + off + overwritten + no ring + window + unfinished, for every process, whatever it
- * does and whatever is done to it. Programs that do everything at random (law_sut.c) are read by an external sensor that
- * stops, is killed and comes back, and steers them; what comes out is held against what they counted themselves. Every
- * record that is drained was written, comes once, and in order of its thread.
+ * The law: attempts = drained + full + off + overwritten + no ring + window + unfinished, for every process, whatever
+ * it does and whatever is done to it. Programs that do everything at random (law_sut.c) are read by an external sensor
+ * that stops, is killed and comes back, and steers them; what comes out is held against what they counted themselves.
+ * Every record that is drained was written, comes once, and in order of its thread.
  *
  * BEZEL_SEED repeats a run as far as chance and not the scheduler made it, BEZEL_TEST_LIGHT shortens it,
  * BEZEL_TEST_FULL makes it minutes, with a million threads and a reader that stands still for one.
@@ -535,9 +535,8 @@ static void print_table(void)
                 {"  unfinished", sums.unfinished}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         printf("%-28s%12llu\n", rows[i].what, (unsigned long long)rows[i].count);
-    assert_int_equal(sums.attempts,
-                     sums.drained + sums.full + sums.off + sums.overwritten + sums.no_ring + sums.window +
-                         sums.unfinished);
+    assert_int_equal(sums.attempts, sums.drained + sums.full + sums.off + sums.overwritten + sums.no_ring +
+                                        sums.window + sums.unfinished);
 }
 
 static void the_sum_of_all_is_the_law_too(void **unused)

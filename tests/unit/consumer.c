@@ -22,7 +22,8 @@ enum { RECORDS = 300, LOST = 17 };
 
 /* What programs were compiled with stays as it is: members are added behind these. */
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct bezel_consumer_options) == 72 && offsetof(struct bezel_consumer_options, where) == 32 &&
+_Static_assert(offsetof(struct bezel_consumer_options, keys) == 72 &&
+                   offsetof(struct bezel_consumer_options, where) == 32 &&
                    offsetof(struct bezel_consumer_options, from_ns) == 40 &&
                    offsetof(struct bezel_consumer_options, last) == 56 &&
                    offsetof(struct bezel_consumer_options, follow) == 64,
@@ -38,7 +39,7 @@ _Static_assert(sizeof(struct bezel_consumer_field) == 56 && offsetof(struct beze
                    offsetof(struct bezel_consumer_field, integer) == 32 &&
                    offsetof(struct bezel_consumer_field, text) == 48,
                "the field of version 0.1");
-_Static_assert(sizeof(struct bezel_consumer_totals) == 40, "the totals of version 0.1");
+_Static_assert(offsetof(struct bezel_consumer_totals, behind) == 40, "the totals of version 0.1");
 #endif
 
 static const uint8_t run_id[16] = "a run's identity";
@@ -211,6 +212,32 @@ static void several_threads_read_at_once(void **state)
     stop(&run, f);
 }
 
+/* What lies behind the structs that they have is neither read nor written. */
+static void programs_with_the_first_structs_go_on(void **state)
+{
+    (void)state;
+    struct stored_run run;
+    struct fake_sensor *f = start(&run);
+    struct bezel_consumer_options o = {.size = offsetof(struct bezel_consumer_options, keys), .last = 1};
+    struct bezel_consumer_totals totals = {.size = offsetof(struct bezel_consumer_totals, behind), .behind = 4711};
+    struct bezel_consumer_item item = {.size = sizeof item};
+    struct bezel_consumer *c;
+    o.keys = (const char *)1;
+    assert_int_equal(count(&o), 1);
+    o.last = 0;
+    c = open_run(&o);
+    assert_int_equal(bezel_consumer_next(c, &item, -1), BEZEL_CONSUMER_ITEM);
+    assert_int_equal(bezel_consumer_totals(c, &totals), 0);
+    assert_int_equal(totals.behind, 4711);
+    totals.size--;
+    assert_int_equal(bezel_consumer_totals(c, &totals), BEZEL_CONSUMER_EINVAL);
+    totals.size = sizeof totals;
+    assert_int_equal(bezel_consumer_totals(c, &totals), 0);
+    assert_true(totals.behind > 0 && totals.behind < 1 << 20); /* only the first record was read */
+    bezel_consumer_close(c);
+    stop(&run, f);
+}
+
 static void nonsense_is_refused_with_a_reason(void **state)
 {
     (void)state;
@@ -240,6 +267,7 @@ int main(void)
         cmocka_unit_test(options_select),
         cmocka_unit_test(a_program_that_follows_gets_what_is_stored_later),
         cmocka_unit_test(several_threads_read_at_once),
+        cmocka_unit_test(programs_with_the_first_structs_go_on),
         cmocka_unit_test(nonsense_is_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

@@ -7,6 +7,7 @@
  */
 #include "base/file.h"
 #include "mdr/dict.h"
+#include "tests/lib/read_samples.h"
 #include "tests/lib/samples.h"
 
 #include <setjmp.h>
@@ -170,6 +171,31 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     }
 }
 
+/* Sample `i` of the messages of consumers, in `sample`: its size, and the name of its file. */
+static size_t encoded_read(unsigned i, char name[64])
+{
+    struct read_message read;
+    snprintf(name, 64, "message-read-%s", read_sample(i, &read));
+    int n = read_message_encode(&read, sample, sizeof sample);
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+static void messages_of_consumers_read_and_write_the_golden_bytes(void **state)
+{
+    (void)state;
+    struct read_message read;
+    char name[64];
+    for (unsigned i = 0; i < READ_SAMPLES; i++) {
+        size_t n = encoded_read(i, name);
+        char *bytes = golden(name, n);
+        assert_int_equal(read_message_decode(bytes, n, &read), 0);
+        assert_int_equal(read_message_encode(&read, again, sizeof again), n);
+        assert_memory_equal(again, bytes, n);
+        free(bytes);
+    }
+}
+
 /* Reads the hex digits that stand before ';' in a line, behind its offset; returns where the bytes end. */
 static uint8_t *read_hex_line(const char *line, uint8_t *to)
 {
@@ -235,6 +261,11 @@ static int write_all(void)
         sample_reply(answer, &m);
         err |= write_golden(sample_reply_name(answer), encoded());
     }
+    for (unsigned i = 0; i < READ_SAMPLES; i++) {
+        char name[64];
+        size_t n = encoded_read(i, name);
+        err |= write_golden(name, n);
+    }
     return err ? 1 : 0;
 }
 
@@ -248,6 +279,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_dictionary_reads_and_writes_the_golden_bytes),
         cmocka_unit_test(the_dictionary_of_kinds_reads_and_writes_the_golden_bytes),
         cmocka_unit_test(messages_read_and_write_the_golden_bytes),
+        cmocka_unit_test(messages_of_consumers_read_and_write_the_golden_bytes),
         cmocka_unit_test(the_worked_example_of_the_document_is_the_golden_packet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,16 +17,20 @@
  *
  * The monitor's own records are in aspects bezel_*: metrics, limits, decisions, costs (docs/REPORT.md).
  *
- * The run is read from its files. So a consumer slows nobody, and misses nothing, however slow it is. Records of a node
- * come in the order of its clock; nodes in the order of the run's time, with the bound of its error. Losses come in
- * their place. A record that was stored when later ones of its node had been given already is marked as late.
+ * The run is read from its files: here, or on another machine by a server, `bezel serve RUN` or the collector with
+ * `store: {serve: ...}`, whose endpoint stands in place of the directory. So a consumer slows nobody, and misses
+ * nothing, however slow it is. Records of a node come in the order of its clock; nodes in the order of the run's time,
+ * with the bound of its error. Losses come in their place. A record that was stored when later ones of its node had
+ * been given already is marked as late.
  *
  * Structs begin with their size, which the program sets to sizeof before each use: a later library knows by it which
  * members the program has. A member that is 0 or NULL has its default. A consumer belongs to one thread at a time;
- * several consumers are independent. Functions block on the disk, and bezel_consumer_next() as long as it is told to.
- * Nothing is written to the run, and nothing to standard output or error. The library uses the process's libsqlite3: it
- * limits SQLite's memory to 512 MiB, and has it open regular files and folders only. This interface is experimental
- * until 1.0: a program is to be compiled for the library's minor version.
+ * several consumers are independent. Functions block on the disk, and bezel_consumer_next() as long as it is told to;
+ * with a server bezel_consumer_open() waits for its answer, up to 5 s while it is silent. Then the library has threads
+ * of ZeroMQ, and is not to be used across fork(). Nothing is written to the run, and nothing to standard output or
+ * error. The library uses the process's libsqlite3: it limits SQLite's memory to 512 MiB, and has it open regular files
+ * and folders only. This interface is experimental until 1.0: a program is to be compiled for the library's minor
+ * version.
  */
 #ifndef BEZEL_CONSUMER_H
 #define BEZEL_CONSUMER_H
@@ -55,6 +59,8 @@ enum bezel_consumer_result {
     BEZEL_CONSUMER_EMALFORMED = -3, /* the run is damaged */
     BEZEL_CONSUMER_EVERSION = -4,   /* the run is of another version of Bezel */
     BEZEL_CONSUMER_ENOENT = -8,     /* there is no such run, or it has no database yet */
+    BEZEL_CONSUMER_EUNREACH = -11,  /* the server is gone, was restarted, or is not reached: open it again */
+    BEZEL_CONSUMER_EPERM = -12,     /* the server refuses */
     /* Other negative numbers are errors too: bezel_consumer_reason() says what is wrong. */
 };
 
@@ -66,6 +72,10 @@ struct bezel_consumer_options {
     int64_t from_ns, until_ns;           /* ns of the run's time, since 1970; 0: from its start, to its end */
     uint64_t last;                       /* begin with the last so many records; 0: with the first */
     int follow;                          /* not 0: go on until the run ends */
+    /* Of a server; programs may have been compiled without the members from here on: */
+    const char *keys;       /* folder of keys; NULL: without, on this machine alone */
+    const char *key;        /* name of the own key there, KEY.key, with the role read; NULL: "reader" */
+    const char *server_key; /* name of the server's public key there, KEY.pub; NULL: "collector" */
 };
 
 enum bezel_consumer_kind { BEZEL_CONSUMER_RECORD = 0, BEZEL_CONSUMER_LOSS = 1 };
@@ -114,12 +124,15 @@ struct bezel_consumer_totals {
     size_t size;            /* sizeof(struct bezel_consumer_totals) */
     uint64_t records, lost; /* lost: records, in the losses that were given */
     uint64_t late;          /* of the records */
-    uint64_t cut;           /* streams that are damaged, and given up to there */
+    uint64_t cut;           /* streams that are damaged, and given up to there; of a server: known at the end */
+    uint64_t behind;        /* bytes of the run's packets that are stored, wanted or not, and were not read yet for this
+                               consumer;        of a server as of its last message */
 };
 
 /**
- * Opens run directory `run`. `options` may be NULL: all records that are stored now. Returns 0 with *consumer for
- * bezel_consumer_close(), or an error, with *consumer NULL.
+ * Opens run directory `run`, or what the server at endpoint `run` serves: "tcp://HOST:PORT", "ipc:///PATH". `options`
+ * may be NULL: all records that are stored now. Returns 0 with *consumer for bezel_consumer_close(), or an error, with
+ * *consumer NULL.
  */
 BEZEL_CONSUMER_API int bezel_consumer_open(const char *run, const struct bezel_consumer_options *options,
                                            struct bezel_consumer **consumer);

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/serve/serve_internal.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TYPE_AT = 8, HEAD_BYTES = 12 }; /* of a message's type; of all in front of its fields */
+
+struct serve_consumer *serve_find(const struct serve_server *v, const struct link_peer *peer)
+{
+    for (unsigned i = 0; i < v->count; i++) {
+        const struct link_peer *it = &v->consumers[i]->peer;
+        if (it->size == peer->size && memcmp(it->id, peer->id, it->size) == 0)
+            return v->consumers[i];
+    }
+    return NULL;
+}
+
+int serve_send(struct serve_server *v, const struct link_peer *peer, const struct read_message *m)
+{
+    uint8_t bytes[1024]; /* whatever is not read by a reader is short */
+    int n = read_message_encode(m, bytes, sizeof bytes);
+    return n < 0 ? n : link_send(v->link, peer, bytes, (size_t)n);
+}
+
+void serve_refuse(struct serve_server *v, const struct link_peer *peer, const char *why)
+{
+    struct read_message m = {.type = READ_REFUSE};
+    message_text(m.refuse.reason, MESSAGE_TEXT_MAX, why);
+    log_warn("BEZEL-SERVE-REFUSED", "a consumer was refused: %s", why);
+    (void)serve_send(v, peer, &m); /* one that is gone needs no answer */
+}
+
+/* ---- its reader -------------------------------------------------------------------------------------------------- */
+
+#define ARG(text) ((char *)(text)) /* posix_spawn() takes argv without const, and does not write to it */
+
+enum { READER_FD = 3 };
+
+extern char **environ;
+
+static int spawn_reader(struct serve_server *v, int fd, pid_t *pid)
+{
+    const struct serve_server_options *o = v->options;
+    char *const args[] = {ARG("bezel-serve"), ARG("--reader"), ARG("--run"), ARG(o->run), NULL};
+    posix_spawn_file_actions_t actions;
+    int sys = posix_spawn_file_actions_init(&actions);
+    if (sys)
+        return errno = sys, BEZEL_ESYS;
+    sys = posix_spawn_file_actions_adddup2(&actions, fd, READER_FD);
+    if (!sys)
+        sys = posix_spawn_file_actions_addclosefrom_np(&actions, READER_FD + 1);
+    if (!sys)
+        sys = posix_spawn(pid, o->program, &actions, NULL, args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return sys ? (errno = sys, err_from_errno(sys)) : 0;
+}
+
+/* Starts the reader, and gives it the request. */
+static int start_reader(struct serve_server *v, struct serve_consumer *c, const struct link_frame *frame)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return err_from_errno(errno);
+    int err = spawn_reader(v, pair[1], &c->pid);
+    close(pair[1]);
+    if (!err && send(pair[0], frame->data, frame->size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)frame->size)
+        err = BEZEL_ESYS;
+    c->fd = pair[0];
+    return err;
+}
+
+int serve_consumer_start(struct serve_server *v, const struct link_frame *frame, const struct read_message *m)
+{
+    struct serve_consumer *c = calloc(1, sizeof *c);
+    if (!c)
+        return BEZEL_ENOMEM;
+    *c = (struct serve_consumer){.peer = frame->peer,
+                                 .connection = link_connection(frame),
+                                 .fd = -1,
+                                 .credit = m->read.credit < READ_CREDIT_MAX ? m->read.credit : READ_CREDIT_MAX};
+    memcpy(c->key, frame->key, sizeof c->key);
+    int err = start_reader(v, c, frame);
+    v->readers += c->pid > 0;
+    if (err) {
+        int sys = errno;
+        if (c->pid > 0)
+            kill(c->pid, SIGKILL);
+        if (c->fd >= 0)
+            close(c->fd);
+        free(c);
+        errno = sys;
+        return err;
+    }
+    v->consumers[v->count++] = c;
+    v->begun++;
+    log_info("BEZEL-SERVE-BEGIN", "a consumer%s%s reads%s", c->key[0] ? " with key " : "", c->key,
+             m->read.follow ? ", and follows the run" : "");
+    return 0;
+}
+
+void serve_reap(struct serve_server *v)
+{
+    while (v->readers > 0 && waitpid(-1, NULL, WNOHANG) > 0)
+        v->readers--;
+}
+
+/* ---- its end ----------------------------------------------------------------------------------------------------- */
+
+void serve_consumer_finish(struct serve_consumer *c)
+{
+    shutdown(c->fd, SHUT_WR);
+}
+
+void serve_consumer_end(struct serve_server *v, struct serve_consumer *c)
+{
+    unsigned i = 0;
+    while (v->consumers[i] != c)
+        i++;
+    v->consumers[i] = v->consumers[--v->count];
+    log_info("BEZEL-SERVE-LEFT", "a consumer%s%s left; it was sent %s", c->key[0] ? " with key " : "", c->key,
+             units_bytes(c->sent).s);
+    kill(c->pid, SIGKILL); /* it only reads; serve_reap() waits for it */
+    close(c->fd);
+    free(c->held);
+    free(c);
+}
+
+void serve_consumer_stop(struct serve_server *v, struct serve_consumer *c, const char *why)
+{
+    struct read_message m = {.type = READ_END, .end.why = READ_END_STOPPED};
+    message_text(m.end.reason, MESSAGE_TEXT_MAX, why);
+    (void)serve_send(v, &c->peer, &m);
+    serve_consumer_end(v, c);
+}
+
+/* ---- what it is sent --------------------------------------------------------------------------------------------- */
+
+int serve_consumer_fd(const struct serve_consumer *c)
+{
+    return c->held || c->waiting > c->credit ? -1 : c->fd;
+}
+
+/* Whether credit counts a message: what a consumer cannot do without, and is short, goes without. */
+static bool is_counted(uint32_t type)
+{
+    return type == READ_SCHEMA || type == READ_RECORDS;
+}
+
+/* Sends `n` bytes of a message. Returns 0; BEZEL_EAGAIN where ZeroMQ's queue has no room; or another error. */
+static int pass_on(struct serve_server *v, struct serve_consumer *c, const uint8_t *bytes, size_t n)
+{
+    int err = link_send(v->link, &c->peer, bytes, n);
+    if (err)
+        return err;
+    v->sent += n;
+    c->sent += n;
+    return bytes_get_u32(bytes + TYPE_AT) == READ_END ? BEZEL_EUNREACH : 0; /* that was the last one */
+}
+
+/* Sends what there was no room for before. Returns 0 where nothing is held any more, or as pass_on(). */
+static int retry(struct serve_server *v, struct serve_consumer *c)
+{
+    int err = c->held ? pass_on(v, c, c->held, c->held_size) : 0;
+    if (!err) {
+        free(c->held);
+        c->held = NULL;
+    }
+    return err;
+}
+
+static int hold(struct serve_server *v, struct serve_consumer *c, size_t n)
+{
+    c->held = malloc(n);
+    if (!c->held)
+        return BEZEL_ENOMEM;
+    memcpy(c->held, v->bytes, n);
+    c->held_size = n;
+    return 0;
+}
+
+/* The type of its reader's next message, whose size is *n. BEZEL_EAGAIN: there is none, or no credit for it. */
+static int look_at_next(struct serve_consumer *c, size_t *n)
+{
+    uint8_t head[HEAD_BYTES];
+    if (c->waiting > c->credit)
+        return BEZEL_EAGAIN;
+    ssize_t size = recv(c->fd, head, sizeof head, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return BEZEL_EAGAIN;
+    if (size < HEAD_BYTES || size > READ_FRAME_MAX)
+        return BEZEL_EMALFORMED;
+    c->waiting = is_counted(bytes_get_u32(head + TYPE_AT)) ? (uint32_t)size : 0;
+    *n = (size_t)size;
+    return c->waiting > c->credit ? BEZEL_EAGAIN : 0;
+}
+
+void serve_consumer_turn(struct serve_server *v, struct serve_consumer *c)
+{
+    size_t n = 0;
+    int err = retry(v, c);
+    if (!err)
+        err = look_at_next(c, &n);
+    if (err == BEZEL_EMALFORMED) {
+        serve_consumer_stop(v, c,
+                            "the process that read the run for this consumer has failed: the server's log says why");
+        return;
+    }
+    if (!err && recv(c->fd, v->bytes, n, MSG_DONTWAIT) == (ssize_t)n) {
+        c->credit -= c->waiting;
+        c->waiting = 0;
+        err = pass_on(v, c, v->bytes, n);
+        if (err == BEZEL_EAGAIN)
+            err = hold(v, c, n);
+    }
+    if (err && err != BEZEL_EAGAIN)
+        serve_consumer_end(v, c);
+}

@@ -1,0 +1,581 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Runs that are read over a link: the same items as from the files; credit; who is refused; what becomes of whom. */
+#include <bezel/consumer.h>
+
+#include "base/file.h"
+#include "collector/remote/remote_reader.h"
+#include "mdr/link/link.h"
+#include "tests/lib/patience.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/serve_process.h"
+#include "tests/lib/stored_run.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { RECORDS = 3000, LOST = 17 };
+
+static const uint8_t run_id[16] = "a run's identity";
+static char run[SCRATCH_PATH + 8], keys[SCRATCH_PATH + 8];
+
+/* ---- a run and its server ---------------------------------------------------------------------------------------- */
+
+struct served {
+    struct fake_sensor *sensor;
+    struct stored_run stored;
+    struct serve_process server;
+    bool ended; /* the run has */
+};
+
+/* A run of two processes with two rings each, and a loss. */
+static void store(struct served *s)
+{
+    s->sensor = fake_new("desk", run_id, 1);
+    fake_add_process(s->sensor, "client", 101, ROLE_SUT);
+    fake_add_process(s->sensor, "monitor", 102, ROLE_DAEMON);
+    for (unsigned i = 0; i < 4; i++)
+        fake_cut(s->sensor, i / 2, i % 2, RECORDS);
+    fake_lose(s->sensor, 0, 1, LOST);
+    (void)!file_remove_tree(run);
+    assert_int_equal(file_make_dirs(run, 0700), 0);
+    assert_int_equal(stored_start(&s->stored, run, s->sensor, STORE_SYNC_NEVER), 0);
+    assert_int_equal(stored_feed(&s->stored, UINT64_MAX), 0);
+}
+
+static struct served start(const char *const *more, bool keyed)
+{
+    struct served s = {.ended = false};
+    char key[sizeof keys + 16];
+    const char *args[16] = {"--keys", keys, "--key", key};
+    size_t n = keyed ? 4 : 0;
+    snprintf(key, sizeof key, "%s/collector.key", keys);
+    store(&s);
+    while (more && *more)
+        args[n++] = *more++;
+    args[n] = NULL;
+    assert_true(serve_process_start(&s.server, run, "tcp://127.0.0.1:*", args));
+    return s;
+}
+
+static void end_run(struct served *s)
+{
+    stored_end(&s->stored);
+    assert_int_equal(stored_stop(&s->stored), 0);
+    s->ended = true;
+}
+
+static void stop(struct served *s)
+{
+    if (s->server.pid)
+        assert_int_equal(serve_process_end(&s->server, SIGTERM), 0);
+    if (!s->ended)
+        end_run(s);
+    fake_free(s->sensor);
+}
+
+static void make_key(const char *name, unsigned roles)
+{
+    struct key_secret secret;
+    struct key_public public = {.roles = roles};
+    char path[PATH_MAX];
+    assert_int_equal(link_key_new(&secret), 0);
+    assert_int_equal(link_key_public(&secret, public.bytes), 0);
+    assert_int_equal(key_write_pair(keys, name, &secret, &public, true, path, sizeof path), 0);
+}
+
+static struct bezel_consumer_options options_of(void)
+{
+    return (struct bezel_consumer_options){.size = sizeof(struct bezel_consumer_options)};
+}
+
+/* ---- the same items ---------------------------------------------------------------------------------------------- */
+
+static void assert_same_text(const char *a, const char *b)
+{
+    assert_int_equal(a != NULL, b != NULL);
+    if (a)
+        assert_string_equal(a, b);
+}
+
+static void assert_same_fields(struct bezel_consumer *a, struct bezel_consumer *b, uint32_t count)
+{
+    struct bezel_consumer_field f = {.size = sizeof f}, g = {.size = sizeof g};
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(bezel_consumer_get(a, i, &f), 0);
+        assert_int_equal(bezel_consumer_get(b, i, &g), 0);
+        assert_int_equal(f.type, g.type);
+        assert_string_equal(f.name, g.name);
+        assert_string_equal(f.unit, g.unit);
+        assert_int_equal(f.integer, g.integer);
+        assert_memory_equal(&f.real, &g.real, sizeof f.real);
+        assert_same_text(f.text, g.text);
+    }
+}
+
+/* Reads the run from its files and from its server. Returns how many records both gave. */
+static uint64_t assert_same_items(const struct served *s, const struct bezel_consumer_options *options)
+{
+    struct bezel_consumer_item x = {.size = sizeof x}, y = {.size = sizeof y};
+    struct bezel_consumer_totals t = {.size = sizeof t}, u = {.size = sizeof u};
+    struct bezel_consumer *a, *b;
+    int got;
+    assert_int_equal(bezel_consumer_open(run, options, &a), 0);
+    if (bezel_consumer_open(s->server.endpoint, options, &b) != 0)
+        fail_msg("%s", bezel_consumer_reason());
+    while ((got = bezel_consumer_next(a, &x, -1)) == BEZEL_CONSUMER_ITEM) {
+        assert_int_equal(bezel_consumer_next(b, &y, -1), BEZEL_CONSUMER_ITEM);
+        assert_int_equal(x.kind, y.kind);
+        assert_int_equal(x.order, y.order);
+        assert_string_equal(x.node, y.node);
+        assert_string_equal(x.process, y.process);
+        assert_same_text(x.aspect, y.aspect);
+        assert_int_equal(x.pid, y.pid);
+        assert_int_equal(x.ring, y.ring);
+        assert_int_equal(x.thread, y.thread);
+        assert_int_equal(x.fields, y.fields);
+        assert_int_equal(x.time_ns, y.time_ns);
+        assert_int_equal(x.run_time_ns, y.run_time_ns);
+        assert_int_equal(x.error_ns, y.error_ns);
+        assert_int_equal(x.lost, y.lost);
+        assert_same_fields(a, b, x.fields);
+    }
+    assert_int_equal(got, BEZEL_CONSUMER_END);
+    assert_int_equal(bezel_consumer_next(b, &y, -1), BEZEL_CONSUMER_END);
+    assert_int_equal(bezel_consumer_totals(a, &t), 0);
+    assert_int_equal(bezel_consumer_totals(b, &u), 0);
+    assert_int_equal(t.records, u.records);
+    assert_int_equal(t.lost, u.lost);
+    assert_int_equal(u.behind, 0);
+    bezel_consumer_close(a);
+    bezel_consumer_close(b);
+    return t.records;
+}
+
+static void a_program_gets_the_same_items_over_a_link_with_keys(void **state)
+{
+    (void)state;
+    make_key("collector", KEY_CONTROL);
+    make_key("reader", KEY_READ);
+    struct served s = start(NULL, true);
+    struct bezel_consumer_options o = options_of();
+    o.keys = keys;
+    assert_int_equal(assert_same_items(&s, &o), fake_records(s.sensor));
+    o.last = 7;
+    assert_int_equal(assert_same_items(&s, &o), 7);
+    o.last = 0;
+    o.aspect = "frame:*";
+    o.where = "frame < 100";
+    o.process = "cl*";
+    (void)assert_same_items(&s, &o);
+    o.where = NULL;
+    uint64_t shown = assert_same_items(&s, &o);
+    assert_true(shown > 0 && shown < fake_records(s.sensor));
+    o.node = "nowhere";
+    assert_int_equal(assert_same_items(&s, &o), 0);
+    stop(&s);
+}
+
+static int lock_run(void)
+{
+    int lock = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* as a collector that serves it has it */
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    return lock;
+}
+
+/* ---- who is refused ---------------------------------------------------------------------------------------------- */
+
+static void assert_refused(const struct served *s, const struct bezel_consumer_options *o, int result, const char *why)
+{
+    struct bezel_consumer *c;
+    assert_int_equal(bezel_consumer_open(s->server.endpoint, o, &c), result);
+    assert_null(c);
+    if (!strstr(bezel_consumer_reason(), why))
+        fail_msg("no '%s' in: %s", why, bezel_consumer_reason());
+}
+
+static void who_may_not_read_is_told_so(void **state)
+{
+    (void)state;
+    make_key("collector", KEY_CONTROL);
+    make_key("reader", KEY_READ);
+    make_key("desk1", KEY_ALL_ROLES & ~(unsigned)KEY_READ);
+    struct served s = start(NULL, true);
+    struct bezel_consumer_options o = options_of();
+    o.keys = keys;
+    o.key = "desk1";
+    assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "does not have the role read here: add `read`");
+    o.key = "nobody";
+    assert_refused(&s, &o, BEZEL_CONSUMER_ENOENT, "nobody.key");
+    char path[sizeof keys + 16];
+    snprintf(path, sizeof path, "%s/reader.pub", keys);
+    assert_int_equal(unlink(path), 0);
+    o.key = NULL;
+    struct bezel_consumer *c;
+    int64_t deadline = clock_now() + PATIENCE; /* the server looks at its folder once a second */
+    while (bezel_consumer_open(s.server.endpoint, &o, &c) == 0 && clock_now() < deadline)
+        bezel_consumer_close(c);
+    assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "does not admit our key");
+    stop(&s);
+}
+
+static void nonsense_is_refused_with_the_server_s_reason(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct bezel_consumer_options o = options_of();
+    o.where = "number >";
+    assert_refused(&s, &o, BEZEL_CONSUMER_EINVAL, "'number >'");
+    o.where = "frame > 5 ms";
+    assert_refused(&s, &o, BEZEL_CONSUMER_EINVAL, "cannot be compared");
+    o.where = NULL;
+    o.keys = "/nonexistent";
+    assert_refused(&s, &o, BEZEL_CONSUMER_ENOENT, "/nonexistent/reader.key");
+    struct bezel_consumer *c;
+    o.keys = NULL;
+    assert_int_equal(bezel_consumer_open("tcp://192.0.2.1:7770", &o, &c), BEZEL_CONSUMER_EPERM);
+    assert_non_null(strstr(bezel_consumer_reason(), "without keys"));
+    assert_int_equal(bezel_consumer_open("tcp://nonsense", &o, &c), BEZEL_CONSUMER_EINVAL);
+    stop(&s);
+}
+
+/* ---- a consumer by hand ------------------------------------------------------------------------------------------ */
+
+static struct link *connect_to(const struct served *s)
+{
+    struct link *link;
+    assert_int_equal(link_connect(s->server.endpoint, READ_FRAME_MAX, 64, NULL, &link), 0);
+    return link;
+}
+
+static void say(struct link *link, const struct read_message *m)
+{
+    uint8_t bytes[2048];
+    int n = read_message_encode(m, bytes, sizeof bytes);
+    assert_true(n > 0);
+    assert_int_equal(link_send(link, NULL, bytes, (size_t)n), 0);
+}
+
+static void ask(struct link *link, uint32_t credit, bool follow)
+{
+    struct read_message m = {
+        .type = READ_READ,
+        .read = {.from = INT64_MIN, .until = INT64_MAX, .last = READ_LAST_ALL, .credit = credit, .follow = follow}};
+    say(link, &m);
+}
+
+/* Takes the next message that is no heartbeat, waiting for it. Returns its type, and its size. */
+static enum read_type hear(struct link *link, struct read_message *m, size_t *size)
+{
+    int64_t deadline = clock_now() + PATIENCE;
+    struct link_frame frame;
+    for (;;) {
+        assert_true(clock_now() < deadline);
+        if (link_receive(link, &frame) != 0) {
+            (void)link_wait(&link, 1, NULL, 0, CLOCK_S);
+            continue;
+        }
+        assert_int_equal(read_message_decode(frame.data, frame.size, m), 0);
+        *size = frame.size;
+        link_frame_free(&frame); /* what *m borrows is not looked at */
+        if (m->type != READ_HEARTBEAT)
+            return m->type;
+    }
+}
+
+static bool is_counted(enum read_type type)
+{
+    return type == READ_SCHEMA || type == READ_RECORDS;
+}
+
+static void no_more_is_sent_than_there_is_credit_for_and_others_read_on(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct bezel_consumer_options o = options_of();
+    struct link *slow = connect_to(&s), *lazy = connect_to(&s);
+    struct read_message m;
+    size_t n, granted = READ_CREDIT_MIN, taken = 0, pieces = 0;
+    ask(slow, READ_CREDIT_MIN, false);
+    ask(lazy, READ_CREDIT_MIN, false); /* which never reads */
+    for (int round = 0; round < 2; round++)
+        assert_int_equal(assert_same_items(&s, &o), fake_records(s.sensor));
+    enum read_type type;
+    uint64_t behind = 0;
+    while ((type = hear(slow, &m, &n)) != READ_END) {
+        taken += is_counted(type) ? n : 0;
+        assert_true(taken <= granted);
+        if (type == READ_RECORDS && pieces++ == 0) {
+            behind = m.records.behind;
+            assert_true(behind > 0); /* it is told how far it is behind */
+        }
+        if (is_counted(type)) {
+            granted += n;
+            say(slow, &(struct read_message){.type = READ_CREDIT, .credit = (uint32_t)n});
+        }
+    }
+    assert_int_equal(m.end.why, READ_END_DONE);
+    assert_int_equal(m.end.records, fake_records(s.sensor));
+    assert_int_equal(m.end.lost, LOST);
+    assert_true(pieces > 3);
+    link_close(slow, 0);
+    link_close(lazy, 0);
+    stop(&s);
+}
+
+static void assert_hears_refusal(struct link *link, const char *why)
+{
+    struct read_message m;
+    size_t n;
+    enum read_type type;
+    while ((type = hear(link, &m, &n)) != READ_REFUSE)
+        assert_true(type != READ_END);
+    assert_non_null(strstr(m.refuse.reason, why));
+}
+
+static void hostile_bytes_are_refused_and_hurt_nobody(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct bezel_consumer_options o = options_of();
+    struct link *link = connect_to(&s);
+    static const uint8_t zeros[100];
+    assert_int_equal(link_send(link, NULL, zeros, sizeof zeros), 0);
+    assert_hears_refusal(link, "consumers read a run");
+    say(link, &(struct read_message){.type = READ_CREDIT, .credit = UINT32_MAX});
+    assert_hears_refusal(link, "does not know the consumer");
+    ask(link, READ_CREDIT_MIN, false);
+    say(link, &(struct read_message){.type = READ_CREDIT, .credit = UINT32_MAX});
+    ask(link, READ_CREDIT_MIN, false);
+    assert_hears_refusal(link, "one READ");
+    ask(link, READ_CREDIT_MIN, false);
+    assert_int_equal(link_send(link, NULL, zeros, 3), 0);
+    assert_hears_refusal(link, "one READ");
+    uint8_t bytes[2048] = {0x42, 0x5A, 0x4C, 0x31, 0, 0, 0, 99, 0, 0, 0, READ_READ};
+    assert_int_equal(link_send(link, NULL, bytes, sizeof bytes), 0);
+    assert_hears_refusal(link, "install the same version");
+    assert_int_equal(assert_same_items(&s, &o), fake_records(s.sensor));
+    link_close(link, 0);
+    stop(&s);
+}
+
+static void a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"--consumers", "2", NULL};
+    struct served s = start(two, false);
+    struct bezel_consumer_options o = options_of();
+    struct bezel_consumer *c;
+    struct link *link = connect_to(&s);
+    struct read_message m;
+    size_t n;
+    int lock = lock_run();
+    ask(link, READ_CREDIT_MIN, false);
+    assert_int_equal(hear(link, &m, &n), READ_READING);
+    o.follow = 1;
+    assert_int_equal(bezel_consumer_open(s.server.endpoint, &o, &c), 0);
+    struct bezel_consumer *first = c;
+    for (int i = 0; i < 100; i++)
+        assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "as many consumers");
+    bezel_consumer_close(first); /* which says so */
+    int64_t deadline = clock_now() + PATIENCE;
+    int err;
+    while ((err = bezel_consumer_open(s.server.endpoint, &o, &c)) != 0 && clock_now() < deadline)
+        ;
+    assert_int_equal(err, 0);
+    assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "as many consumers");
+    first = c;
+    link_close(link, 0); /* which says nothing */
+    deadline = clock_now() + PATIENCE;
+    while ((err = bezel_consumer_open(s.server.endpoint, &o, &c)) != 0 && clock_now() < deadline)
+        ;
+    assert_int_equal(err, 0);
+    bezel_consumer_close(c);
+    bezel_consumer_close(first);
+    close(lock);
+    stop(&s);
+}
+
+/* ---- the server ends --------------------------------------------------------------------------------------------- */
+
+/* Takes all that is there now. */
+static void take_all(struct bezel_consumer *c, uint64_t *records, uint64_t expected)
+{
+    struct bezel_consumer_item item = {.size = sizeof item};
+    while (*records < expected) {
+        int got = bezel_consumer_next(c, &item, (int)(PATIENCE / CLOCK_MS));
+        if (got != BEZEL_CONSUMER_ITEM)
+            fail_msg("%d: %s", got, bezel_consumer_reason());
+        *records += item.kind == BEZEL_CONSUMER_RECORD;
+    }
+}
+
+static void a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_s(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct bezel_consumer_options o = options_of();
+    struct bezel_consumer_item item = {.size = sizeof item};
+    struct bezel_consumer *c;
+    int lock = lock_run(), got;
+    uint64_t records = 0;
+    o.follow = 1;
+    assert_int_equal(bezel_consumer_open(s.server.endpoint, &o, &c), 0);
+    take_all(c, &records, fake_records(s.sensor));
+    fake_add_aspect(s.sensor, 0, "late_aspect"); /* a longer dictionary */
+    fake_cut_one(s.sensor, 0, 0, 3, NULL);
+    fake_cut(s.sensor, 0, 1, 5);
+    assert_int_equal(stored_feed(&s.stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&s.stored), 0);
+    take_all(c, &records, fake_records(s.sensor));
+    fake_cut(s.sensor, 0, 1, 7); /* what it gets at the very end */
+    assert_int_equal(stored_feed(&s.stored, UINT64_MAX), 0);
+    end_run(&s);
+    close(lock);
+    assert_int_equal(serve_process_end(&s.server, 0), 0);
+    while ((got = bezel_consumer_next(c, &item, -1)) == BEZEL_CONSUMER_ITEM)
+        records += item.kind == BEZEL_CONSUMER_RECORD;
+    assert_int_equal(got, BEZEL_CONSUMER_END);
+    assert_int_equal(records, fake_records(s.sensor));
+    bezel_consumer_close(c);
+    stop(&s);
+}
+
+static void a_follower_is_told_that_the_server_ends_before_the_run(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct bezel_consumer_options o = options_of();
+    struct bezel_consumer_item item = {.size = sizeof item};
+    struct bezel_consumer *c;
+    int lock = lock_run(), got;
+    uint64_t records = 0;
+    o.follow = 1;
+    assert_int_equal(bezel_consumer_open(s.server.endpoint, &o, &c), 0);
+    take_all(c, &records, fake_records(s.sensor));
+    assert_int_equal(serve_process_end(&s.server, SIGTERM), 0);
+    while ((got = bezel_consumer_next(c, &item, -1)) == BEZEL_CONSUMER_ITEM)
+        ;
+    assert_int_equal(got, BEZEL_CONSUMER_EUNREACH);
+    assert_non_null(strstr(bezel_consumer_reason(), "the run goes on"));
+    assert_int_equal(bezel_consumer_next(c, &item, -1), BEZEL_CONSUMER_EUNREACH); /* it stays so */
+    bezel_consumer_close(c);
+    close(lock);
+    stop(&s);
+}
+
+/* ---- silence: by a clock that the test moves --------------------------------------------------------------------- */
+
+static int64_t ahead;
+
+int64_t __real_clock_now(void);
+int64_t __wrap_clock_now(void);
+
+int64_t __wrap_clock_now(void)
+{
+    return __real_clock_now() + ahead;
+}
+
+static struct remote_reader *follow(const struct served *s)
+{
+    struct remote_reader_place place = {.endpoint = s->server.endpoint};
+    struct read_request q = {.from = INT64_MIN, .until = INT64_MAX, .last = READ_LAST_ALL, .follow = true};
+    struct remote_reader *r;
+    struct record_item item;
+    if (remote_reader_open(&place, &q, &r) != 0)
+        fail_msg("%s", remote_reader_why(r));
+    for (uint64_t records = 0; records < fake_records(s->sensor);) {
+        assert_int_equal(remote_reader_next(r, &item, clock_now() + PATIENCE), 1);
+        records += item.r != NULL;
+    }
+    return r;
+}
+
+/* Waits in steps of the moved clock until there is an error. */
+static int wait_for_error(struct remote_reader *r, unsigned steps)
+{
+    struct record_item item;
+    int err = BEZEL_EAGAIN;
+    for (int64_t deadline = __real_clock_now() + PATIENCE; err == BEZEL_EAGAIN && __real_clock_now() < deadline;) {
+        err = remote_reader_next(r, &item, clock_now() + 50 * CLOCK_MS);
+        if (steps > 0 && steps--)
+            ahead += 900 * CLOCK_MS; /* less than what counts as a program that is busy elsewhere */
+    }
+    ahead = 0;
+    return err;
+}
+
+static void a_consumer_hears_of_a_server_that_was_restarted(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    int lock = lock_run();
+    struct remote_reader *r = follow(&s);
+    char endpoint[sizeof s.server.endpoint];
+    memcpy(endpoint, s.server.endpoint, sizeof endpoint);
+    (void)serve_process_end(&s.server, SIGKILL);
+    assert_true(serve_process_start(&s.server, run, endpoint, NULL));
+    assert_int_equal(wait_for_error(r, 6), BEZEL_EUNREACH); /* 5.4 s, after which it asks */
+    assert_non_null(strstr(remote_reader_why(r), "it was restarted"));
+    remote_reader_close(r);
+    close(lock);
+    stop(&s);
+}
+
+static void a_consumer_hears_of_a_server_that_is_gone(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct remote_reader *r;
+    struct read_request q = {.from = INT64_MIN, .until = INT64_MAX, .last = READ_LAST_ALL};
+    int lock = lock_run();
+    r = follow(&s);
+    (void)serve_process_end(&s.server, SIGKILL);
+    assert_int_equal(wait_for_error(r, 20), BEZEL_EUNREACH);
+    assert_non_null(strstr(remote_reader_why(r), "has not answered for 10 s"));
+    remote_reader_close(r);
+    const volatile sig_atomic_t stopped = 1;
+    struct remote_reader_place place = {.endpoint = s.server.endpoint, .stop = &stopped};
+    assert_int_equal(remote_reader_open(&place, &q, &r), BEZEL_EAGAIN);
+    remote_reader_close(r);
+    close(lock);
+    stop(&s);
+}
+
+static int begin(void **state)
+{
+    int err = scratch_begin(state);
+    snprintf(run, sizeof run, "%s/run", scratch_dir);
+    snprintf(keys, sizeof keys, "%s/keys", scratch_dir);
+    return err ? err : file_make_dirs(keys, 0700);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_gets_the_same_items_over_a_link_with_keys),
+        cmocka_unit_test(who_may_not_read_is_told_so),
+        cmocka_unit_test(nonsense_is_refused_with_the_server_s_reason),
+        cmocka_unit_test(no_more_is_sent_than_there_is_credit_for_and_others_read_on),
+        cmocka_unit_test(hostile_bytes_are_refused_and_hurt_nobody),
+        cmocka_unit_test(a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes),
+        cmocka_unit_test(a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_s),
+        cmocka_unit_test(a_follower_is_told_that_the_server_ends_before_the_run),
+        cmocka_unit_test(a_consumer_hears_of_a_server_that_was_restarted),
+        cmocka_unit_test(a_consumer_hears_of_a_server_that_is_gone),
+    };
+    if (!link_has_keys()) {
+        puts("skipped: this libzmq has no CURVE");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, begin, scratch_end);
+}
