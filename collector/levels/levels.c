@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+enum { READ_BYTES = 256 << 10 };
+
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static int add_stream(void *levels, const char *path, const struct model_process *p, const struct packet_header *first)
@@ -215,6 +217,23 @@ static bool is_to_build(const struct levels *l, const struct levels_ring *ring)
     return !ring->raw && ring->size - ring->built >= l->tail && ring->size > ring->built;
 }
 
+/*
+ * Reads on from offset `from`: the rest, or a part that stays in the processor's cache, or a packet that is larger.
+ * Returns how many bytes, or an error.
+ */
+static ssize_t read_on(struct levels *l, const struct levels_ring *ring, uint64_t from, const uint8_t **bytes)
+{
+    struct packet_header h = {0};
+    size_t most = ring->size - from < READ_BYTES ? (size_t)(ring->size - from) : READ_BYTES;
+    if (from >= ring->size)
+        return 0;
+    levels_part_close(&l->part); /* what follows the last complete packet may have been rewritten */
+    ssize_t n = levels_part_get(&l->part, ring, from, most, most, bytes);
+    if (n < READ_BYTES || packet_get_header(*bytes, (size_t)n, &h) != BEZEL_EAGAIN || h.size_bytes > ring->size - from)
+        return n;
+    return levels_part_get(&l->part, ring, from, (size_t)h.size_bytes, (size_t)h.size_bytes, bytes);
+}
+
 /* Takes in what a read gives. Returns 1: there may be more; 0: no further packet is complete; or an error. */
 static int take_some(struct levels *l, struct levels_ring *ring)
 {
@@ -224,13 +243,11 @@ static int take_some(struct levels *l, struct levels_ring *ring)
     if (err)
         return err;
     uint64_t from = t ? t->at.bytes : ring->at.bytes;
-    size_t most = ring->size - from < LEVELS_PART_BYTES ? (size_t)(ring->size - from) : LEVELS_PART_BYTES;
     size_t memory = t ? t->memory : 0;
-    levels_part_close(&l->part); /* what follows the last complete packet may have been rewritten */
-    ssize_t n = levels_part_get(&l->part, ring, from, 1, most, &bytes);
+    ssize_t n = read_on(l, ring, from, &bytes);
     if (n < 0)
         return (int)n;
-    err = take_packets(l, ring, t, bytes, (size_t)n < most ? (size_t)n : most);
+    err = take_packets(l, ring, t, bytes, (size_t)n);
     if (ring->tree && t) {
         l->memory += ring->tree->memory - memory;
         levels_trees_fit(l, ring);

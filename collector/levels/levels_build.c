@@ -32,6 +32,7 @@ static inline void add_values(struct levels_track *k, const uint8_t *p)
     }
 }
 
+/* A record at `time`. */
 static inline int add_time(struct levels_tree *t, struct levels_track *k, uint64_t time)
 {
     if (time >= k->end || k->left == 0) {
@@ -40,7 +41,6 @@ static inline int add_time(struct levels_tree *t, struct levels_track *k, uint64
             return err;
     }
     k->left--;
-    k->leaf.count++;
     k->leaf.last = time;
     return 0;
 }
@@ -63,15 +63,35 @@ static int add_loss(struct levels_tree *t, const struct dict *d, const struct pa
     return err;
 }
 
+/* `n` records of whatever aspect, the last one at `time`. */
+static void add_all(struct levels_track *all, uint64_t n, uint64_t time)
+{
+    all->left -= n;
+    all->leaf.last = n ? time : all->leaf.last;
+}
+
+/* What is done once for many records: in `packet`, at offset `at`, the one at `time` comes next. */
+static int add_some(struct levels_tree *t, const struct packet_header *h, uint64_t at, uint64_t time)
+{
+    struct levels_track *all = t->tracks[LEVELS_ALL];
+    int err = 0;
+    if (t->at.bytes + at >= t->mark_at)
+        err = add_mark(t, t->at.bytes, t->at.bytes + at, h->discarded);
+    if (!err && (time >= all->end || all->left == 0))
+        err = levels_open_leaf(t, all, time);
+    return err;
+}
+
 static int add_records(struct levels_tree *t, const struct dict *d, const struct packet_header *h,
                        const uint8_t *packet)
 {
-    struct levels_track *all = track_of(t, d, LEVELS_ALL), *k;
-    const uint8_t *p = packet + PACKET_HEADER_BYTES, *end = packet + h->size_bytes;
-    uint64_t last = h->timestamp_begin, time;
-    uint32_t records = 0;
+    struct levels_track *const all = track_of(t, d, LEVELS_ALL), *k;
+    const uint8_t *p = packet + PACKET_HEADER_BYTES, *const end = packet + h->size_bytes, *due = p;
+    uint64_t time, records = 0, since = 0,
+                   until = 0; /* since, until: records for which nothing but a time may be due */
     int err = all ? 0 : BEZEL_ENOMEM;
-    for (; p < end && !err; p += k->record, records++) {
+    t->time = h->timestamp_begin;
+    for (uint64_t ends = 0; p < end && !err; p += k->record, records++) {
         uint32_t aspect = end - p < PACKET_RECORD_BYTES ? 0 : bytes_get_u32(p);
         if (aspect == 0 || aspect > d->aspect_count)
             return BEZEL_EMALFORMED;
@@ -79,20 +99,25 @@ static int add_records(struct levels_tree *t, const struct dict *d, const struct
         if (!k && !(k = levels_track_new(t, d, aspect)))
             return BEZEL_ENOMEM;
         time = bytes_get_u64(p + 4);
-        if (time < last || end - p < (ptrdiff_t)k->record)
+        if (time < t->time || end - p < (ptrdiff_t)k->record)
             return BEZEL_EMALFORMED;
-        if (t->at.bytes + (uint64_t)(p - packet) >= t->mark_at) {
-            t->time = last;
-            err = add_mark(t, t->at.bytes, t->at.bytes + (uint64_t)(p - packet), h->discarded);
+        if (time >= ends || records >= until || p >= due) {
+            add_all(all, records - since, t->time);
+            err = add_some(t, h, (uint64_t)(p - packet), time);
+            since = records;
+            until = records + all->left;
+            ends = all->end;
+            uint64_t to_mark = t->mark_at - t->at.bytes; /* from the packet's begin */
+            due = to_mark < h->size_bytes ? packet + to_mark : end;
         }
-        last = time;
-        if (!err)
-            err = add_time(t, all, time);
+        t->time = time;
         if (!err)
             err = add_time(t, k, time);
         add_values(k, p + PACKET_RECORD_BYTES);
     }
-    return err ? err : records != h->records || last > h->timestamp_end ? BEZEL_EMALFORMED : 0;
+    if (!err)
+        add_all(all, records - since, t->time);
+    return err ? err : records != h->records || t->time > h->timestamp_end ? BEZEL_EMALFORMED : 0;
 }
 
 int levels_build_packet(struct levels_tree *t, const struct dict *d, const struct packet_header *h,

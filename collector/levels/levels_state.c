@@ -81,6 +81,7 @@ static void put_track(struct writer *w, const struct levels_track *k)
                            .spent = k->spent,
                            .lost = k->lost,
                            .leaf = k->leaf};
+    h.leaf.count = levels_leaf_count(k);
     memcpy(h.values, k->values, sizeof h.values);
     for (unsigned level = 0; level < LEVELS_DEPTH; level++)
         h.levels |= (uint32_t)(k->lists[level] != NULL) << level;
@@ -211,6 +212,7 @@ static int get_track(struct levels_tree *t, struct reader *r, const struct dict 
     k->base = h.base;
     k->end = h.end;
     k->left = h.left;
+    k->cut = h.end ? h.left + h.leaf.count : h.left;
     k->records = h.records;
     k->spent = h.spent;
     k->lost = h.lost;

@@ -153,19 +153,17 @@ static uint64_t allowance(const struct levels_tree *t, const struct levels_track
     uint64_t all = t->at.bytes / 50;
     if (k->number == LEVELS_ALL)
         return START + all;
-    uint64_t own = (k->records + k->leaf.count) * k->record * 3 / 40;
+    uint64_t own = (k->records + levels_leaf_count(k)) * k->record * 3 / 40;
     return START + own + (k->number == LEVELS_LOSSES ? all / 4 : all / t->count);
 }
 
 /*
- * How many records a cell has at least that is split: at worst, each of its children has an eighth of them, and all
- * rows keep within the allowance.
+ * How many records leaves have at most that were made one. Two that lie beside each other have more, so at worst all
+ * have half of that: with the nodes above them, which are a seventh, their rows keep within the allowance.
  */
-static uint64_t split_from(const struct levels_tree *t, const struct levels_track *k, uint64_t allowed)
+static uint64_t leaf_most(const struct levels_track *k, uint64_t allowed)
 {
-    (void)t;
-    uint64_t records = k->records + k->leaf.count;
-    return UINT64_C(9) * k->row * records / allowed + 1; /* 8 children, and an eighth of them above */
+    return 16 * (uint64_t)k->row * (k->records + levels_leaf_count(k)) / (7 * allowed) + 1;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -185,6 +183,7 @@ void levels_leaf_row(const struct levels_track *k, void *row)
     struct levels_node *node = row;
     struct levels_values *values = (struct levels_values *)(node + 1);
     *node = k->leaf;
+    node->count = levels_leaf_count(k);
     if (k->number == LEVELS_LOSSES)
         memcpy(values, &k->lost, sizeof k->lost);
     for (uint32_t i = 0; i < k->fields; i++) {
@@ -227,33 +226,57 @@ static int put(struct levels_tree *t, struct levels_track *k, unsigned level, co
 }
 
 /*
- * The cell above a level is over: what waits there becomes a node, or stays one. Few records become one leaf, and cells
- * of this width were too narrow for the present rate.
+ * Leaves that lie in one cell of 1 << shift ns become one where that has no more than `most` records. Returns how many
+ * nodes there are then.
+ */
+static unsigned merge_leaves(const struct levels_track *k, uint8_t *rows, unsigned n, unsigned shift, uint64_t most)
+{
+    unsigned last = 0;
+    for (unsigned i = 1; i < n; i++) {
+        struct levels_node *a = (struct levels_node *)(rows + (size_t)last * k->row);
+        const struct levels_node *b = (const struct levels_node *)(rows + (size_t)i * k->row);
+        if (levels_is_leaf(a) && levels_is_leaf(b) && a->first >> shift == b->first >> shift &&
+            a->count + b->count <= most)
+            join(k, a, b);
+        else if (++last < i)
+            memcpy(rows + (size_t)last * k->row, b, k->row);
+    }
+    return last + 1;
+}
+
+static bool are_leaves(const struct levels_list *list, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!levels_is_leaf((const struct levels_node *)(list->waiting + (size_t)i * list->row)))
+            return false;
+    return true;
+}
+
+/*
+ * The cell above a level is over: what waits there becomes a node, or stays one. Where all of it is one leaf, cells of
+ * this width were too narrow for the present rate.
  */
 static int close_level(struct levels_tree *t, struct levels_track *k, unsigned level)
 {
     uint64_t row[(sizeof(struct levels_node) + DICT_FIELDS_MAX * sizeof(struct levels_values)) / 8], first;
     struct levels_list *list = k->lists[level];
     struct levels_node *node = (struct levels_node *)row;
-    unsigned n = list->pending;
-    bool leaves = true;
-    memcpy(row, list->waiting, list->row);
+    uint64_t allowed = allowance(t, k);
+    unsigned before = list->pending, n = before, shift = 3 * level;
     list->pending = 0;
-    if (n == 1)
-        return put(t, k, level + 1, row);
-    for (unsigned i = 0; i < n; i++) {
-        const uint8_t *child = list->waiting + (size_t)i * list->row;
-        leaves = leaves && levels_is_leaf((const struct levels_node *)child);
-        if (i)
-            join(k, row, child);
+    if (n > 1 && k->spent + (uint64_t)n * list->row > allowed && are_leaves(list, n))
+        n = merge_leaves(k, list->waiting, n, shift + 3, UINT64_MAX);
+    for (unsigned i = 1; i <= 3 && n > 1; i++)
+        n = merge_leaves(k, list->waiting, n, shift + i, leaf_most(k, allowed));
+    if (n == 1) {
+        k->base = before > 1 ? level + 1 : k->base;
+        return put(t, k, level + 1, list->waiting);
     }
-    uint64_t bytes = (uint64_t)n * list->row, allowed = allowance(t, k);
-    if (leaves && (node->count < split_from(t, k, allowed) || k->spent + bytes > allowed)) {
-        k->base = level + 1;
-        return put(t, k, level + 1, row);
-    }
+    memcpy(row, list->waiting, list->row);
+    for (unsigned i = 1; i < n; i++)
+        join(k, row, list->waiting + (size_t)i * list->row);
     int err = levels_append(t, list, k->number, level, list->waiting, n, &first);
-    k->spent += bytes;
+    k->spent += (uint64_t)n * list->row;
     node->child = levels_child(level, n, first);
     return err ? err : put(t, k, level + 1, row);
 }
@@ -280,8 +303,8 @@ static int close_leaf(struct levels_tree *t, struct levels_track *k, bool within
     uint64_t row[(sizeof(struct levels_node) + DICT_FIELDS_MAX * sizeof(struct levels_values)) / 8];
     levels_leaf_row(k, row);
     k->base -= within;
-    k->records += k->leaf.count;
-    k->leaf.count = 0;
+    k->records += levels_leaf_count(k);
+    k->cut = k->left = 0;
     return put(t, k, k->base, row);
 }
 
@@ -290,7 +313,8 @@ int levels_open_leaf(struct levels_tree *t, struct levels_track *k, uint64_t tim
     int err = 0;
     if (k->end && time < k->end) {
         if (time == k->leaf.last) { /* a cut lies between two times */
-            k->left = 1;
+            k->cut++;
+            k->left++;
             return 0;
         }
         err = close_leaf(t, k, true);
@@ -300,7 +324,7 @@ int levels_open_leaf(struct levels_tree *t, struct levels_track *k, uint64_t tim
             err = close_levels(t, k, time);
     }
     k->end = ((time >> 3 * k->base) + 1) << 3 * k->base;
-    k->left = LEVELS_CUT * split_from(t, k, allowance(t, k));
+    k->cut = k->left = LEVELS_CUT * leaf_most(k, allowance(t, k));
     k->leaf = (struct levels_node){.first = time, .last = time, .child = LEVELS_LEAF | (t->marks.rows - 1)};
     k->lost = 0;
     for (uint32_t i = 0; i < k->fields; i++)

@@ -33,7 +33,7 @@ enum {
     LEVELS_LOSSES = DICT_ASPECTS_MAX + 1,
     LEVELS_TRACKS,
     LEVELS_MARK_EVERY = 4096, /* bytes of the stream, from one mark to the next */
-    LEVELS_CUT = 4,           /* a leaf is cut at so many times the records that make a cell split */
+    LEVELS_CUT = 2,           /* a leaf is cut at so many times the records that leaves have at most that become one */
 };
 
 /** A place in a stream file from which records can be read: it is a packet's begin, or lies in it. */
@@ -114,19 +114,24 @@ static inline int64_t levels_key(int64_t bits)
 
 struct levels_track {
     uint32_t number, fields;
-    uint32_t row;     /* bytes */
-    uint32_t record;  /* bytes, of one of its records */
-    uint32_t floats;  /* bit of each field that is one */
-    unsigned base;    /* level of the open leaf */
-    uint64_t end;     /* of the open leaf's cell; 0: no leaf is open */
-    uint64_t left;    /* records until it is cut */
-    uint64_t records; /* in closed leaves */
-    uint64_t spent;   /* bytes of rows */
-    struct levels_node leaf;
-    uint64_t lost; /* of the open leaf */
+    uint32_t row;            /* bytes */
+    uint32_t record;         /* bytes, of one of its records */
+    uint32_t floats;         /* bit of each field that is one */
+    unsigned base;           /* level of the open leaf */
+    uint64_t end;            /* of the open leaf's cell; 0: no leaf is open */
+    uint64_t cut, left;      /* records at which it is cut; those until then: the rest it has */
+    uint64_t records;        /* in closed leaves */
+    uint64_t spent;          /* bytes of rows */
+    struct levels_node leaf; /* open; its count is levels_leaf_count() */
+    uint64_t lost;           /* of the open leaf */
     struct levels_field values[DICT_FIELDS_MAX];
     struct levels_list *lists[LEVELS_DEPTH]; /* NULL: nothing of that level yet */
 };
+
+static inline uint64_t levels_leaf_count(const struct levels_track *k)
+{
+    return k->cut - k->left;
+}
 
 struct levels_store;
 

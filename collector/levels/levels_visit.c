@@ -141,7 +141,7 @@ int levels_visit(struct levels *l, const struct levels_ring *ring, struct levels
             first = row->last + 1;
         }
     }
-    if (!err && v.k->leaf.count) {
+    if (!err && levels_leaf_count(v.k)) {
         levels_leaf_row(v.k, leaf);
         err = visit(&v, (struct levels_node *)leaf, 0, first, INT64_MAX);
     }

@@ -56,7 +56,7 @@ ssize_t levels_part_get(struct levels_part *part, const struct levels_ring *ring
         return err;
     bool inside = offset >= part->offset && offset <= part->offset + part->used;
     size_t left = inside ? (size_t)(part->offset + part->used - offset) : 0;
-    if (left < want) {
+    if (left < want || !inside) {
         if (left)
             memmove(part->bytes, part->bytes + (offset - part->offset), left);
         part->offset = offset;
