@@ -242,6 +242,8 @@ static int take_some(struct levels *l, struct levels_ring *ring)
     int err = is_to_build(l, ring) ? levels_tree_get(l, ring, true, &t) : 0;
     if (err)
         return err;
+    if (!is_to_build(l, ring)) /* it was loaded, and has enough */
+        t = NULL;
     uint64_t from = t ? t->at.bytes : ring->at.bytes;
     size_t memory = t ? t->memory : 0;
     ssize_t n = read_on(l, ring, from, &bytes);
@@ -258,12 +260,15 @@ static int take_some(struct levels *l, struct levels_ring *ring)
     return t && !ring->tree ? 1 : (t ? t->at.bytes : ring->at.bytes) > from;
 }
 
-static void cut(struct levels_ring *ring, int err)
+/* Reads a damaged stream no further. Returns whether levels of what stands before that are to be made again. */
+static bool cut(struct levels_ring *ring, int err)
 {
+    ring->raw = ring->is.cut; /* what was right is wrong by now */
     ring->is.cut = true;
     ring->size = ring->at.bytes;
     log_warn("BEZEL-LEVELS-DAMAGED", "%s: %s at byte %llu: it is read up to there", ring->is.path, err_text(err),
-             (unsigned long long)ring->is.bytes);
+             (unsigned long long)ring->at.bytes);
+    return !ring->raw;
 }
 
 /* The file is shorter than what was taken in: it is another one, and read anew. */
@@ -315,7 +320,7 @@ static int go_on(struct levels *l, int64_t until)
         struct levels_ring *ring = l->rings[l->next];
         int more = ring->at.bytes < ring->size || is_to_build(l, ring) ? take_some(l, ring) : 0;
         if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
-            cut(ring, more), more = 0;
+            more = cut(ring, more);
         if (more < 0)
             return more;
         l->next += more == 0;

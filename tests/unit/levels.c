@@ -1,0 +1,500 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Where levels of detail are stored, and what becomes of them there: they are gone on with, never written by two, made
+ * again where they are damaged, truncated or another stream's, and go elsewhere where the run cannot be written.
+ * Whatever happens, columns are those that are made of the records alone.
+ */
+#include "base/file.h"
+#include "collector/levels/levels_internal.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/stored_run.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PACKETS = 12, RECORDS = 400, STREAMS = 2, COLUMNS = 2000 };
+
+static char run[PATH_MAX];
+static struct fake_sensor *sensor;
+static struct stored_run stored;
+
+/* Stores a run of two streams, with more records than are read without levels. */
+static int begin(void **state)
+{
+    static const uint8_t id[16] = "a run's identity";
+    int err = scratch_begin(state);
+    snprintf(run, sizeof run, "%s/run", scratch_dir);
+    sensor = fake_new("desk", id, 1);
+    if (err || !sensor || mkdir(run, 0777) != 0)
+        return -1;
+    fake_add_process(sensor, "app", 100, ROLE_SUT);
+    for (unsigned packet = 0; packet < PACKETS; packet++)
+        for (unsigned ring = 0; ring < STREAMS; ring++) {
+            fake_cut(sensor, 0, ring, RECORDS);
+            if (packet % 3 == 0)
+                fake_lose(sensor, 0, ring, 7);
+        }
+    memset(&stored, 0, sizeof stored);
+    return stored_start(&stored, run, sensor, STORE_SYNC_NEVER) || stored_feed(&stored, UINT64_MAX) ||
+                   stored_save(&stored)
+               ? -1
+               : 0;
+}
+
+static int end(void **state)
+{
+    stored_drop(&stored);
+    fake_free(sensor);
+    return scratch_end(state);
+}
+
+static void update(struct levels *l)
+{
+    int more;
+    while ((more = levels_update(l, CLOCK_S)) > 0)
+        ;
+    assert_int_equal(more, 0);
+}
+
+static struct levels *open_levels(void)
+{
+    struct levels *l;
+    assert_int_equal(levels_open(run, &l), 0);
+    l->store.block_bytes = 512;
+    l->tail = 16 << 10;
+    return l;
+}
+
+static struct levels *open_updated(void)
+{
+    struct levels *l = open_levels();
+    update(l);
+    assert_int_equal(levels_stream_count(l), STREAMS);
+    return l;
+}
+
+/* One that makes no levels: columns come from the records alone. */
+static struct levels *open_raw(void)
+{
+    struct levels *l;
+    assert_int_equal(levels_open(run, &l), 0);
+    l->tail = SIZE_MAX;
+    update(l);
+    return l;
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void assert_same_columns(struct levels *l, struct levels *raw, uint32_t aspect, uint32_t field, unsigned width)
+{
+    static struct levels_column found[COLUMNS], expected[COLUMNS];
+    static const size_t streams[STREAMS] = {0, 1};
+    ssize_t n = levels_columns(l, streams, STREAMS, aspect, field, 0, INT64_MAX, width, found, COLUMNS);
+    assert_int_equal(n, levels_columns(raw, streams, STREAMS, aspect, field, 0, INT64_MAX, width, expected, COLUMNS));
+    assert_true(n > 0);
+    for (ssize_t i = 0; i < n; i++) {
+        assert_int_equal(found[i].begin, expected[i].begin);
+        assert_int_equal(found[i].count, expected[i].count);
+        assert_int_equal(found[i].lost, expected[i].lost);
+        assert_true(same(found[i].min, expected[i].min) && same(found[i].max, expected[i].max) &&
+                    same(found[i].last, expected[i].last));
+    }
+}
+
+/* `l` has the columns that the records have, at any width. */
+static void assert_right(struct levels *l)
+{
+    struct levels *raw = open_raw();
+    for (unsigned width = 10; width < 40; width += 6) {
+        assert_same_columns(l, raw, 0, LEVELS_COUNT, width);
+        for (uint32_t field = 0; field < 4; field++)
+            assert_same_columns(l, raw, 2, field, width);
+    }
+    assert_int_equal(levels_totals(l).records, levels_totals(raw).records);
+    levels_close(raw);
+}
+
+/* The number of the levels of a stream: those that are made again have another one. */
+static uint64_t nonce_of(struct levels *l, size_t stream)
+{
+    struct levels_tree *t;
+    assert_int_equal(levels_tree_get(l, l->rings[stream], false, &t), 0);
+    return t ? t->nonce : 0;
+}
+
+static char *path_of(const char *dir, const char *file)
+{
+    static char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    return path;
+}
+
+static const char *levels_dir(void)
+{
+    static char dir[PATH_MAX + 8];
+    snprintf(dir, sizeof dir, "%s/levels", run);
+    return dir;
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+static void flip(const char *path, off_t at)
+{
+    uint8_t byte;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+    byte ^= 0x40;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static void make_levels(uint64_t nonces[STREAMS])
+{
+    struct levels *l = open_updated();
+    assert_right(l);
+    for (size_t i = 0; i < STREAMS; i++)
+        assert_true((nonces[i] = nonce_of(l, i)) != 0);
+    levels_close(l);
+}
+
+/* ---- going on ---------------------------------------------------------------------------------------------------- */
+
+static void the_next_one_goes_on_where_the_last_one_ended(void **state)
+{
+    (void)state;
+    uint64_t nonces[STREAMS];
+    make_levels(nonces);
+    off_t before = size_of(path_of(levels_dir(), "desk.app-100-0"));
+    for (unsigned packet = 0; packet < PACKETS; packet++)
+        fake_cut(sensor, 0, 0, RECORDS);
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    struct levels *l = open_updated();
+    assert_right(l);
+    for (size_t i = 0; i < STREAMS; i++)
+        assert_int_equal(nonce_of(l, i), nonces[i]);
+    levels_close(l);
+    assert_true(size_of(path_of(levels_dir(), "desk.app-100-0")) > before);
+}
+
+/* As after a kill: there is more in the file than the state knows of. */
+static void what_lies_behind_the_state_is_cut_off(void **state)
+{
+    (void)state;
+    uint64_t nonces[STREAMS];
+    make_levels(nonces);
+    const char *path = path_of(levels_dir(), "desk.app-100-0");
+    off_t before = size_of(path);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_int_equal(write(fd, "a part of a block", 17), 17);
+    close(fd);
+    struct levels *l = open_updated();
+    assert_int_equal(nonce_of(l, 0), nonces[0]);
+    assert_int_equal(size_of(path), before);
+    levels_close(l);
+}
+
+static void trees_that_have_no_room_in_memory_are_stored(void **state)
+{
+    (void)state;
+    struct levels *l = open_levels();
+    l->trees_bytes = 1;
+    update(l);
+    assert_true(!l->rings[0]->tree && l->rings[0]->built && l->rings[1]->tree);
+    assert_right(l);
+    levels_close(l);
+}
+
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
+
+/* What `spoil` did to the files of the first stream is noticed, and they are made again. */
+static void assert_made_again(void (*spoil)(const char *blocks, const char *state))
+{
+    char blocks[2 * PATH_MAX], state[2 * PATH_MAX];
+    uint64_t nonces[STREAMS];
+    make_levels(nonces);
+    snprintf(blocks, sizeof blocks, "%s/desk.app-100-0", levels_dir());
+    snprintf(state, sizeof state, "%s/desk.app-100-0.state", levels_dir());
+    spoil(blocks, state);
+    struct levels *l = open_updated();
+    assert_right(l);
+    update(l);
+    assert_right(l);
+    assert_true(nonce_of(l, 0) != nonces[0] && nonce_of(l, 0) != 0);
+    assert_int_equal(nonce_of(l, 1), nonces[1]);
+    levels_close(l);
+}
+
+static void flip_blocks(const char *blocks, const char *state)
+{
+    (void)state;
+    for (off_t at = 100; at < size_of(blocks); at += 400)
+        flip(blocks, at);
+}
+
+static void flip_state(const char *blocks, const char *state)
+{
+    (void)blocks;
+    flip(state, size_of(state) / 2);
+}
+
+static void truncate_blocks(const char *blocks, const char *state)
+{
+    (void)state;
+    assert_int_equal(truncate(blocks, size_of(blocks) / 2), 0);
+}
+
+static void truncate_state(const char *blocks, const char *state)
+{
+    (void)blocks;
+    assert_int_equal(truncate(state, size_of(state) - 9), 0);
+}
+
+static void remove_blocks(const char *blocks, const char *state)
+{
+    (void)state;
+    assert_int_equal(unlink(blocks), 0);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char *bytes;
+    size_t n;
+    assert_int_equal(file_read(from, 1 << 24, &bytes, &n), 0);
+    assert_int_equal(file_replace(to, bytes, n), 0);
+    free(bytes);
+}
+
+/* All of it is another stream's. */
+static void swap_all(const char *blocks, const char *state)
+{
+    copy_file(path_of(levels_dir(), "desk.app-100-1"), blocks);
+    copy_file(path_of(levels_dir(), "desk.app-100-1.state"), state);
+}
+
+static void swap_blocks(const char *blocks, const char *state)
+{
+    (void)state;
+    copy_file(path_of(levels_dir(), "desk.app-100-1"), blocks);
+}
+
+static void link_blocks(const char *blocks, const char *state)
+{
+    (void)state;
+    assert_int_equal(unlink(blocks), 0);
+    assert_int_equal(symlink("desk.app-100-1", blocks), 0);
+}
+
+static void what_is_not_right_is_made_again(void **state)
+{
+    (void)state;
+    assert_made_again(flip_blocks);
+    assert_made_again(flip_state);
+    assert_made_again(truncate_blocks);
+    assert_made_again(truncate_state);
+    assert_made_again(remove_blocks);
+    assert_made_again(swap_all);
+    assert_made_again(swap_blocks);
+    assert_made_again(link_blocks);
+}
+
+/* A block that is spoilt while it is in use. */
+static void damage_is_noticed_by_the_query_that_meets_it(void **state)
+{
+    (void)state;
+    struct levels *l = open_updated();
+    uint64_t before = nonce_of(l, 0);
+    flip_blocks(path_of(levels_dir(), "desk.app-100-0"), NULL);
+    assert_right(l);
+    assert_int_equal(l->rings[0]->built, 0);
+    update(l);
+    assert_true(nonce_of(l, 0) != before && nonce_of(l, 0) != 0);
+    assert_right(l);
+    levels_close(l);
+}
+
+/* ---- the stream itself ------------------------------------------------------------------------------------------- */
+
+/* In a record of the packet that holds the byte `at`: an aspect that there is not. */
+static const char *spoil_stream(off_t at)
+{
+    static char path[PATH_MAX + 64];
+    struct packet_header h = {0};
+    uint8_t bytes[PACKET_HEADER_BYTES];
+    snprintf(path, sizeof path, "%s/trace/desk/app-100-0", run);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    off_t packet = 0;
+    for (;; packet += (off_t)h.size_bytes) {
+        assert_int_equal(pread(fd, bytes, sizeof bytes, packet), sizeof bytes);
+        assert_true(packet_get_header(bytes, sizeof bytes, &h) <= 0);
+        if (h.kind == PACKET_DATA && packet + (off_t)h.size_bytes > at)
+            break;
+    }
+    assert_int_equal(pwrite(fd, "\377", 1, packet + PACKET_HEADER_BYTES), 1);
+    close(fd);
+    return path;
+}
+
+static void a_damaged_stream_is_read_up_to_the_damage(void **state)
+{
+    (void)state;
+    spoil_stream(80000);
+    struct levels *l = open_updated();
+    assert_true(levels_stream(l, 0)->cut && !levels_stream(l, 1)->cut);
+    assert_in_range(levels_stream(l, 0)->bytes, 60000, 80000);
+    assert_true(l->rings[0]->built > 0);
+    assert_right(l);
+    levels_close(l);
+}
+
+/* Levels were made of what is damaged by now. */
+static void a_shorter_stream_is_read_anew(void **state)
+{
+    (void)state;
+    char path[PATH_MAX + 64];
+    struct levels *l = open_updated();
+    uint64_t before = nonce_of(l, 0);
+    snprintf(path, sizeof path, "%s/trace/desk/app-100-0", run);
+    assert_int_equal(truncate(path, size_of(path) * 3 / 4), 0);
+    update(l);
+    assert_true(nonce_of(l, 0) != before && nonce_of(l, 0) != 0);
+    assert_right(l);
+    levels_close(l);
+    assert_int_equal(truncate(path, size_of(path) * 3 / 4), 0);
+    l = open_updated();
+    assert_right(l);
+    levels_close(l);
+}
+
+/* ---- where they are ---------------------------------------------------------------------------------------------- */
+
+static void one_process_writes_and_others_go_on_in_memory(void **state)
+{
+    (void)state;
+    uint64_t nonces[STREAMS];
+    make_levels(nonces);
+    struct levels *first = open_updated(), *second = open_levels();
+    assert_true(first->store.writes && !second->store.writes);
+    for (unsigned packet = 0; packet < PACKETS; packet++)
+        fake_cut(sensor, 0, 0, RECORDS);
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    off_t before = size_of(path_of(levels_dir(), "desk.app-100-0"));
+    update(second);
+    assert_int_equal(nonce_of(second, 0), nonces[0]); /* that of the first one's */
+    assert_true(second->store.in_memory > 0);
+    assert_right(second);
+    assert_int_equal(size_of(path_of(levels_dir(), "desk.app-100-0")), before);
+    update(first);
+    assert_right(first);
+    levels_close(first);
+    assert_right(second);
+    levels_close(second);
+    struct levels *third = open_updated();
+    assert_true(third->store.writes);
+    assert_int_equal(nonce_of(third, 0), nonces[0]);
+    levels_close(third);
+}
+
+static void a_run_that_cannot_be_written_has_levels_in_the_cache(void **state)
+{
+    (void)state;
+    char cache[PATH_MAX];
+    uint64_t nonces[STREAMS];
+    snprintf(cache, sizeof cache, "%s/cache", scratch_dir);
+    assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+    assert_int_equal(file_replace(levels_dir(), "no folder", 9), 0);
+    make_levels(nonces);
+    struct levels *l = open_updated();
+    assert_true(l->store.writes && levels_totals(l).kept > 0);
+    for (size_t i = 0; i < STREAMS; i++)
+        assert_int_equal(nonce_of(l, i), nonces[i]);
+    levels_close(l);
+    struct stat st;
+    assert_int_equal(stat(path_of(cache, "bezel/levels"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+}
+
+/* The finest levels are given up as soon as they have no room. */
+static void without_a_folder_levels_are_in_memory_as_far_as_there_is_room(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null/cache", 1), 0);
+    assert_int_equal(file_replace(levels_dir(), "no folder", 9), 0);
+    struct levels *l = open_levels();
+    assert_int_equal(l->store.folder, -1);
+    update(l);
+    size_t all = l->store.in_memory;
+    assert_true(all > 0);
+    assert_right(l);
+    levels_close(l);
+    l = open_levels();
+    l->blocks_bytes = all / 4;
+    update(l);
+    assert_in_range(l->store.in_memory, 0, all / 4);
+    assert_right(l);
+    levels_close(l);
+    l = open_levels();
+    l->blocks_bytes = 0;
+    l->trees_bytes = 0;
+    update(l);
+    assert_true(l->rings[0]->raw && !l->rings[0]->tree);
+    assert_right(l);
+    levels_close(l);
+}
+
+/* ---- what is asked ----------------------------------------------------------------------------------------------- */
+
+static void questions_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const size_t streams[] = {0, STREAMS};
+    struct levels_column c[4];
+    struct levels *l = open_updated();
+    assert_int_equal(levels_columns(l, streams, 2, 0, LEVELS_COUNT, 0, 1, 0, c, 4), BEZEL_EINVAL);
+    assert_int_equal(levels_columns(l, streams, 1, 0, LEVELS_COUNT, 0, 1, 63, c, 4), BEZEL_EINVAL);
+    assert_int_equal(levels_columns(l, streams, 1, 0, 0, 0, 1, 0, c, 4), BEZEL_EINVAL);
+    assert_int_equal(levels_columns(l, streams, 1, 3, LEVELS_COUNT, 0, 1, 0, c, 4), BEZEL_EINVAL);
+    assert_int_equal(levels_columns(l, streams, 1, 2, 4, 0, 1, 0, c, 4), BEZEL_EINVAL);
+    assert_int_equal(levels_columns(l, streams, 0, 0, LEVELS_COUNT, 0, 1, 0, c, 4), 0);
+    assert_int_equal(levels_columns(l, streams, 1, 0, LEVELS_COUNT, 5, 4, 0, c, 4), 0);
+    assert_int_equal(levels_columns(l, streams, 1, 0, LEVELS_COUNT, INT64_MIN, -1, 0, c, 4), 0);
+    assert_int_equal(levels_columns(l, streams, 1, 0, LEVELS_COUNT, 0, INT64_MAX, 62, c, 4), 1);
+    assert_int_equal(levels_records(l, STREAMS, 0, 0, 1, NULL, NULL), BEZEL_EINVAL);
+    levels_close(l);
+    assert_int_equal(levels_open(scratch_dir, &l), BEZEL_ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_next_one_goes_on_where_the_last_one_ended, begin, end),
+        cmocka_unit_test_setup_teardown(what_lies_behind_the_state_is_cut_off, begin, end),
+        cmocka_unit_test_setup_teardown(trees_that_have_no_room_in_memory_are_stored, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_right_is_made_again, begin, end),
+        cmocka_unit_test_setup_teardown(damage_is_noticed_by_the_query_that_meets_it, begin, end),
+        cmocka_unit_test_setup_teardown(a_damaged_stream_is_read_up_to_the_damage, begin, end),
+        cmocka_unit_test_setup_teardown(a_shorter_stream_is_read_anew, begin, end),
+        cmocka_unit_test_setup_teardown(one_process_writes_and_others_go_on_in_memory, begin, end),
+        cmocka_unit_test_setup_teardown(a_run_that_cannot_be_written_has_levels_in_the_cache, begin, end),
+        cmocka_unit_test_setup_teardown(without_a_folder_levels_are_in_memory_as_far_as_there_is_room, begin, end),
+        cmocka_unit_test_setup_teardown(questions_that_make_no_sense_are_refused, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
