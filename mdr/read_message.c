@@ -187,7 +187,7 @@ static bool filter_records(struct coder *c, struct read_records *m)
         return check(c, m->bytes % 4 == 0) && filter_borrowed(c, &m->items, m->bytes);
     m->items = c->at;
     for (uint32_t i = 0; i < m->count; i++) {
-        struct read_item item;
+        struct read_item item = {0};
         if (!filter_item(c, &item))
             return false;
     }
