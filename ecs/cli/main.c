@@ -20,6 +20,7 @@ static const struct {
     {"report", "print the report of a run", cmd_report},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},
     {"tail", "print a run's last records, and those that follow", cmd_tail},
+    {"top", "show a run on the terminal, while it lives or later", cmd_top},
     {"serve", "serve a run's records to consumers on this machine or others", cmd_serve},
     {"verify", "check that a run's records are complete, or list the missing ones", cmd_verify},
     {"fetch", "copy a run home whose collector was on another machine", cmd_fetch},
