@@ -12,6 +12,7 @@
 #include "collector/clock_server.h"
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
+#include "collector/serve_child.h"
 #include "mdr/command/command_server.h"
 
 #include <errno.h>
@@ -44,6 +45,7 @@ struct collector_daemon {
     struct command_server *control;
     struct clock_server *clock;
     struct receiver *receiver;
+    struct serve_child consumers;
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
     bool finish;    /* take the frames that wait, and end */
@@ -354,6 +356,7 @@ static void serve(struct collector_daemon *v)
         int64_t now = clock_now();
         v->tick_at = receiver_tick(v->receiver, now, taken == 0);
         save_when_due(v, now);
+        serve_child_look(&v->consumers, now);
         if (v->end_at && (now >= v->end_at || receiver_peers(v->receiver) == 0))
             v->finish = true;
     }
@@ -390,6 +393,7 @@ static void release(struct collector_daemon *v)
         close(v->signals);
     if (v->lock >= 0)
         close(v->lock);
+    serve_child_close(&v->consumers); /* to which the run is over now */
 }
 
 int collector_daemon_run(const struct collector_daemon_options *options)
@@ -402,8 +406,10 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     int err = start(v);
     if (!err) {
         send_ready(v);
-        if (v->options->listen) /* else only what is stored is read */
+        if (v->options->listen) { /* else only what is stored is read */
+            serve_child_open(&v->consumers, v->options);
             serve(v);
+        }
         err = finish(v);
     }
     bool useless = v->made && !v->receiver; /* it could not begin */

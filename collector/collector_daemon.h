@@ -17,6 +17,7 @@ struct collector_daemon_options {
     const char *listen;  /* endpoint of the data link; NULL: files_daemon_run(), or
                             without `control` what is stored is read, and that is all */
     const char *control; /* ipc endpoint in a private folder, or tcp with keys */
+    const char *serve;   /* where bezel-serve listens, for consumers; NULL: there is none */
     const char *keys;    /* folder of public keys; NULL: no keys */
     const char *key;     /* file of the own secret key; NULL where `keys` is */
     struct receiver_limits limits;

@@ -27,7 +27,7 @@ enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ
 static const char usage[] =
     "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
     "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
-    "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--id UUID]\n"
+    "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--serve ENDPOINT] [--id UUID]\n"
     "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
@@ -53,6 +53,8 @@ static const char usage[] =
     "  --clock KEEPER      what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, or "
     "chrony;\n"
     "                      nodes whose wall clocks are kept too compare times by them\n"
+    "  --serve ENDPOINT    where consumers read the run from bezel-serve, which this collector starts, with its keys:\n"
+    "                      as --listen\n"
     "  --id UUID           the run's id: DIR is made where it is missing, and has to be this user's alone\n"
     "  --files             serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR\n"
     "  --help, --version   print this, or the version, and end\n"
@@ -76,6 +78,7 @@ enum option_id {
     OPT_PACKET,
     OPT_RATE,
     OPT_CLOCK,
+    OPT_SERVE,
     OPT_HELP,
     OPT_VERSION
 };
@@ -97,6 +100,7 @@ static const struct option long_options[] = {
     {"packet", required_argument, NULL, OPT_PACKET},
     {"rate", required_argument, NULL, OPT_RATE},
     {"clock", required_argument, NULL, OPT_CLOCK},
+    {"serve", required_argument, NULL, OPT_SERVE},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -153,6 +157,8 @@ static const char **text_of(struct collector_daemon_options *o, int option)
         return &o->listen;
     case OPT_CONTROL:
         return &o->control;
+    case OPT_SERVE:
+        return &o->serve;
     case OPT_KEYS:
         return &o->keys;
     case OPT_KEY:
@@ -221,6 +227,17 @@ static bool is_begun(const char *run)
     return begun;
 }
 
+/* Checks an endpoint at which peers connect. Returns -1 to go on, or the exit code. */
+static int check_endpoint(const char *listen, bool keyed)
+{
+    if (endpoint_check(listen) != 0)
+        return misuse(listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
+    if (!keyed && !endpoint_path(listen) && !endpoint_is_loopback(listen))
+        return misuse(listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: "
+                              "make keys with `bezel keygen`, and give --keys DIR --key FILE");
+    return -1;
+}
+
 static int check_options(int argc, char **argv, const struct collector_daemon_options *o)
 {
     const char *why;
@@ -237,11 +254,11 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
                       "one without the other: give the folder of public keys and the own secret key");
     if (!o->control)
         return is_begun(o->run) ? -1 : misuse(o->run, "no run directory: neither run.db nor trace is in it");
-    if (o->listen && endpoint_check(o->listen) != 0)
-        return misuse(o->listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
-    if (o->listen && !o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))
-        return misuse(o->listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: "
-                                 "make keys with `bezel keygen`, and give --keys DIR --key FILE");
+    int code = o->listen ? check_endpoint(o->listen, o->key != NULL) : -1;
+    if (code < 0 && o->serve)
+        code = check_endpoint(o->serve, o->key != NULL);
+    if (code >= 0)
+        return code;
     if ((why = endpoint_check_control(o->control, o->keys != NULL)))
         return misuse(o->control, why);
     return -1;

@@ -260,6 +260,9 @@ static void check_clocks(struct reader *r, const struct tree *root, const struct
 
 /* ---- keys of peers ---- */
 
+static const char beyond[] = "an address beyond 127.0.0.1 requires keys: make them with `bezel keygen --dir DIR NAME`, "
+                             "and add 'keys: DIR'";
+
 static void without_keys(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *store = tree_get(root, "store"), *nodes = tree_get(root, "nodes");
@@ -269,9 +272,9 @@ static void without_keys(struct reader *r, const struct tree *root, const struct
         if (tree_get(t, "key"))
             reader_wrong_key(r, tree_get(t, "key"), "%s", no_folder);
     if (e->store.listen && !is_of_this_machine(e->store.listen))
-        reader_wrong(r, tree_get(store, "listen"),
-                     "an address beyond 127.0.0.1 requires keys: make them with `bezel keygen --dir DIR NAME`, and add "
-                     "'keys: DIR'");
+        reader_wrong(r, tree_get(store, "listen"), "%s", beyond);
+    if (e->store.serve && !is_of_this_machine(e->store.serve))
+        reader_wrong(r, tree_get(store, "serve"), "%s", beyond);
 }
 
 /* Each node takes a connection. */

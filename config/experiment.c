@@ -118,6 +118,7 @@ void experiment_free(struct experiment *e)
     free(e->metrics);
     free(e->limits);
     free(e->store.listen);
+    free(e->store.serve);
     free(e->store.keys);
     free(e->store.key);
     free(e->control_key);

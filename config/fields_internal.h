@@ -42,6 +42,7 @@ void fields_read_on_loss(struct reader *r, const struct tree *t, void *to);
 void fields_read_address(struct reader *r, const struct tree *t, void *to);
 
 /** int64_t: one of schema_syncs, or a duration, ns. */
+void fields_read_serve(struct reader *r, const struct tree *t, void *to);
 void fields_read_sync(struct reader *r, const struct tree *t, void *to);
 
 /** The arguments may be NULL. */

@@ -342,6 +342,22 @@ void fields_read_listen(struct reader *r, const struct tree *t, void *to)
                      diagnostics_quote(text).s);
 }
 
+void fields_read_serve(struct reader *r, const struct tree *t, void *to)
+{
+    struct address address;
+    const char *why, *text = reader_text(r, t, "an endpoint, such as tcp://*:7770");
+    if (!text)
+        return;
+    if (is_ipc(text) || address_read(text, &address, &why) == 0)
+        *(char **)to = reader_copy(r, text);
+    else
+        reader_wrong(
+            r, t,
+            "%s is not an endpoint; allowed: ipc:///PATH (at most 107 bytes), or tcp://HOST:PORT with a number, "
+            "an interface or * as HOST and a number or * as PORT",
+            diagnostics_quote(text).s);
+}
+
 void fields_read_sync(struct reader *r, const struct tree *t, void *to)
 {
     int64_t *sync = to, every;

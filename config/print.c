@@ -244,6 +244,11 @@ static void print_store(const struct experiment_store *s, FILE *out)
     schema_print_text(s->listen ? s->listen : "ipc", out);
     fprintf(out, "\n  sync: %s\n",
             s->sync > 0 ? units_exact_duration(s->sync).s : schema_word(schema_syncs, (int)s->sync));
+    if (s->serve) {
+        fputs("  serve: ", out);
+        schema_print_text(s->serve, out);
+        fputc('\n', out);
+    }
     if (s->keys) {
         fputs("  keys: ", out);
         schema_print_text(s->keys, out);

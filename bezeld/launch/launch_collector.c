@@ -78,10 +78,19 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
                           c->packet,
                           ARG("--rate"),
                           c->rate,
-                          c->clock[0] ? ARG("--clock") : NULL,
-                          c->clock,
                           NULL};
-    _Static_assert(sizeof args <= sizeof c->argv, "there is room for all arguments");
+    size_t n = sizeof args / sizeof *args - 1;
+    _Static_assert(sizeof args / sizeof *args + 4 <= sizeof c->argv / sizeof *c->argv,
+                   "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);
+    if (c->clock[0]) {
+        c->argv[n++] = ARG("--clock");
+        c->argv[n++] = c->clock;
+    }
+    if (e->store.serve && !files) {
+        c->argv[n++] = ARG("--serve");
+        c->argv[n++] = e->store.serve;
+    }
+    c->argv[n] = NULL;
     return true;
 }

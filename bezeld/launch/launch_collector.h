@@ -15,7 +15,7 @@
 #define LAUNCH_COLLECTOR_FILES   "files"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 26 };
+enum { LAUNCH_COLLECTOR_ARGS = 28 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {

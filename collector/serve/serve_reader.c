@@ -12,12 +12,14 @@
 #include "mdr/read_message.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define BEHIND_EVERY (100 * CLOCK_MS) /* between two looks at how much is stored, which cost up to 1 % of the time */
 
@@ -304,6 +306,14 @@ static int send_records(struct serve_reader *s)
     return err ? err : flush_frame(s);
 }
 
+/* Whether a collector goes on with the run, or has died: then one may come that does. */
+static bool is_unfinished(const struct serve_reader *s)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/run.db-wal", s->run);
+    return trace_reader_is_served(s->run) || (goes_on(s) && access(path, F_OK) == 0);
+}
+
 static int follow(struct serve_reader *s)
 {
     for (bool ending = false;; ending = is_ending(s, SERVE_READER_LOOK)) {
@@ -312,7 +322,7 @@ static int follow(struct serve_reader *s)
         if (err)
             return end_unread(s, err);
         err = send_records(s);
-        if (!err && ending && s->request.follow && trace_reader_is_served(s->run))
+        if (!err && ending && s->request.follow && is_unfinished(s))
             return end_stopped(s);
         if (err || !more)
             return err;

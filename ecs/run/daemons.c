@@ -124,10 +124,14 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     while (d->args[n])
         n++;
     if (f->clock[0]) {
-        d->args[n] = ARG("--clock");
-        d->args[n + 1] = f->clock;
-        d->args[n + 2] = NULL;
+        d->args[n++] = ARG("--clock");
+        d->args[n++] = f->clock;
     }
+    if (e->store.serve) {
+        d->args[n++] = ARG("--serve");
+        d->args[n++] = e->store.serve;
+    }
+    d->args[n] = NULL;
 }
 
 /* A collector on a node is commanded over tcp. */

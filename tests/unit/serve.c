@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "collector/remote/remote_reader.h"
 #include "mdr/link/link.h"
+#include "tests/lib/collector_process.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serve_process.h"
@@ -551,6 +552,54 @@ static void a_consumer_hears_of_a_server_that_is_gone(void **state)
     stop(&s);
 }
 
+/* ---- the collector's child --------------------------------------------------------------------------------------- */
+
+/* The child of process `pid`; 0: there is none now. */
+static pid_t child_of(pid_t pid)
+{
+    char path[64];
+    int child = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%d", &child) != 1)
+        child = 0;
+    if (f)
+        fclose(f);
+    return child;
+}
+
+static void a_collector_starts_its_server_again_and_ends_it_with_itself(void **state)
+{
+    (void)state;
+    struct collector_process collector = {.pid = 0};
+    char endpoint[128];
+    const char *const more[] = {"--serve", endpoint, NULL};
+    struct bezel_consumer_options o = options_of();
+    struct bezel_consumer_item item = {.size = sizeof item};
+    struct bezel_consumer *c;
+    int64_t deadline = clock_now() + PATIENCE;
+    assert_true(collector_make(&collector));
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/serve", collector.dir);
+    collector.more = more;
+    assert_true(collector_start(&collector, "tcp://127.0.0.1:*"));
+    pid_t first, second;
+    while ((first = child_of(collector.pid)) == 0)
+        assert_true(clock_now() < deadline);
+    assert_int_equal(kill(first, SIGKILL), 0);
+    while ((second = child_of(collector.pid)) == first || second == 0)
+        assert_true(clock_now() < deadline);
+    o.follow = 1;
+    if (bezel_consumer_open(endpoint, &o, &c) != 0)
+        fail_msg("%s", bezel_consumer_reason());
+    assert_int_equal(bezel_consumer_next(c, &item, 0), BEZEL_CONSUMER_LATER);
+    assert_int_equal(collector_end(&collector, SIGTERM), 0);
+    assert_int_equal(bezel_consumer_next(c, &item, -1), BEZEL_CONSUMER_END);
+    assert_int_equal(kill(second, 0), -1);
+    assert_true(collector_said(&collector, "BEZEL-SERVE-DIED: bezel-serve has ended: it is started again"));
+    bezel_consumer_close(c);
+    collector_remove(&collector);
+}
+
 static int begin(void **state)
 {
     int err = scratch_begin(state);
@@ -572,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_follower_is_told_that_the_server_ends_before_the_run),
         cmocka_unit_test(a_consumer_hears_of_a_server_that_was_restarted),
         cmocka_unit_test(a_consumer_hears_of_a_server_that_is_gone),
+        cmocka_unit_test(a_collector_starts_its_server_again_and_ends_it_with_itself),
     };
     if (!link_has_keys()) {
         puts("skipped: this libzmq has no CURVE");

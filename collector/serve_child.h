@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * bezel-serve as a child of the collector, by which consumers on other machines read the run. It reads files alone: the
+ * collector starts it, again if it has died, and ends it with itself, and knows no more of it. One owner.
+ */
+#ifndef BEZEL_COLLECTOR_SERVE_CHILD_H
+#define BEZEL_COLLECTOR_SERVE_CHILD_H
+
+#include "collector/collector_daemon.h"
+
+#include <limits.h>
+#include <sys/types.h>
+
+enum { SERVE_CHILD_RESTARTS = 5 };
+
+struct serve_child {
+    const struct collector_daemon_options *options; /* NULL: there is none to be */
+    char program[PATH_MAX];
+    pid_t pid; /* 0: it does not run */
+    int pipe;  /* the write end of its parent pipe; -1: none */
+    unsigned restarts;
+    int64_t look_at; /* when it is looked at next; INT64_MAX: it is given up */
+};
+
+/** Starts it, if `options` say where it is to listen. An error is logged; the collector goes on without it. */
+void serve_child_open(struct serve_child *c, const struct collector_daemon_options *options);
+
+/** Starts it again where it has died, a second later, SERVE_CHILD_RESTARTS times. */
+void serve_child_look(struct serve_child *c, int64_t now);
+
+/** Ends it: consumers get what is stored, for up to 2 s. */
+void serve_child_close(struct serve_child *c);
+
+#endif
