@@ -115,7 +115,7 @@ const struct levels_stream *levels_stream(const struct levels *l, size_t i)
 
 struct levels_totals levels_totals(const struct levels *l)
 {
-    struct levels_totals t = {.cpu_ns = l->cpu_ns, .kept = levels_store_kept(&l->store)};
+    struct levels_totals t = {.cpu_ns = l->cpu_ns, .kept = l->store.kept};
     t.memory = sizeof *l + LEVELS_PART_BYTES + (LEVELS_CACHED + 1) * LEVELS_BLOCK_BYTES + l->store.in_memory;
     for (size_t i = 0; i < l->count; i++) {
         const struct levels_ring *ring = l->rings[i];
@@ -205,7 +205,7 @@ static int take_packets(struct levels *l, struct levels_ring *ring, struct level
     }
     if (t && ring->tree == t) {
         ring->built = t->at.bytes;
-        if (t->at.bytes > ring->at.bytes)
+        if (t->at.bytes >= ring->at.bytes) /* the same: what came from a state that was not right is by now */
             ring->at = t->at;
     }
     return err;

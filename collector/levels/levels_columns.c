@@ -169,39 +169,49 @@ static int merge(struct columns *all, const struct columns *one)
     return 0;
 }
 
-/* Adds what one track of a stream has. */
+/* Adds what one track of a stream has; where it is damaged, up to there. */
 static int add(struct levels *l, struct levels_ring *ring, struct levels_tree *t, uint32_t track, struct query *q,
                struct columns *all)
 {
     struct columns one = {.room = all->room};
     q->to = &one;
     int result = add_track(l, ring, t, track, q);
-    if (result >= 0)
-        result = merge(all, &one);
+    int merged = result >= 0 || result == BEZEL_EMALFORMED ? merge(all, &one) : 0;
     free(one.list);
-    return result;
+    return merged ? merged : result < 0 ? result : 0;
+}
+
+/* The columns of a stream, by its tree `t`, or if that is NULL of its records alone. */
+static int add_all(struct levels *l, struct levels_ring *ring, struct levels_tree *t, struct query *q,
+                   struct columns *own)
+{
+    q->what = t ? RECORDS : RECORDS | LOSSES;
+    int err = add(l, ring, t, q->aspect ? q->aspect : LEVELS_ALL, q, own);
+    q->what = LOSSES;
+    return !err && t ? add(l, ring, t, LEVELS_LOSSES, q, own) : err;
 }
 
 static int add_stream(struct levels *l, struct levels_ring *ring, struct query *q, struct columns *all)
 {
     struct levels_tree *t;
+    struct columns own = {.room = all->room};
     int err = levels_tree_get(l, ring, false, &t);
     if (err || ring->is.first > (int64_t)q->until || ring->is.last < (int64_t)q->from)
         return err;
-    struct columns own = {.room = all->room};
-    q->what = t ? RECORDS : RECORDS | LOSSES;
-    err = add(l, ring, t, q->aspect ? q->aspect : LEVELS_ALL, q, &own);
-    q->what = LOSSES;
-    if (!err && t)
-        err = add(l, ring, t, LEVELS_LOSSES, q, &own);
-    bool damaged = t && t->damaged;
+    err = add_all(l, ring, t, q, &own);
+    if (t && (t->damaged || err == BEZEL_EMALFORMED)) { /* such as a mark where no record begins */
+        levels_tree_remove(l, ring);                    /* it is made again by the next update */
+        own.count = 0;
+        err = add_all(l, ring, NULL, q, &own);
+    }
+    if (err == BEZEL_EMALFORMED) { /* what was right when it was taken in is wrong by now */
+        ring->is.cut = true;
+        err = 0;
+    }
     if (!err)
         err = merge(all, &own);
     free(own.list);
-    if (!damaged)
-        return err;
-    levels_tree_remove(l, ring); /* it is made again by the next update */
-    return add_stream(l, ring, q, all);
+    return err;
 }
 
 /* ---- the query --------------------------------------------------------------------------------------------------- */

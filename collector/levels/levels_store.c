@@ -59,6 +59,24 @@ static int open_cache(const char *run, const char *id)
     return open_folder(path);
 }
 
+void levels_store_measure(struct levels_store *s)
+{
+    uint64_t sum = 0;
+    struct stat st;
+    int fd = s->folder < 0 ? -1 : openat(s->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            sum += (uint64_t)st.st_size;
+    closedir(dir);
+    s->kept = sum;
+}
+
 int levels_store_open(struct levels_store *s, const char *run, const char *id)
 {
     char path[PATH_MAX + 16];
@@ -69,6 +87,7 @@ int levels_store_open(struct levels_store *s, const char *run, const char *id)
     if (s->folder < 0)
         s->folder = open_cache(run, id);
     s->writes = s->folder >= 0 && flock(s->folder, LOCK_EX | LOCK_NB) == 0;
+    levels_store_measure(s);
     s->block = malloc(LEVELS_BLOCK_BYTES);
     return s->block ? 0 : BEZEL_ENOMEM;
 }
@@ -158,24 +177,6 @@ void levels_store_remove(struct levels_store *s, const char *path)
     unlinkat(s->folder, name, 0);
 }
 
-uint64_t levels_store_kept(const struct levels_store *s)
-{
-    uint64_t sum = 0;
-    struct stat st;
-    int fd = s->folder < 0 ? -1 : openat(s->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
-        return 0;
-    }
-    for (const struct dirent *e; (e = readdir(dir));)
-        if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-            sum += (uint64_t)st.st_size;
-    closedir(dir);
-    return sum;
-}
-
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 size_t levels_store_block_rows(const struct levels_store *s, uint32_t row)
@@ -219,6 +220,7 @@ int levels_store_block(struct levels_tree *t, struct levels_list *list, uint32_t
     if (s->writes && write_block(t, list, &head) == 0) {
         *at = t->file_bytes;
         t->file_bytes += bytes_of(list);
+        s->kept += bytes_of(list);
         return 0;
     }
     if (s->writes)

@@ -48,8 +48,8 @@ void levels_store_rest(struct levels_store *s);
 /** Forgets what it has of a tree that is freed. */
 void levels_store_forget(struct levels_store *s, const struct levels_tree *t);
 
-/** The bytes of all files in the folder. */
-uint64_t levels_store_kept(const struct levels_store *s);
+/** Measures the files in the folder, for `kept`. */
+void levels_store_measure(struct levels_store *s);
 
 /** How many rows a block has. */
 size_t levels_store_block_rows(const struct levels_store *s, uint32_t row);

@@ -146,11 +146,14 @@ static int save(struct levels_ring *ring)
 void levels_trees_save(struct levels *l, bool all)
 {
     int64_t now = clock_now();
+    bool any = false;
     for (size_t i = 0; i < l->count && l->store.writes; i++) {
         struct levels_tree *t = l->rings[i]->tree;
-        if (t && (all || now - t->saved_at >= LEVELS_SAVE_EVERY))
-            (void)!save(l->rings[i]);
+        if (t && t->changed && (all || now - t->saved_at >= LEVELS_SAVE_EVERY))
+            any = save(l->rings[i]) == 0 || any;
     }
+    if (any)
+        levels_store_measure(&l->store);
     levels_store_rest(&l->store);
 }
 

@@ -243,6 +243,8 @@ int levels_records(struct levels *l, size_t stream, uint32_t aspect, int64_t fro
     walk.end = ring->at.bytes;
     if (!err)
         err = levels_walk(l, ring, &mark, &walk);
+    if (err == BEZEL_EMALFORMED && ring->tree) /* a mark where no record begins, or the stream is damaged by now */
+        levels_tree_remove(l, ring);
     levels_part_close(&l->part);
     levels_store_rest(&l->store);
     return err;

@@ -364,7 +364,24 @@ static void a_damaged_stream_is_read_up_to_the_damage(void **state)
     levels_close(l);
 }
 
-/* Levels were made of what is damaged by now. */
+/* No query fails for it. */
+static void what_is_damaged_later_is_left_out_from_there_on(void **state)
+{
+    (void)state;
+    static const size_t stream = 0;
+    struct levels_column c;
+    struct levels *l = open_raw();
+    spoil_stream(80000);
+    assert_int_equal(levels_columns(l, &stream, 1, 0, LEVELS_COUNT, 0, INT64_MAX, LEVELS_WIDTH_MAX, &c, 1), 1);
+    assert_true(levels_stream(l, 0)->cut);
+    assert_in_range(c.count, 1, levels_stream(l, 0)->records - 1);
+    levels_close(l);
+    l = open_updated();
+    assert_int_equal(c.count, levels_stream(l, 0)->records);
+    levels_close(l);
+}
+
+/* Levels were made of what is gone by now. */
 static void a_shorter_stream_is_read_anew(void **state)
 {
     (void)state;
@@ -490,6 +507,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_right_is_made_again, begin, end),
         cmocka_unit_test_setup_teardown(damage_is_noticed_by_the_query_that_meets_it, begin, end),
         cmocka_unit_test_setup_teardown(a_damaged_stream_is_read_up_to_the_damage, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_damaged_later_is_left_out_from_there_on, begin, end),
         cmocka_unit_test_setup_teardown(a_shorter_stream_is_read_anew, begin, end),
         cmocka_unit_test_setup_teardown(one_process_writes_and_others_go_on_in_memory, begin, end),
         cmocka_unit_test_setup_teardown(a_run_that_cannot_be_written_has_levels_in_the_cache, begin, end),
