@@ -31,6 +31,7 @@ struct levels_store {
     int folder;                     /* -1: there is none */
     bool writes;                    /* it is ours to write in */
     size_t block_bytes;             /* LEVELS_BLOCK_BYTES, but for tests */
+    uint64_t kept;                  /* bytes of all its files, as they were when last measured, and blocks since */
     size_t in_memory;               /* bytes of blocks that could not be stored */
     const struct levels_tree *open; /* whose file is open as fd */
     int fd;
