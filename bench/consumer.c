@@ -3,8 +3,8 @@
 
 /*
  * How fast a stored run is read in order: by a program through <bezel/consumer.h>, through filters that leave nothing,
- * and as the lines of `bezel tail`. The run has 32 streams, whose records interleave, and lies in shared memory. One
- * figure a line: `name value unit`. bench-consumer
+ * as the lines of `bezel tail`, and from its server over tcp://127.0.0.1. The run has 32 streams, whose records
+ * interleave, and lies in shared memory. One figure a line: `name value unit`. bench-consumer
  */
 #include <bezel/consumer.h>
 
@@ -12,8 +12,10 @@
 #include "base/file.h"
 #include "collector/read/run_reader.h"
 #include "ecs/export/record_writer.h"
+#include "tests/lib/serve_process.h"
 #include "tests/lib/stored_run.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,19 +56,27 @@ static void say(const char *name, int64_t start)
     printf("%s %.0f 1/s\n", name, ALL / ((double)(clock_now() - start) / CLOCK_S));
 }
 
-static void consume(const char *name, const char *where, const char *aspect, uint64_t expected)
+static void consume(const char *name, const char *from, const char *where, const char *aspect, uint64_t expected)
 {
     struct bezel_consumer_options options = {.size = sizeof options, .where = where, .aspect = aspect};
     struct bezel_consumer_item item = {.size = sizeof item};
     struct bezel_consumer *c;
     uint64_t records = 0;
     int64_t start = clock_now();
-    int got = bezel_consumer_open(run, &options, &c);
+    int got = bezel_consumer_open(from, &options, &c);
     while (got >= 0 && (got = bezel_consumer_next(c, &item, -1)) > 0)
         records++;
     must(got == BEZEL_CONSUMER_END && records == expected, name);
     bezel_consumer_close(c);
     say(name, start);
+}
+
+static void consume_served(void)
+{
+    struct serve_process server;
+    must(serve_process_start(&server, run, "tcp://127.0.0.1:*", NULL), "serving the run");
+    consume("consumer_network_records_per_s", server.endpoint, NULL, NULL, ALL);
+    must(serve_process_end(&server, SIGTERM) == 0, "serving the run");
 }
 
 static void write_lines(const char *name, enum record_writer_format format)
@@ -92,9 +102,10 @@ static void write_lines(const char *name, enum record_writer_format format)
 int main(void)
 {
     store_run();
-    consume("consumer_records_per_s", NULL, NULL, ALL);
-    consume("consumer_where_records_per_s", "source.name = nothing", NULL, 0);
-    consume("consumer_stepped_over_records_per_s", NULL, "nothing", 0);
+    consume("consumer_records_per_s", run, NULL, NULL, ALL);
+    consume("consumer_where_records_per_s", run, "source.name = nothing", NULL, 0);
+    consume("consumer_stepped_over_records_per_s", run, NULL, "nothing", 0);
+    consume_served();
     write_lines("tail_text_records_per_s", RECORD_WRITER_TEXT);
     write_lines("tail_jsonl_records_per_s", RECORD_WRITER_JSONL);
     write_lines("tail_csv_records_per_s", RECORD_WRITER_CSV);

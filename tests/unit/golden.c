@@ -211,20 +211,31 @@ static uint8_t *read_hex_line(const char *line, uint8_t *to)
     return to;
 }
 
-static void the_worked_example_of_the_document_is_the_golden_packet(void **state)
+/* The block of bytes that begins at or behind *text, which is moved behind it, is the `n` bytes of `sample`. */
+static void assert_example(char **text, size_t n)
 {
-    (void)state;
-    char *text, *line, *rest = NULL;
-    size_t size, n = sample_packet(1, sample);
     uint8_t *end = again;
-    assert_int_equal(file_read(BEZEL_SOURCE_DIR "/docs/WIRE.md", 1 << 20, &text, &size), 0);
-    char *block = strstr(text, "```hex\n");
+    char *line, *rest = NULL, *block = strstr(*text, "```hex\n");
     assert_non_null(block);
-    *strstr(block + 7, "```") = '\0';
+    char *behind = strstr(block + 7, "```");
+    *behind = '\0';
     for (line = strtok_r(block + 7, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         end = read_hex_line(line, end);
     assert_int_equal(end - again, n);
     assert_memory_equal(again, sample, n);
+    *text = behind + 1;
+}
+
+static void the_worked_examples_of_the_document_are_golden(void **state)
+{
+    (void)state;
+    char *text, name[64];
+    size_t size;
+    assert_int_equal(file_read(BEZEL_SOURCE_DIR "/docs/WIRE.md", 1 << 20, &text, &size), 0);
+    char *at = text;
+    assert_example(&at, sample_packet(1, sample));
+    assert_example(&at, encoded_read(5, name));
+    assert_string_equal(name, "message-read-records");
     free(text);
 }
 
@@ -280,7 +291,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_dictionary_of_kinds_reads_and_writes_the_golden_bytes),
         cmocka_unit_test(messages_read_and_write_the_golden_bytes),
         cmocka_unit_test(messages_of_consumers_read_and_write_the_golden_bytes),
-        cmocka_unit_test(the_worked_example_of_the_document_is_the_golden_packet),
+        cmocka_unit_test(the_worked_examples_of_the_document_are_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
