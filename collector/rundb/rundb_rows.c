@@ -6,10 +6,12 @@
 #include "collector/rundb/rundb_live.h"
 #include "collector/rundb/rundb_sqlite.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct position {
     sqlite3_stmt *next;  /* rows behind ?1, at most ?2 */
@@ -17,53 +19,91 @@ struct position {
     int64_t row, row_at; /* the last one that was taken; 0: none */
 };
 
+/* By which a change of a file is seen. */
+struct seen {
+    struct timespec changed;
+    off_t bytes;
+    ino_t inode;
+};
+
 struct rundb_rows {
-    struct rundb *rundb;
+    char run[PATH_MAX];
+    struct rundb *rundb; /* NULL: it rests */
+    struct seen seen[2]; /* the database and its log, when it was opened last */
     struct position positions[RUNDB_ROWS_TABLES];
 };
+
+/* What the files of the database look like now. */
+static void see(const struct rundb_rows *r, struct seen seen[2])
+{
+    static const char *const names[2] = {"run.db", "run.db-wal"};
+    char path[PATH_MAX + 16];
+    struct stat st;
+    memset(seen, 0, 2 * sizeof *seen);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", r->run, names[i]);
+        if (lstat(path, &st) == 0)
+            seen[i] = (struct seen){st.st_mtim, st.st_size, st.st_ino};
+    }
+}
+
+static bool is_same(const struct seen *a, const struct seen *b)
+{
+    return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec && a->bytes == b->bytes &&
+           a->inode == b->inode;
+}
 
 int rundb_rows_open(const char *run, struct rundb_rows **r)
 {
     struct rundb_rows *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
-    int err = rundb_open_read(run, &it->rundb);
-    if (err)
+    int err = snprintf(it->run, sizeof it->run, "%s", run) < (int)sizeof it->run ? 0 : BEZEL_EINVAL;
+    if (!err)
+        err = rundb_open_read(run, &it->rundb);
+    if (err) {
         free(it);
-    else
-        *r = it;
-    return err;
+        return err;
+    }
+    rundb_rows_rest(it);
+    *r = it;
+    return 0;
 }
 
 void rundb_rows_close(struct rundb_rows *r)
 {
-    if (!r)
-        return;
-    for (int i = 0; i < RUNDB_ROWS_TABLES; i++) {
-        sqlite3_finalize(r->positions[i].next);
-        sqlite3_finalize(r->positions[i].at);
-    }
-    (void)!rundb_close(r->rundb);
+    if (r)
+        rundb_rows_rest(r);
     free(r);
 }
 
-int rundb_rows_refresh(struct rundb_rows *r)
+void rundb_rows_rest(struct rundb_rows *r)
 {
-    return rundb_refresh(r->rundb);
+    for (int i = 0; i < RUNDB_ROWS_TABLES; i++) {
+        sqlite3_finalize(r->positions[i].next);
+        sqlite3_finalize(r->positions[i].at);
+        r->positions[i].next = r->positions[i].at = NULL;
+    }
+    (void)!rundb_close(r->rundb);
+    r->rundb = NULL;
+}
+
+int rundb_rows_refresh(struct rundb_rows *r, bool always)
+{
+    struct seen seen[2];
+    see(r, seen);
+    if (r->rundb || (!always && is_same(&seen[0], &r->seen[0]) && is_same(&seen[1], &r->seen[1])))
+        return 0;
+    int err = rundb_open_read(r->run, &r->rundb);
+    if (!err)
+        memcpy(r->seen, seen, sizeof seen);
+    return err ? err : 1;
 }
 
 void rundb_rows_rewind(struct rundb_rows *r)
 {
     for (int i = 0; i < RUNDB_ROWS_TABLES; i++)
         r->positions[i].row = r->positions[i].row_at = 0;
-}
-
-int rundb_rows_property(struct rundb_rows *r, const char *key, char *value, size_t size)
-{
-    int err = rundb_get(r->rundb, key, value, size);
-    if (err == BEZEL_ENOENT)
-        value[0] = '\0';
-    return err == BEZEL_ENOENT ? 0 : err;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -23,12 +23,21 @@ struct rundb_loss {
 
 struct rundb_rows;
 
-/** Opens the database of `run` as rundb_open_read() does, with its errors. */
+/** Begins with the database of `run`. Returns 0 with *r, or an error as rundb_open_read(). */
 int rundb_rows_open(const char *run, struct rundb_rows **r) BEZEL_MUST_CHECK;
 void rundb_rows_close(struct rundb_rows *r);
 
-/** Moves to what is committed by now. Returns 1 where that is something new, 0, or an error. */
-int rundb_rows_refresh(struct rundb_rows *r) BEZEL_MUST_CHECK;
+/**
+ * Opens the database as it is now, where its files have changed since the last time, or `always`; until
+ * rundb_rows_rest() it stays so. Returns 1 where it did, else 0, or an error as above.
+ */
+int rundb_rows_refresh(struct rundb_rows *r, bool always) BEZEL_MUST_CHECK;
+
+/**
+ * Closes it for now. An open one would keep the collector from taking its log into the database, which grows meanwhile,
+ * and from leaving a single file at its end.
+ */
+void rundb_rows_rest(struct rundb_rows *r);
 
 /**
  * Takes a row: `owner` is the row of its node or process (by builtin_layout()); of losses, of its process. `record` is
@@ -46,10 +55,5 @@ int rundb_rows_next(struct rundb_rows *r, int table, unsigned most, rundb_rows_t
 
 /** Begins with the first rows of all tables again. */
 void rundb_rows_rewind(struct rundb_rows *r);
-
-/**
- * The value of property `key`; "" where there is none. Returns 0, or an error.
- */
-int rundb_rows_property(struct rundb_rows *r, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
 
 #endif

@@ -23,9 +23,20 @@
 
 enum { COST = 50 }; /* a refresh takes at most one part in so many of the time */
 
-static const int64_t budget = 20 * CLOCK_MS, wait_for_run = 100 * CLOCK_MS;
+/* Of an update: a look at ten thousand files alone takes some time, so the more there is, the longer. */
+static const int64_t budget = 20 * CLOCK_MS, budget_most = 500 * CLOCK_MS;
+
+static const int64_t wait_for_run = 100 * CLOCK_MS;
 
 static volatile sig_atomic_t stop;
+
+/* The last moment that was read. */
+struct top_taken {
+    enum top_view view;
+    struct top_id scope;
+    int64_t time;
+    bool own;
+};
 
 struct top {
     const struct top_options *o;
@@ -37,7 +48,10 @@ struct top {
     size_t order_capacity, count; /* rows that are shown */
     int64_t cpu, cpu_at;          /* when the own cost was looked at last */
     int64_t cost;                 /* CPU time of the last refresh */
-    bool fitted;                  /* the window is that of the run */
+    int64_t budget;               /* of the next update, ns */
+    struct top_taken taken;
+    bool is_taken; /* nothing was stored since */
+    bool fitted;   /* the window is that of the run */
 };
 
 static void on_stop(int sig)
@@ -123,10 +137,27 @@ static int sort_rows(struct top *t)
     return 0;
 }
 
+/* What the rows depend on, beside what is stored. */
+static struct top_taken taken_of(const struct top *t)
+{
+    const struct top_place *p = &t->state.stack[t->state.depth];
+    return (struct top_taken){p->view, p->scope, t->state.follow ? INT64_MAX : t->state.time, t->state.own};
+}
+
+/* Whether the rows are those of the state: keys that move in a table need nothing to be read. */
+static bool is_taken(const struct top *t)
+{
+    struct top_taken now = taken_of(t);
+    return t->is_taken && now.view == t->taken.view && top_id_same(now.scope, t->taken.scope) &&
+           now.time == t->taken.time && now.own == t->taken.own;
+}
+
 /* Fills data and order for the state as it is. */
 static int take(struct top *t)
 {
-    int err = top_source_take(t->source, &t->state, &t->data);
+    int err = is_taken(t) ? 0 : top_source_take(t->source, &t->state, &t->data);
+    t->taken = taken_of(t);
+    t->is_taken = !err;
     t->count = 0;
     if (!err)
         err = sort_rows(t);
@@ -210,6 +241,7 @@ static int print_moment(struct top *t)
     char text[2 * TOP_TEXT_MAX], cost[96];
     enum top_view view = t->o->view == TOP_VIEWS ? TOP_NODES : t->o->view;
     *top_state_place(&t->state) = (struct top_place){.view = view, .scope = TOP_ALL};
+    t->is_taken = false;
     int err = take(t);
     if (err)
         return err;
@@ -239,7 +271,7 @@ static int update_all(struct top *t)
 {
     int more;
     do
-        more = top_source_update(t->source, budget);
+        more = top_source_update(t->source, budget_most);
     while (more > 0 && !stop);
     return more < 0 ? more : 0;
 }
@@ -292,10 +324,13 @@ static int draw(struct top *t)
 static int refresh_screen(struct top *t, int64_t *next)
 {
     int64_t begin = cpu_now();
+    bool grew = t->data.growing;
     t->data.growing = run_reader_goes_on(t->o->run);
-    int more = top_source_update(t->source, budget);
+    t->is_taken = t->is_taken && !grew && !t->data.growing && !t->data.reading; /* it has ended: nothing is new */
+    int more = t->is_taken ? 0 : top_source_update(t->source, t->budget);
     if (more < 0)
         return more;
+    t->budget = !more ? budget : 2 * t->budget < budget_most ? 2 * t->budget : budget_most;
     t->data.reading = more > 0;
     if (!more)
         fit_window(t);
@@ -363,7 +398,7 @@ static const char *name_of(const char *run)
 
 int top_show(const struct top_options *o)
 {
-    struct top t = {.o = o, .data = {.run = name_of(o->run)}};
+    struct top t = {.o = o, .budget = budget, .data = {.run = name_of(o->run)}};
     top_state_init(&t.state, o->view == TOP_VIEWS ? TOP_NODES : o->view, o->interval, o->span ? o->span : 60 * CLOCK_S);
     t.state.own = o->own;
     catch_signals();

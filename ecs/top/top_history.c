@@ -222,15 +222,11 @@ static void take(void *context, int table, int64_t owner, const void *record)
     }
 }
 
-int top_history_update(struct top_history *h, int64_t budget)
+static int read_rows(struct top_history *h, int64_t until)
 {
     static const int tables[] = {BUILTIN_DECISION, BUILTIN_KNOB,      BUILTIN_CONCLUSION,
                                  BUILTIN_POLLING,  RUNDB_ROWS_LOSSES, BUILTIN_OBSERVATION};
-    int64_t until = clock_now() + budget;
-    int got = rundb_rows_refresh(h->rows);
-    if (got < 0 || (got == 0 && h->settled))
-        return got;
-    h->settled = false;
+    int got = 0;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         do {
             got = rundb_rows_next(h->rows, tables[i], AT_ONCE, take, h);
@@ -244,6 +240,17 @@ int top_history_update(struct top_history *h, int64_t budget)
             if (clock_now() > until)
                 return 1;
         } while (got == AT_ONCE);
-    h->settled = true;
     return 0;
+}
+
+int top_history_update(struct top_history *h, int64_t budget)
+{
+    int64_t until = clock_now() + budget;
+    int got = rundb_rows_refresh(h->rows, !h->settled);
+    if (got > 0) {
+        got = read_rows(h, until);
+        h->settled = got == 0;
+    }
+    rundb_rows_rest(h->rows);
+    return got;
 }

@@ -246,8 +246,8 @@ static int read_own(struct top_source *s, size_t stream)
     return top_source_read(s, stream, 0, saturate_add(until, -own_lookback), until, take_own, NULL);
 }
 
-static int count_record(const struct top_source_reading *r, const struct packet_record *record,
-                        const struct levels_place *place)
+int top_source_count(const struct top_source_reading *r, const struct packet_record *record,
+                     const struct levels_place *place)
 {
     struct top_counts *c = &r->s->counts[r->process];
     c->records += record != NULL;
@@ -259,16 +259,16 @@ static int count_record(const struct top_source_reading *r, const struct packet_
 static int count_streams(struct top_source *s, bool own)
 {
     int err = 0;
-    memset(s->counts, 0, s->index.process_count * sizeof *s->counts);
-    memset(s->nodes, 0, s->index.node_count * sizeof *s->nodes);
     for (size_t i = 0; i < s->stream_count && !err; i++) {
         if (s->stream_processes[i] < 0)
             continue;
         const struct top_index_process *p = &s->index.processes[s->stream_processes[i]];
         int64_t from, until;
         top_source_window(s, p->node, &from, &until);
-        if (own || p->process->role == ROLE_SUT)
-            err = top_source_read(s, i, 0, from, until, count_record, NULL);
+        if (s->counts[s->stream_processes[i]].item_count)
+            err = top_source_read_values(s, i, from, until);
+        else if (own || p->process->role == ROLE_SUT)
+            err = top_source_read(s, i, 0, from, until, top_source_count, NULL);
         if (!err)
             err = read_own(s, i);
     }
@@ -501,7 +501,8 @@ static int add_items(struct top_source *s, const struct top_state *state, enum t
         top_source_losses(s, scope);
         return 0;
     case TOP_ASPECTS:
-        return top_source_aspects(s, state, scope);
+        top_source_finish_aspects(s);
+        return 0;
     case TOP_RECORDS:
         return top_source_records(s, state, scope);
     case TOP_MESSAGES:
@@ -561,11 +562,17 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
         renew_violations(s);
     if (d->first > d->last || !s->counts)
         return 0;
-    int err = count_streams(s, state->own);
+    memset(s->counts, 0, s->index.process_count * sizeof *s->counts);
+    memset(s->nodes, 0, s->index.node_count * sizeof *s->nodes);
+    int err = place->view == TOP_ASPECTS ? top_source_aspects(s, state, place->scope) : 0;
+    if (!err)
+        err = count_streams(s, state->own);
     if (!err)
         err = add_items(s, state, place->view, place->scope);
     fill_totals(s, d);
     write_title(s, place->scope, d->title, sizeof d->title);
+    if (place->view == TOP_ASPECTS && s->quantile_count == TOP_QUANTILES_MAX)
+        snprintf(d->note, sizeof d->note, "p50 and p99 of %d rows", TOP_QUANTILES_MAX);
     if (s->left_out)
         snprintf(d->note, sizeof d->note, "%s more are left out", units_count(s->left_out).s);
     d->items = s->items;

@@ -147,7 +147,7 @@ static int take_values(const struct top_source_reading *r, const struct packet_r
 {
     const struct rows *rows = r->context;
     struct top_source *s = r->s;
-    (void)place;
+    (void)top_source_count(r, record, place);
     if (!record || record->aspect > DICT_ASPECTS_MAX || rows->first[record->aspect] == 0)
         return 0;
     const struct dict_aspect *a = &dict_of(s, r->process)->aspects[record->aspect - 1];
@@ -162,15 +162,13 @@ static int take_values(const struct top_source_reading *r, const struct packet_r
     return 0;
 }
 
-static int read_values(struct top_source *s, size_t stream)
+int top_source_read_values(struct top_source *s, size_t stream, int64_t from, int64_t until)
 {
     struct rows rows = {{0}};
     const struct top_counts *c = &s->counts[s->stream_processes[stream]];
-    int64_t from, until;
     for (size_t i = c->first_item + c->item_count; i > c->first_item; i--)
         rows.first[s->items[i - 1].id.aspect] = (uint32_t)i;
-    top_source_window(s, s->index.processes[s->stream_processes[stream]].node, &from, &until);
-    return c->item_count ? top_source_read(s, stream, 0, from, until, take_values, &rows) : 0;
+    return top_source_read(s, stream, 0, from, until, take_values, &rows);
 }
 
 /* Whether the bound of limit `l` is broken by a value, or a rate, in the unit of the metric's field. */
@@ -192,7 +190,7 @@ static bool is_broken_by(const struct top_source *s, const struct top_item *item
     return stat->values && breaks(s, l, l->compare == COMPARE_AT_MOST ? stat->max : stat->min, item->unit);
 }
 
-static void finish_rows(struct top_source *s)
+void top_source_finish_aspects(struct top_source *s)
 {
     for (size_t i = 0; i < s->item_count; i++) {
         const struct top_stat *stat = &s->stats[i];
@@ -210,17 +208,10 @@ static void finish_rows(struct top_source *s)
 
 int top_source_aspects(struct top_source *s, const struct top_state *state, struct top_id scope)
 {
-    for (size_t i = 0; i < s->index.process_count; i++) {
-        s->counts[i].item_count = 0;
+    for (size_t i = 0; i < s->index.process_count; i++)
         if (top_source_shows(s, state, scope, i))
             add_rows(s, i, scope);
-    }
-    int err = make_stats(s);
-    for (size_t i = 0; i < s->stream_count && !err; i++)
-        if (s->stream_processes[i] >= 0 && s->counts[s->stream_processes[i]].item_count)
-            err = read_values(s, i);
-    finish_rows(s);
-    return err;
+    return make_stats(s);
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */

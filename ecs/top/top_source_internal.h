@@ -98,8 +98,18 @@ int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_
 /** Fill a struct builtin_<name> from a record of the own trace. */
 void top_source_decode(enum builtin b, const struct packet_record *r, void *record);
 
-/** Rows of the views. */
+/** Counts a record, or a loss. */
+top_source_take_record top_source_count;
+
+/**
+ * Rows of aspects: made before the records of the shown interval are read, of streams whose process has rows with
+ * top_source_read_values(), which counts, too; and finished behind that.
+ */
 int top_source_aspects(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
+int top_source_read_values(struct top_source *s, size_t stream, int64_t from, int64_t until) BEZEL_MUST_CHECK;
+void top_source_finish_aspects(struct top_source *s);
+
+/** Rows of the other views. */
 int top_source_records(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
 int top_source_messages(struct top_source *s, const struct top_state *state) BEZEL_MUST_CHECK;
 void top_source_decisions(struct top_source *s, struct top_id scope);
