@@ -157,7 +157,9 @@ static int add_records(struct levels_tree *t, const struct dict *d, const struct
         uint64_t time = end - p < PACKET_RECORD_BYTES ? 0 : bytes_get_u64(p + 4);
         if (at >= t->mark_at)
             err = add_mark(t, t->at.bytes, at, h->discarded);
-        if (!err && time >= t->time && (time >= all->end || all->left == 0))
+        if (time < t->time)
+            return BEZEL_EMALFORMED;
+        if (!err && (time >= all->end || all->left == 0))
             err = levels_open_leaf(t, all, time);
         uint64_t to_mark = t->mark_at - t->at.bytes; /* from the packet's begin */
         const uint8_t *due = to_mark < h->size_bytes ? packet + to_mark : end;

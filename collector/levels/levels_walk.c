@@ -174,9 +174,7 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
             break;
         if (w.h.size_bytes > walk->end - packet || at - packet > w.h.size_bytes)
             return BEZEL_EMALFORMED;
-        if (at > packet)
-            w.discarded = w.h.discarded;
-        else
+        if (at == packet)
             err = give_loss(&w);
         if (!err && w.h.timestamp_end >= walk->from)
             err = give_records(&w, at > packet ? at : packet + PACKET_HEADER_BYTES, &over);

@@ -241,6 +241,9 @@ static void ask(struct levels *l, const struct all *all)
     int64_t b = draw(2) ? s->first - 1 + (int64_t)draw((uint64_t)span) : a + (int64_t)draw(1U << 20);
     q.from = draw(8) ? a < b ? a : b : INT64_MIN;
     q.until = draw(8) ? a < b ? b : a : INT64_MAX;
+    if (draw(3) == 0 && all[first].count) /* exactly at a record */
+        q.from = (int64_t)all[first].list[draw(all[first].count)].time;
+    q.until = q.until < q.from ? q.from : q.until;
     assert_columns(l, all, some, n, &q);
     assert_records(l, all, first, &q);
 }
@@ -337,6 +340,19 @@ static void append_some(struct grown *g, uint32_t ring, struct rhythm *rhythm)
         append_many(g, p, ring, rhythm, 1 + (uint32_t)draw(draw(2) ? 20 : MANY));
 }
 
+/* However times are distributed, levels have no more than their part of the stream's bytes. */
+static void assert_bounded(const struct levels *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct levels_tree *t = l->rings[i]->tree;
+        uint64_t bytes = t ? t->marks.rows * t->marks.row : 0;
+        for (unsigned k = 0; t && k < LEVELS_TRACKS; k++)
+            bytes += t->tracks[k] ? t->tracks[k]->spent : 0;
+        if (t)
+            assert_in_range(bytes, 0, t->at.bytes * 15 / 100 + t->count * 2048);
+    }
+}
+
 static void many_records_have_levels_that_are_right(void **state)
 {
     (void)state;
@@ -360,6 +376,7 @@ static void many_records_have_levels_that_are_right(void **state)
             }
         }
         update_all(l);
+        assert_bounded(l);
         ask_some(l, 100);
         assert_int_equal(levels_totals(l).records, g.records);
         levels_close(l);
@@ -395,10 +412,49 @@ static void a_growing_run_has_the_columns_of_its_records(void **state)
     }
 }
 
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
+
+/* Bytes of a packet that are changed at random are taken, or refused, as packet_check() does. */
+static void the_builder_refuses_what_a_check_refuses(void **state)
+{
+    (void)state;
+    static struct grown g;
+    static uint8_t packet[1 << 16];
+    unsigned refused = 0, taken = 0;
+    grown_open(&g, "refused");
+    const struct dict *d = get_process(&g, 0, 0)->dict;
+    for (int i = 0; i < 1200; i++) {
+        struct levels_store store = {.folder = -1, .fd = -1, .block_bytes = LEVELS_BLOCK_BYTES};
+        struct levels_tree t = {0};
+        struct rhythm rhythm = {CLOCK_S, 4};
+        uint8_t *at = packet + PACKET_HEADER_BYTES;
+        struct packet_header h = {.records = 1 + (uint32_t)draw(30)};
+        levels_tree_init(&t, &store);
+        for (uint32_t n = 0; n < h.records; n++) {
+            h.timestamp_end = next_time(&rhythm);
+            at = put_record(at, d, h.timestamp_end);
+        }
+        h.size_bytes = (uint64_t)(at - packet);
+        if (draw(2))
+            packet[PACKET_HEADER_BYTES + draw(h.size_bytes - PACKET_HEADER_BYTES)] ^= (uint8_t)(1U << draw(8));
+        h.records += draw(6) == 0;
+        h.timestamp_end -= draw(4) == 0;
+        h.timestamp_begin = draw(6) ? 0 : bytes_get_u64(packet + PACKET_HEADER_BYTES + 4) + draw(2);
+        int wanted = packet_check(packet, &h, d->field_counts, d->aspect_count, NULL);
+        assert_int_equal(levels_build_packet(&t, d, &h, packet), wanted);
+        refused += wanted != 0;
+        taken += wanted == 0;
+        levels_tree_fini(&t);
+    }
+    assert_true(refused > 200 && taken > 200);
+    grown_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_records_have_levels_that_are_right),
+        cmocka_unit_test(the_builder_refuses_what_a_check_refuses),
         cmocka_unit_test(a_growing_run_has_the_columns_of_its_records),
     };
     seed = seed_start();

@@ -315,13 +315,38 @@ static void what_is_not_right_is_made_again(void **state)
     assert_made_again(link_blocks);
 }
 
-/* A block that is spoilt while it is in use. */
+/* Blocks that were made of the same stream before, but not with this state. */
+static void blocks_of_an_earlier_state_are_made_again(void **state)
+{
+    (void)state;
+    char blocks[2 * PATH_MAX], old[2 * PATH_MAX];
+    uint64_t nonces[STREAMS];
+    snprintf(blocks, sizeof blocks, "%s/desk.app-100-0", levels_dir());
+    snprintf(old, sizeof old, "%s/old", run);
+    make_levels(nonces);
+    copy_file(blocks, old);
+    assert_int_equal(file_remove_tree(levels_dir()), 0);
+    make_levels(nonces);
+    copy_file(old, blocks);
+    struct levels *l = open_updated();
+    assert_right(l);
+    update(l);
+    assert_true(nonce_of(l, 0) != nonces[0] && nonce_of(l, 0) != 0);
+    levels_close(l);
+}
+
+/* A block that is spoilt while it is in use, so that only its checksum tells. */
 static void damage_is_noticed_by_the_query_that_meets_it(void **state)
 {
     (void)state;
     struct levels *l = open_updated();
     uint64_t before = nonce_of(l, 0);
-    flip_blocks(path_of(levels_dir(), "desk.app-100-0"), NULL);
+    const struct levels_list *list = NULL;
+    for (unsigned level = 0; level < LEVELS_DEPTH && !(list && list->blocks); level++)
+        list = l->rings[0]->tree->tracks[2]->lists[level];
+    assert_true(list && list->blocks > 0);
+    for (size_t i = 0; i < list->blocks; i++) /* the minimum of the first field of each block's first node */
+        flip(path_of(levels_dir(), "desk.app-100-0"), (off_t)list->at[i] + 32 + sizeof(struct levels_node) + 6);
     assert_right(l);
     assert_int_equal(l->rings[0]->built, 0);
     update(l);
@@ -332,36 +357,58 @@ static void damage_is_noticed_by_the_query_that_meets_it(void **state)
 
 /* ---- the stream itself ------------------------------------------------------------------------------------------- */
 
-/* In a record of the packet that holds the byte `at`: an aspect that there is not. */
-static const char *spoil_stream(off_t at)
+/* Writes byte `value` at `offset` of the packet of kind `kind` that begins or ends behind byte `at`. */
+static void spoil_packet(enum packet_kind kind, off_t at, off_t offset, uint8_t value)
 {
-    static char path[PATH_MAX + 64];
+    char path[PATH_MAX + 64];
     struct packet_header h = {0};
     uint8_t bytes[PACKET_HEADER_BYTES];
     snprintf(path, sizeof path, "%s/trace/desk/app-100-0", run);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     off_t packet = 0;
-    for (;; packet += (off_t)h.size_bytes) {
+    do {
+        packet += (off_t)h.size_bytes;
         assert_int_equal(pread(fd, bytes, sizeof bytes, packet), sizeof bytes);
-        assert_true(packet_get_header(bytes, sizeof bytes, &h) <= 0);
-        if (h.kind == PACKET_DATA && packet + (off_t)h.size_bytes > at)
-            break;
-    }
-    assert_int_equal(pwrite(fd, "\377", 1, packet + PACKET_HEADER_BYTES), 1);
+        assert_in_range(packet_get_header(bytes, sizeof bytes, &h) + 100, 0, 100);
+    } while (h.kind != kind || packet + (off_t)h.size_bytes <= at);
+    assert_int_equal(pwrite(fd, &value, 1, packet + offset), 1);
     close(fd);
-    return path;
+}
+
+/* In the middle of the stream: an aspect that there is not. */
+static void spoil_stream(void)
+{
+    spoil_packet(PACKET_DATA, 80000, PACKET_HEADER_BYTES, 0xff);
 }
 
 static void a_damaged_stream_is_read_up_to_the_damage(void **state)
 {
     (void)state;
-    spoil_stream(80000);
-    struct levels *l = open_updated();
-    assert_true(levels_stream(l, 0)->cut && !levels_stream(l, 1)->cut);
-    assert_in_range(levels_stream(l, 0)->bytes, 60000, 80000);
-    assert_true(l->rings[0]->built > 0);
-    assert_right(l);
-    levels_close(l);
+    static const struct {
+        enum packet_kind kind;
+        off_t offset;
+        uint8_t value;
+    } cases[] = {
+        {PACKET_DATA, PACKET_HEADER_BYTES, 0xff},     /* an aspect that there is not */
+        {PACKET_DATA, PACKET_HEADER_BYTES + 4, 0x7f}, /* a time behind the packet's */
+        {PACKET_DATA, 103, 1},                        /* fewer records than there are */
+        {PACKET_DATA, 68, 1},                         /* out of sequence */
+        {PACKET_DATA, 62, 1},                         /* a loss in a packet of records */
+        {PACKET_LOSS, 63, 1},                         /* fewer losses than before */
+        {PACKET_DATA, 104, 0xff},                     /* a dictionary that there is not */
+        {PACKET_DATA, 0, 0},                          /* no packet */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (i)
+            assert_int_equal(end(state) | begin(state), 0);
+        spoil_packet(cases[i].kind, 80000, cases[i].offset, cases[i].value);
+        struct levels *l = open_updated();
+        assert_true(levels_stream(l, 0)->cut && !levels_stream(l, 1)->cut);
+        assert_in_range(levels_stream(l, 0)->bytes, 60000, 120000);
+        assert_true(l->rings[0]->built > 0);
+        assert_right(l);
+        levels_close(l);
+    }
 }
 
 /* No query fails for it. */
@@ -371,7 +418,7 @@ static void what_is_damaged_later_is_left_out_from_there_on(void **state)
     static const size_t stream = 0;
     struct levels_column c;
     struct levels *l = open_raw();
-    spoil_stream(80000);
+    spoil_stream();
     assert_int_equal(levels_columns(l, &stream, 1, 0, LEVELS_COUNT, 0, INT64_MAX, LEVELS_WIDTH_MAX, &c, 1), 1);
     assert_true(levels_stream(l, 0)->cut);
     assert_in_range(c.count, 1, levels_stream(l, 0)->records - 1);
@@ -397,6 +444,26 @@ static void a_shorter_stream_is_read_anew(void **state)
     assert_int_equal(truncate(path, size_of(path) * 3 / 4), 0);
     l = open_updated();
     assert_right(l);
+    levels_close(l);
+}
+
+/* A stream of the same name and length: its last packet that has levels came from another thread. */
+static void another_stream_gets_levels_of_its_own(void **state)
+{
+    (void)state;
+    char path[PATH_MAX + 64];
+    uint64_t nonces[STREAMS];
+    struct levels *l = open_updated();
+    off_t packet = (off_t)(l->rings[0]->built - l->rings[0]->tree->at.last.size_bytes);
+    nonces[0] = nonce_of(l, 0);
+    nonces[1] = nonce_of(l, 1);
+    levels_close(l);
+    snprintf(path, sizeof path, "%s/trace/desk/app-100-0", run);
+    flip(path, packet + 95);
+    l = open_updated();
+    assert_right(l);
+    assert_true(nonce_of(l, 0) != nonces[0] && nonce_of(l, 0) != 0);
+    assert_int_equal(nonce_of(l, 1), nonces[1]);
     levels_close(l);
 }
 
@@ -505,6 +572,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_lies_behind_the_state_is_cut_off, begin, end),
         cmocka_unit_test_setup_teardown(trees_that_have_no_room_in_memory_are_stored, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_right_is_made_again, begin, end),
+        cmocka_unit_test_setup_teardown(blocks_of_an_earlier_state_are_made_again, begin, end),
+        cmocka_unit_test_setup_teardown(another_stream_gets_levels_of_its_own, begin, end),
         cmocka_unit_test_setup_teardown(damage_is_noticed_by_the_query_that_meets_it, begin, end),
         cmocka_unit_test_setup_teardown(a_damaged_stream_is_read_up_to_the_damage, begin, end),
         cmocka_unit_test_setup_teardown(what_is_damaged_later_is_left_out_from_there_on, begin, end),
