@@ -303,11 +303,20 @@ static int open_keys(struct remote_reader *r, const struct remote_reader_place *
 
 static int connect_to(struct remote_reader *r, const struct remote_reader_place *place)
 {
-    int err = place->keys ? open_keys(r, place) : 0;
-    if (err)
-        return err;
     log_forget_error();
-    err = link_connect(place->endpoint, READ_FRAME_MAX, QUEUE, place->keys ? &r->keys : NULL, &r->link);
+    int err = endpoint_check(place->endpoint);
+    if (!err && !place->keys && !endpoint_path(place->endpoint) && !endpoint_is_loopback(place->endpoint))
+        return fail(
+            r, BEZEL_EPERM,
+            "%s is refused: without keys only this machine's servers are read, at ipc:// and tcp://127.0.0.1; make "
+            "a key with `bezel keygen --role read`, and give the folder of keys (--keys DIR)",
+            place->endpoint);
+    if (!err && place->keys)
+        err = open_keys(r, place);
+    if (r->error)
+        return err;
+    if (!err)
+        err = link_connect(place->endpoint, READ_FRAME_MAX, QUEUE, place->keys ? &r->keys : NULL, &r->link);
     if (!err)
         return 0;
     const char *why = log_last_error();

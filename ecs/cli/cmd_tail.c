@@ -303,7 +303,9 @@ static int tail_run(struct tail *t, enum record_writer_format format, uint64_t l
 
 static int fail_remote(const struct remote_reader *r, int err)
 {
-    log_error("BEZEL-TAIL-SERVER", "%s", r ? remote_reader_why(r) : "memory is short");
+    const char *why = r ? remote_reader_why(r) : "memory is short";
+    if (strcmp(why, log_last_error()) != 0) /* the link may have said so already */
+        log_error("BEZEL-TAIL-SERVER", "%s", why);
     return err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : err == BEZEL_EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
