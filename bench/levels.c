@@ -4,8 +4,8 @@
 /*
  * Level of detail: what it costs to make, what it takes of the disk, and how soon the columns of any window are there.
  * The run has 32 streams in shared memory, with records of 28 bytes on average; or few records in each packet, as a
- * node that is polled often has them. One figure a line: `name value unit`. bench-levels [RUN]; of a run that is
- * there, the levels are made anew.
+ * node that is polled often has them. One figure a line: `name value unit`. bench-levels [RUN [PACKETS]]: of a run that
+ * is there, or is stored there with so many packets of 2,000 records in each stream; the levels are made anew.
  */
 #include "collector/levels/levels.h"
 #include "base/clock.h"
@@ -126,7 +126,9 @@ static void look(const char *run, const char *cold, const char *name)
 int main(int argc, char **argv)
 {
     char run[PATH_MAX];
-    if (argc == 2) {
+    if (argc == 3)
+        store_run(argv[1], (unsigned)strtoul(argv[2], NULL, 10), 2000);
+    if (argc > 1) {
         make(argv[1], "pyramid_ns_per_record", "pyramid_bytes_over_store");
         look(argv[1], "view_window_cold_ms", "view_window_ms");
         return 0;

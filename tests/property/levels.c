@@ -427,13 +427,16 @@ static void the_builder_refuses_what_a_check_refuses(void **state)
         struct levels_store store = {.folder = -1, .fd = -1, .block_bytes = LEVELS_BLOCK_BYTES};
         struct levels_tree t = {0};
         struct rhythm rhythm = {CLOCK_S, 4};
-        uint8_t *at = packet + PACKET_HEADER_BYTES;
+        uint8_t *at = packet + PACKET_HEADER_BYTES, *last = at;
         struct packet_header h = {.records = 1 + (uint32_t)draw(30)};
         levels_tree_init(&t, &store);
         for (uint32_t n = 0; n < h.records; n++) {
             h.timestamp_end = next_time(&rhythm);
+            last = at;
             at = put_record(at, d, h.timestamp_end);
         }
+        if (draw(8) == 0) /* its end lies elsewhere than the packet's */
+            bytes_put_u32(last, 1 + (uint32_t)draw(2));
         h.size_bytes = (uint64_t)(at - packet);
         if (draw(2))
             packet[PACKET_HEADER_BYTES + draw(h.size_bytes - PACKET_HEADER_BYTES)] ^= (uint8_t)(1U << draw(8));
