@@ -335,8 +335,7 @@ static int refresh_screen(struct top *t, int64_t *next)
     if (!more)
         fit_window(t);
     look_at_cost(t);
-    if (top_link_receive(&t->state))
-        t->state.follow = false;
+    (void)top_link_receive(&t->state); /* all of it is drawn anyway */
     int err = draw(t);
     t->cost = cpu_now() - begin;
     int64_t least = t->o->interval > COST * t->cost || more > 0 ? t->o->interval : COST * t->cost;

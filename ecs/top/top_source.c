@@ -263,9 +263,11 @@ static int count_streams(struct top_source *s, bool own)
         if (s->stream_processes[i] < 0)
             continue;
         const struct top_index_process *p = &s->index.processes[s->stream_processes[i]];
-        int64_t from, until;
+        struct top_counts *c = &s->counts[s->stream_processes[i]];
+        int64_t from, until, last = levels_stream(s->levels, i)->last;
+        c->last = last > c->last ? last : c->last;
         top_source_window(s, p->node, &from, &until);
-        if (s->counts[s->stream_processes[i]].item_count)
+        if (c->item_count)
             err = top_source_read_values(s, i, from, until);
         else if (own || p->process->role == ROLE_SUT)
             err = top_source_read(s, i, 0, from, until, top_source_count, NULL);
@@ -356,15 +358,16 @@ static void add_nodes(struct top_source *s)
     }
 }
 
-/* What a process is at the shown time, as far as the model and its streams tell. */
-static const char *process_state(const struct top_source *s, const struct top_index_process *p)
+/* What process `i` is at the shown time: one that has ended did so behind its last packet. */
+static const char *process_state(const struct top_source *s, size_t i)
 {
+    const struct top_index_process *p = &s->index.processes[i];
     int64_t own = top_index_own(&s->index, p->node, s->time);
     if (p->process->started < INT64_MAX && (int64_t)p->process->started > own)
         return "to come";
-    return p->process->state == PROCESS_ENDED      ? "ended"
-           : p->process->state == PROCESS_DETACHED ? "detached"
-                                                   : "running";
+    if (p->process->state == PROCESS_RUNNING || own < s->counts[i].last)
+        return "running";
+    return p->process->state == PROCESS_ENDED ? "ended" : "detached";
 }
 
 static void add_processes(struct top_source *s, const struct top_state *state, struct top_id scope)
@@ -378,7 +381,7 @@ static void add_processes(struct top_source *s, const struct top_state *state, s
         item->id.instance = item->scope.instance = p->process->instance;
         item->texts[0] = p->process->name;
         item->texts[1] = s->index.nodes[p->node]->name;
-        item->texts[2] = process_state(s, p);
+        item->texts[2] = process_state(s, i);
         item->values[0] = per_second(s, s->counts[i].records);
         item->values[1] = per_second(s, s->counts[i].bytes);
         item->values[2] = (double)s->counts[i].lost;

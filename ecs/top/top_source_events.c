@@ -130,31 +130,36 @@ void top_source_make_decision(const struct top_source *s, const struct top_item 
     }
 }
 
+/* The last decision of any node at the shown time; NULL: none. */
+static const struct top_event *last_decision(const struct top_source *s)
+{
+    for (size_t i = s->history.event_count; i > 0; i--) {
+        const struct top_event *e = &s->history.events[i - 1];
+        if (e->table == BUILTIN_DECISION && top_source_event_time(s, e) <= s->time)
+            return e;
+    }
+    return NULL;
+}
+
 void top_source_controller(const struct top_source *s, char *text, size_t size)
 {
-    const struct top_event *last = NULL;
-    char decision[TOP_TEXT_MAX] = "no decision yet";
+    char decision[TOP_TEXT_MAX];
     if (!s->experiment) {
         snprintf(text, size, "The experiment's file cannot be read: limits have no names.");
         return;
     }
     const struct experiment_adapt *a = &s->experiment->adapt;
-    for (size_t i = s->history.event_count; i > 0 && !last; i--) {
-        const struct top_event *e = &s->history.events[i - 1];
-        if (e->table == BUILTIN_DECISION && top_source_event_time(s, e) <= s->time)
-            last = e;
-    }
+    const struct top_event *last = last_decision(s);
+    const char *policy = experiment_policy_word((int)a->policy), *by = a->by == ADAPT_BY_MANAGER ? "manager" : "agent";
     if (last) {
         write_decision(s, &last->decision, decision, sizeof decision);
-        size_t n = strlen(decision);
-        snprintf(decision + n, sizeof decision - n, ", %s before",
-                 units_duration(s->time - top_source_event_time(s, last)).s);
-    }
-    if (a->policy == POLICY_NONE && !last)
+        snprintf(text, size, "policy %s (%s), %s ago: %s", policy, by,
+                 units_duration(s->time - top_source_event_time(s, last)).s, decision);
+    } else if (a->policy == POLICY_NONE) {
         snprintf(text, size, "policy none: polls every %s", period_text(s->experiment->sensing.period).s);
-    else
-        snprintf(text, size, "policy %s, by the %s: %s", experiment_policy_word((int)a->policy),
-                 a->by == ADAPT_BY_MANAGER ? "manager" : "node's agent", decision);
+    } else {
+        snprintf(text, size, "policy %s (%s): no decision yet", policy, by);
+    }
 }
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */

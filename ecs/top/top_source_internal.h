@@ -16,6 +16,7 @@
 /** What a process did in the shown interval. */
 struct top_counts {
     uint64_t records, bytes, lost;
+    int64_t last;                  /* end of the last packet of the process, ns of the node's clock */
     size_t first_item, item_count; /* its rows, in the view of aspects */
 };
 

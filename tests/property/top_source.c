@@ -88,6 +88,24 @@ static void check_count(double count, const char *node, const char *process, uin
                  (unsigned long long)least, (unsigned long long)most);
 }
 
+/* Records that were lost likewise. */
+static uint64_t lost_of(const char *node, const char *process, int64_t from, int64_t until)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < record_count; i++)
+        if (records[i].at > from && records[i].at <= until && strcmp(records[i].node, node) == 0 &&
+            (!process || strcmp(records[i].process, process) == 0))
+            n += records[i].lost;
+    return n;
+}
+
+static void check_lost(double lost, const char *node, const char *process, const struct top_data *d)
+{
+    int64_t from = d->time - d->interval;
+    assert_true(lost >= (double)lost_of(node, process, from + GRAIN, d->time - GRAIN));
+    assert_true(lost <= (double)lost_of(node, process, from - GRAIN, d->time + GRAIN));
+}
+
 static double largest_latency(const char *node, const char *process, int64_t from, int64_t until)
 {
     double most = NAN;
@@ -103,8 +121,10 @@ static void check_item(const struct top_item *item, const struct top_data *d, co
     double seconds = (double)d->interval / CLOCK_S;
     if (d->view == TOP_NODES) {
         check_count(item->values[0] * seconds, item->texts[0], NULL, 0, d);
+        check_lost(item->values[2], item->texts[0], NULL, d);
     } else if (d->view == TOP_PROCESSES) {
         check_count(item->values[0] * seconds, item->texts[1], item->texts[0], 0, d);
+        check_lost(item->values[2], item->texts[1], item->texts[0], d);
     } else {
         check_count(item->values[1], node_of_scope, item->texts[0], item->id.aspect, d);
         int64_t from = d->time - d->interval;

@@ -61,7 +61,7 @@ static void set_up(struct scene *t, enum top_view view, unsigned width, unsigned
                              .scope = TOP_ALL,
                              .items = items,
                              .make = make};
-    snprintf(t->d.controller, sizeof t->d.controller, "policy elastic, by the node's agent: no decision yet");
+    snprintf(t->d.controller, sizeof t->d.controller, "policy elastic (agent): no decision yet");
 }
 
 static struct top_item *add(struct scene *t, const char *a, const char *b, const char *c)
