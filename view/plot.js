@@ -11,7 +11,6 @@ const plots = (() => {
     const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b07d00", "#7f3fbf", "#777777"];
     const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
     const LEFT = 92, RIGHT = 24, TOP = 6, BOTTOM = 22;
-    const NARROWEST = 1e3; /* ns */
 
     /* ---- Words ----------------------------------------------------------------------------------------------------- */
 
@@ -51,15 +50,15 @@ const plots = (() => {
     /* ---- The window of time ---------------------------------------------------------------------------------------- */
 
     class View {
-        constructor(begin, end) {
-            Object.assign(this, { begin, end, from: begin, to: end, cursor: null, listeners: [] });
+        constructor(begin, end, narrowest = 1e3) {
+            Object.assign(this, { begin, end, narrowest, from: begin, to: end, cursor: null, listeners: [] });
         }
         changed() {
-            for (const listener of this.listeners)
+            for (const listener of [...this.listeners])
                 listener(this);
         }
         show(from, to) {
-            const width = Math.min(Math.max(to - from, NARROWEST), this.end - this.begin);
+            const width = Math.min(Math.max(to - from, this.narrowest), this.end - this.begin);
             this.from = Math.min(Math.max((from + to - width) / 2, this.begin), this.end - width);
             this.to = this.from + width;
             this.changed();
@@ -203,18 +202,245 @@ const plots = (() => {
         return layer;
     }
 
+    /*
+     * Columns of a picture: arrays of least, most and last values at times in order, from layer.set() on. Where values
+     * hold on, each is drawn on to the next one, and `before` is the one that holds at the window's begin.
+     */
+    function columns(name, index, holds) {
+        const layer = { name, index, times: [], until: 0, before: null, sample: [] };
+        layer.set = (c, before) => {
+            Object.assign(layer, { times: c.at, min: c.min, max: c.max, last: c.last, before, sample: before === null ? [] : [before] });
+            const n = c.at.length, step = Math.max(1, Math.floor(n / 100));
+            let least = Infinity, most = -Infinity;
+            for (let i = 0; i < n; i++) {
+                least = c.min[i] < least ? c.min[i] : least;
+                most = c.max[i] > most ? c.max[i] : most;
+                if (i % step === 0 && c.min[i] === c.min[i])
+                    layer.sample.push(c.min[i], c.max[i]);
+            }
+            if (most >= least)
+                layer.sample.push(least, most);
+        };
+        layer.values = () => layer.sample;
+        layer.at = at => {
+            let low = -1, high = layer.times.length;
+            while (high - low > 1) {
+                const middle = (low + high) >> 1;
+                if (layer.times[middle] <= at)
+                    low = middle;
+                else
+                    high = middle;
+            }
+            const value = low < 0 ? layer.before : layer.last[low];
+            return value === null || value !== value ? null : value;
+        };
+        layer.draw = p => {
+            const { times: at, min, max, last } = layer, ink = p.ink, n = at.length;
+            const scale = (p.right - p.left) / (p.view.to - p.view.from), origin = p.left - p.view.from * scale;
+            const y = p.scaler();
+            ink.strokeStyle = ink.fillStyle = colorOf(index);
+            ink.setLineDash(dashOf(index));
+            ink.lineWidth = holds ? 1.5 : 2.5;
+            ink.beginPath();
+            let pen = holds && layer.before !== null ? y(layer.before) : NaN;
+            if (pen === pen)
+                ink.moveTo(Math.min(p.left, n ? origin + at[0] * scale : p.left), pen);
+            for (let i = 0; i < n; i++) {
+                const x = origin + at[i] * scale;
+                if (pen === pen)
+                    ink.lineTo(x, pen);
+                if (last[i] !== last[i] && min[i] !== min[i]) {
+                    pen = NaN;
+                    continue;
+                }
+                const low = y(min[i]), high = y(max[i]);
+                if (pen !== pen)
+                    ink.moveTo(x, low + (holds ? 0 : 1.5));
+                else if (low !== pen)
+                    ink.lineTo(x, low);
+                ink.lineTo(x, holds ? high : high - 1.5);
+                pen = NaN;
+                if (holds && last[i] === last[i]) {
+                    pen = y(last[i]);
+                    if (pen !== high)
+                        ink.lineTo(x, pen);
+                }
+            }
+            if (pen === pen)
+                ink.lineTo(p.x(Math.min(p.view.to, Math.max(layer.until, p.view.from))), pen);
+            ink.stroke();
+            ink.setLineDash([]);
+            for (let i = 0; i < n && p.outside.length < 1000; i++) {
+                if (max[i] > p.axis.high)
+                    markOutside(p, origin + at[i] * scale, max[i], true);
+                if (min[i] < p.axis.low)
+                    markOutside(p, origin + at[i] * scale, min[i], false);
+            }
+        };
+        return layer;
+    }
+
+    /* How many records a second: columns of a picture as bars. */
+    function rates(name, index) {
+        const layer = { name, index, times: [], counts: [], wide: 1 };
+        const rate = i => layer.counts[i] * 1e9 / layer.wide;
+        layer.set = (c, before, wide) => Object.assign(layer, { times: c.at, counts: c.count, wide });
+        layer.values = () => [layer.counts.reduce((a, b) => a > b ? a : b, 0) * 1e9 / layer.wide];
+        layer.at = at => {
+            const i = layer.times.findLastIndex(t => t <= at);
+            return i >= 0 && at < layer.times[i] + layer.wide ? rate(i) : 0;
+        };
+        layer.draw = p => {
+            const width = Math.max(1, layer.wide / (p.view.to - p.view.from) * (p.right - p.left));
+            p.ink.fillStyle = colorOf(index);
+            p.ink.beginPath();
+            for (let i = 0; i < layer.times.length; i++) {
+                const y = p.y(rate(i));
+                if (layer.counts[i] > 0)
+                    p.ink.rect(p.x(layer.times[i]), y, width, p.foot - y);
+            }
+            p.ink.fill();
+        };
+        return layer;
+    }
+
+    /* Where records were lost: hatched in place, with their number wherever there is room for it. */
+    function losses() {
+        const layer = { lost: [] };
+        layer.set = list => { layer.lost = list; };
+        layer.draw = p => {
+            let drawn = -Infinity, written = -Infinity;
+            const shown = [];
+            for (const l of layer.lost) {
+                const from = p.x(l.at), to = Math.max(p.x(l.at + l.wide), from + 3);
+                if (shown.length && from <= shown[shown.length - 1].to + 1) {
+                    shown[shown.length - 1].to = Math.max(to, shown[shown.length - 1].to);
+                    shown[shown.length - 1].count += l.count;
+                } else if (to > drawn) {
+                    shown.push({ from, to, count: l.count });
+                    drawn = to;
+                }
+            }
+            for (const s of shown) {
+                p.hatch(s.from, s.to);
+                const text = count(s.count) + " lost", width = p.ink.measureText(text).width;
+                if (s.from < written)
+                    continue;
+                p.ink.fillStyle = p.style("--paper");
+                p.ink.fillRect(s.from + 1, p.top + 1, width + 4, 13);
+                p.ink.fillStyle = p.style("--alarm");
+                p.ink.textAlign = "left";
+                p.ink.fillText(text, s.from + 3, p.top + 11);
+                written = s.from + width + 8;
+            }
+        };
+        return layer;
+    }
+
+    /*
+     * Spans {from, to, name, depth, index} of a thread, one below the other where they are nested; what is too small to be
+     * drawn is a zigzag. Where there are too many, their columns {at, count} as a shade. Messages {at, sent} are marks.
+     */
+    function lanes() {
+        const layer = { spans: [], messages: [], dense: null };
+        layer.set = (spans, messages, dense) => Object.assign(layer, { spans, messages, dense });
+        const zigzag = (p, from, to, y) => {
+            p.ink.strokeStyle = p.style("--dim");
+            p.ink.lineWidth = 1;
+            p.ink.beginPath();
+            for (let x = from, up = 0; x <= to + 2; x += 2, up ^= 1)
+                p.ink[x === from ? "moveTo" : "lineTo"](x, y + (up ? 4 : 0));
+            p.ink.stroke();
+        };
+        const shade = p => {
+            const { at, count: n, wide } = layer.dense, most = n.reduce((a, b) => a > b ? a : b, 1);
+            p.ink.fillStyle = p.style("--focus");
+            for (let i = 0; i < at.length; i++) {
+                p.ink.globalAlpha = n[i] ? 0.2 + 0.8 * n[i] / most : 0;
+                p.ink.fillRect(p.x(at[i]), p.top + 4, Math.max(1, p.x(at[i] + wide) - p.x(at[i])), 14);
+            }
+            p.ink.globalAlpha = 1;
+        };
+        layer.draw = p => {
+            const height = 16, small = new Map();
+            if (layer.dense)
+                shade(p);
+            for (const s of layer.spans) {
+                const from = Math.max(p.x(s.from), p.left - 2), to = Math.min(p.x(s.to), p.right + 2), y = p.top + 3 + s.depth * (height + 2);
+                if (to < p.left || from > p.right || y > p.foot)
+                    continue;
+                if (to - from < 2) {
+                    const run = small.get(y);
+                    if (run && from - run[1] < 3) {
+                        run[1] = to;
+                    } else {
+                        if (run)
+                            zigzag(p, run[0], run[1], y + 5);
+                        small.set(y, [from, to]);
+                    }
+                    continue;
+                }
+                p.ink.fillStyle = colorOf(s.index);
+                p.ink.globalAlpha = 0.35;
+                p.ink.fillRect(from, y, to - from, height);
+                p.ink.globalAlpha = 1;
+                p.ink.strokeStyle = colorOf(s.index);
+                p.ink.lineWidth = 1;
+                p.ink.strokeRect(from + 0.5, y + 0.5, to - from - 1, height - 1);
+                if (to - from > 40) {
+                    p.ink.fillStyle = p.style("--ink");
+                    p.ink.textAlign = "left";
+                    p.ink.save();
+                    p.ink.beginPath();
+                    p.ink.rect(from, y, to - from - 2, height);
+                    p.ink.clip();
+                    p.ink.fillText(`${s.name} ${duration(s.to - s.from)}`, from + 3, y + 12);
+                    p.ink.restore();
+                }
+            }
+            for (const [y, run] of small)
+                zigzag(p, run[0], run[1], y + 5);
+            p.ink.fillStyle = p.style("--mark");
+            for (const m of layer.messages) {
+                const x = p.x(m.at), y = p.foot - 4;
+                p.ink.beginPath();
+                p.ink.moveTo(x, y - 8);
+                p.ink.lineTo(x - 4, m.sent ? y : y - 14);
+                p.ink.lineTo(x + 4, m.sent ? y : y - 14);
+                p.ink.fill();
+            }
+        };
+        return layer;
+    }
+
+    /* The bound of the error between this node's clock and that of the node where the cursor is: order within it is unknown. */
+    function uncertain() {
+        const layer = { bound: 0 };
+        layer.set = bound => { layer.bound = bound; };
+        layer.draw = p => {
+            const at = p.view.cursor;
+            if (at === null || layer.bound === 0)
+                return;
+            const bound = layer.bound === null ? p.view.to - p.view.from : layer.bound;
+            const from = Math.max(p.x(at - bound), p.left), to = Math.min(p.x(at + bound), p.right);
+            p.ink.fillStyle = p.style("--select");
+            p.ink.fillRect(from, p.top, Math.max(to - from, 1), p.foot - p.top);
+        };
+        return layer;
+    }
+
     /* Values {at, value; 0: off, at the head} that hold until the next one. */
     function steps(rows, name, index) {
         const layer = { name, index, rows };
-        layer.values = view => visible(rows, view).map(r => r.value || null);
-        layer.at = at => { const i = lastAt(rows, at); return i < 0 ? null : rows[i].value; };
+        layer.values = view => visible(layer.rows, view).map(r => r.value || null);
+        layer.at = at => { const i = lastAt(layer.rows, at); return i < 0 ? null : layer.rows[i].value; };
         layer.draw = p => {
             p.ink.strokeStyle = colorOf(index);
             p.ink.setLineDash(dashOf(index));
             p.ink.lineWidth = 1.5;
             p.ink.beginPath();
             let pen = null;
-            for (const r of visible(rows, p.view)) {
+            for (const r of visible(layer.rows, p.view)) {
                 const x = p.x(r.at), y = r.value ? p.y(r.value) : p.top;
                 p.ink[pen === null ? "moveTo" : "lineTo"](x, pen === null ? y : pen);
                 p.ink.lineTo(x, y);
@@ -247,7 +473,7 @@ const plots = (() => {
         };
     }
 
-    /* Times {from, to} that are shaded and hatched: a colour alone would not reach everybody. */
+    /* Times {from, to} that are shaded and hatched. */
     function spans(rows) {
         return {
             spans: rows,
@@ -260,36 +486,25 @@ const plots = (() => {
                     if (to <= drawn)
                         continue;
                     drawn = to;
-                    p.ink.fillStyle = p.style("--shade");
-                    p.ink.fillRect(from, p.top, to - from, p.foot - p.top);
-                    p.ink.strokeStyle = p.style("--hatch");
-                    p.ink.lineWidth = 1;
-                    p.ink.save();
-                    p.ink.beginPath();
-                    p.ink.rect(from, p.top, to - from, p.foot - p.top);
-                    p.ink.clip();
-                    for (let x = Math.floor((from - p.foot) / 8) * 8; x < to; x += 8)
-                        p.line(x, p.foot, x + p.foot - p.top, p.top);
-                    p.ink.restore();
+                    p.hatch(from, to);
                 }
             },
         };
     }
 
     function dots(rows, index) {
-        return {
-            dots: rows,
-            draw: p => {
-                p.ink.fillStyle = colorOf(index);
-                for (const r of rows) {
-                    if (r.at < p.view.from || r.at > p.view.to)
-                        continue;
-                    p.ink.beginPath();
-                    p.ink.arc(p.x(r.at), r.value ? p.y(r.value) : p.top, 2.5, 0, 7);
-                    p.ink.fill();
-                }
-            },
+        const layer = { rows };
+        layer.draw = p => {
+            p.ink.fillStyle = colorOf(index);
+            for (const r of layer.rows) {
+                if (r.at < p.view.from || r.at > p.view.to)
+                    continue;
+                p.ink.beginPath();
+                p.ink.arc(p.x(r.at), r.value ? p.y(r.value) : p.top, 2.5, 0, 7);
+                p.ink.fill();
+            }
         };
+        return layer;
     }
 
     /* Moments {at, text} that concern all: lines from the head to the foot. */
@@ -318,10 +533,18 @@ const plots = (() => {
             Object.assign(this, { view, canvas, outside: [], log: false, unit: null, layers: [] }, options);
             for (const layer of this.layers)
                 layer.until = layer.until || view.end;
-            view.listeners.push(() => this.wake());
-            new ResizeObserver(() => this.wake()).observe(canvas);
+            this.listener = () => this.wake();
+            view.listeners.push(this.listener);
+            this.observer = new ResizeObserver(this.listener);
+            this.observer.observe(canvas);
             this.listen();
             this.wake();
+        }
+
+        /* The plot is shown no more. */
+        close() {
+            this.view.listeners.splice(this.view.listeners.indexOf(this.listener), 1);
+            this.observer.disconnect();
         }
 
         wake() {
@@ -336,8 +559,46 @@ const plots = (() => {
             const share = a.log ? Math.log(Math.max(value, a.low) / a.low) / Math.log(a.high / a.low) : (value - a.low) / (a.high - a.low);
             return this.foot - Math.min(Math.max(share, 0), 1) * (this.foot - this.top);
         }
+        /* As y(), for many values. */
+        scaler() {
+            const a = this.axis, foot = this.foot, height = foot - this.top;
+            if (a.log)
+                return value => this.y(value);
+            const factor = height / (a.high - a.low), low = a.low, top = this.top;
+            return value => {
+                const y = foot - (value - low) * factor;
+                return y < top ? top : y > foot ? foot : y;
+            };
+        }
+        /* Shades and hatches the time from x to x: a colour alone would not reach everybody. */
+        hatch(from, to) {
+            from = Math.max(from, this.left);
+            to = Math.min(to, this.right);
+            if (to < from)
+                return;
+            this.ink.fillStyle = this.style("--shade");
+            this.ink.fillRect(from, this.top, to - from, this.foot - this.top);
+            this.ink.strokeStyle = this.style("--hatch");
+            this.ink.lineWidth = 1;
+            this.ink.save();
+            this.ink.beginPath();
+            this.ink.rect(from, this.top, to - from, this.foot - this.top);
+            this.ink.clip();
+            this.ink.beginPath();
+            for (let x = Math.floor((from - this.foot) / 8) * 8; x < to; x += 8) {
+                this.ink.moveTo(x, this.foot);
+                this.ink.lineTo(x + this.foot - this.top, this.top);
+            }
+            this.ink.stroke();
+            this.ink.restore();
+        }
         timeAt(x) { return this.view.from + (x - this.left) / (this.right - this.left) * (this.view.to - this.view.from); }
-        style(name) { return this.styles.getPropertyValue(name); }
+        /* A colour of the page. Looking it up takes longer than drawing with it. */
+        style(name) {
+            if (!this.colors.has(name))
+                this.colors.set(name, this.styles.getPropertyValue(name));
+            return this.colors.get(name);
+        }
         line(x0, y0, x1, y1) {
             this.ink.beginPath();
             this.ink.moveTo(x0, y0);
@@ -355,6 +616,7 @@ const plots = (() => {
             this.ink.clearRect(0, 0, box.width, box.height);
             this.ink.font = "11px system-ui, sans-serif";
             this.styles = getComputedStyle(this.canvas);
+            this.colors = new Map();
             Object.assign(this, { left: LEFT, right: box.width - RIGHT, top: TOP, foot: box.height - BOTTOM, outside: [] });
             const values = this.layers.flatMap(l => l.values ? l.values(this.view) : []);
             this.axis = axisOf(values, this.layers.flatMap(l => l.fixed || []).concat(this.log ? [] : [0]), this.log);
@@ -366,7 +628,7 @@ const plots = (() => {
             this.ink.fillStyle = this.style("--dim");
             this.ink.lineWidth = 1;
             this.ink.textAlign = "right";
-            for (const v of axisTicks(this.axis)) {
+            for (const v of this.bare ? [] : axisTicks(this.axis)) {
                 this.line(this.left, this.y(v), this.right, this.y(v));
                 this.ink.fillText(quantity(v, this.unit), this.left - 6, this.y(v) + 4);
             }
@@ -427,6 +689,8 @@ const plots = (() => {
                     this.view.show(this.timeAt(Math.min(...s)), this.timeAt(Math.max(...s)));
                 else
                     this.wake();
+                if (s && Math.abs(s[1] - s[0]) <= 4 && this.onClick)
+                    this.onClick(this.timeAt(s[0]), this.timeAt(s[0] + 1) - this.timeAt(s[0]));
             });
             c.addEventListener("pointercancel", () => { this.selected = null; this.wake(); });
             c.addEventListener("dblclick", () => this.view.all());
@@ -440,5 +704,5 @@ const plots = (() => {
         }
     }
 
-    return { View, Plot, band, steps, bound, spans, dots, marks, colorOf, duration, moment, count, quantity };
+    return { View, Plot, band, columns, rates, losses, lanes, uncertain, steps, bound, spans, dots, marks, colorOf, duration, moment, count, quantity };
 })();

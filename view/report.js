@@ -3,46 +3,19 @@
 "use strict";
 
 /*
- * The page of `bezel report --html`: what `bezel report --json` says (element #report) with the columns of plots
- * (#series) and the times of violations (#broken). Texts of a run become text nodes, never markup.
+ * What `bezel report --json` says, as tables in element `page`, and where there are columns (`series`), as plots. With the
+ * times of violations (`violated`), and how many rows of each list are left out. `jump` shows a moment in the plots.
  */
-(() => {
-    const report = JSON.parse(document.getElementById("report").textContent);
-    const leftOut = JSON.parse(document.getElementById("left-out").textContent);
-    const series = JSON.parse(document.getElementById("series").textContent);
-    const violated = JSON.parse(document.getElementById("broken").textContent);
+function showReport(page, { report, leftOut, series, violated }, view, jump) {
+    const { make, table, verdict: verdictOf } = elements;
     const { duration, count, quantity } = plots;
-    const page = document.querySelector("main");
-    const view = new plots.View(0, Math.max(report.run.duration_ns, 1e6));
     const nodeIndex = name => Math.max(0, report.nodes.findIndex(n => n.node === name));
     const known = list => list || [];
-
-    /* ---- Elements -------------------------------------------------------------------------------------------------- */
-
-    function make(name, attributes, ...children) {
-        const element = document.createElement(name);
-        for (const [key, value] of Object.entries(attributes || {}))
-            if (key.startsWith("on"))
-                element.addEventListener(key.slice(2), value);
-            else if (value !== null)
-                element.setAttribute(key, value);
-        element.append(...children.filter(c => c !== null && c !== undefined).map(c => c instanceof Node ? c : String(c)));
-        return element;
-    }
 
     function section(title, id) {
         const made = make("section", { id }, make("h2", {}, title));
         page.append(made);
         return made;
-    }
-
-    /* Columns: [title, row => text or element, class]. A long table scrolls in a box of its own. */
-    function table(rows, columns, caption) {
-        const cell = (tag, c, content) => make(tag, { class: c[2] || null, scope: tag === "th" ? "col" : null }, content);
-        return make("div", { class: rows.length > 40 ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": caption },
-            make("table", {},
-                make("thead", {}, make("tr", {}, ...columns.map(c => cell("th", c, c[0])))),
-                make("tbody", {}, ...rows.map(r => make("tr", {}, ...columns.map(c => cell("td", c, c[1](r))))))));
     }
 
     function more(key, what) {
@@ -57,12 +30,11 @@
         return make("button", { type: "button", title: "show it in the plots", onclick: () => {
             view.show(ns - around, ns + around);
             view.point(ns);
-            document.getElementById("plots").scrollIntoView();
+            jump();
         } }, plots.moment(ns, 1e5));
     }
 
     const unitOf = text => report.limits.find(l => l.text === text)?.unit;
-    const verdictOf = is => make("span", { class: is.replace(/ .*/, "") }, is);
     const share = s => s === null ? "" : plots.quantity(100 * s, "%");
 
     /* ---- Plots ----------------------------------------------------------------------------------------------------- */
@@ -188,8 +160,7 @@
         to.append(tools);
         const broken = known(report.limits).flatMap((l, i) => plotLimit(to, l, i)).sort((a, b) => a.from - b.from);
         plotPolling(to);
-        const help = make("dialog", {}, make("h3", {}, "Keys"), table(HELP, [["key", r => make("kbd", {}, r[0])], ["does", r => r[1]]], "keys"),
-            make("form", { method: "dialog" }, make("button", {}, "close")));
+        const help = elements.help(HELP);
         page.append(help);
         const actions = keys(broken, help);
         const button = (text, key) => make("button", { type: "button", onclick: actions[key], title: `key ${key}` }, text);
@@ -310,12 +281,25 @@
 
     head();
     limits();
-    plotAll();
+    if (series)
+        plotAll();
     moments();
     books();
     fields();
     nodes();
     programs();
-    window.addEventListener("hashchange", takeState);
-    takeState();
+    if (series) {
+        window.addEventListener("hashchange", takeState);
+        takeState();
+    }
+}
+
+/* The page of `bezel report --html` has its data in elements. */
+(() => {
+    const read = id => JSON.parse(document.getElementById(id).textContent);
+    if (!document.getElementById("report"))
+        return;
+    const report = read("report");
+    showReport(document.querySelector("main"), { report, leftOut: read("left-out"), series: read("series"), violated: read("broken") },
+        new plots.View(0, Math.max(report.run.duration_ns, 1e6)), () => document.getElementById("plots").scrollIntoView());
 })();

@@ -17,6 +17,7 @@ int cmd_export(int argc, char **argv);
 int cmd_tail(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 int cmd_fetch(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_aspects(int argc, char **argv);

@@ -142,6 +142,8 @@ static int print_loaded(const char *run, bool running, const struct summary *s, 
         report_json(&r, out);
     else if (form & REPORT_HTML)
         err = report_html(&r, out);
+    else if (form & REPORT_DATA)
+        err = report_data(&r, out);
     else
         report_text(&r, out);
     int code = err ? err : verdict_exit_code(v);

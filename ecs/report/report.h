@@ -14,13 +14,13 @@ struct json;
 struct table;
 
 /** Forms of a report. true also means JSON, false text. */
-enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_HTML = 4 };
+enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_HTML = 4, REPORT_DATA = 8 };
 
 /**
- * Loads run directory `run`, judges the run and prints the report to `out`: as text, or as JSON (REPORT_JSON) or a page
- * (REPORT_HTML); with REPORT_ALL the text omits nothing (JSON never does). `running`: the run's `bezel run` lives.
- * Returns the exit code of the verdict (see verdict_exit_code()), or a negative BEZEL_E* after logging why there is no
- * report. Reads files; not async-signal-safe.
+ * Loads run directory `run`, judges the run and prints the report to `out`: as text, or as JSON (REPORT_JSON), a page
+ * (REPORT_HTML) or the data of such a page (REPORT_DATA); with REPORT_ALL the text omits nothing (JSON never does).
+ * `running`: the run's `bezel run` lives. Returns the exit code of the verdict (see verdict_exit_code()), or a negative
+ * BEZEL_E* after logging why there is no report. Reads files; not async-signal-safe.
  */
 int report_print(const char *run, bool running, int form, FILE *out) BEZEL_MUST_CHECK;
 
@@ -52,6 +52,12 @@ void report_json(const struct report *r, FILE *out);
  * BEZEL_ENOMEM with a page that is empty.
  */
 int report_html(const struct report *r, FILE *out) BEZEL_MUST_CHECK;
+
+/**
+ * Prints what a page shows of the report, without the columns of plots, as one JSON object: {"is": "report", "report",
+ * "broken", "left_out"}, of less than 1.5 MB. Returns 0, or BEZEL_ENOMEM.
+ */
+int report_data(const struct report *r, FILE *out) BEZEL_MUST_CHECK;
 
 /** "client.1"; in a run of several nodes "desk1/client.1". `name` has `size` bytes. */
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);

@@ -268,7 +268,11 @@ static void put_page(const struct report *r, const char *json, const char *serie
     put_data("broken", broken, out);
     fputs("<script type=\"application/json\" id=\"left-out\">", out);
     put_left_out(r, most, out);
-    fprintf(out, "</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n", view_plot_js, view_report_js);
+    fputs("</script>\n", out);
+    const char *const code[] = {view_elements_js, view_plot_js, view_report_js};
+    for (size_t i = 0; i < sizeof code / sizeof *code; i++)
+        fprintf(out, "<script>\n%s</script>\n", code[i]);
+    fputs("</html>\n", out);
 }
 
 int report_html(const struct report *r, FILE *out)
@@ -280,6 +284,20 @@ int report_html(const struct report *r, FILE *out)
         put_page(r, json, series, broken, most, out);
     free(json);
     free(series);
+    free(broken);
+    return broken ? 0 : BEZEL_ENOMEM;
+}
+
+int report_data(const struct report *r, FILE *out)
+{
+    size_t most;
+    char *json = fitting_report(r, &most), *broken = json ? fitting_broken(r) : NULL;
+    if (broken) {
+        fprintf(out, "{\"is\":\"report\",\"report\":%s,\"broken\":%s,\"left_out\":", json, broken);
+        put_left_out(r, most, out);
+        fputs("}\n", out);
+    }
+    free(json);
     free(broken);
     return broken ? 0 : BEZEL_ENOMEM;
 }

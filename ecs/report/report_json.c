@@ -89,6 +89,11 @@ static void put_limits(const struct report *r, struct json *j)
         json_text(j, "kind", l->kind == LIMIT_HOLD ? "hold" : "expect");
         json_text(j, "metric",
                   l->metric == LIMIT_ON_SENSOR_CPU ? "sensor_cpu" : r->experiment->metrics[l->metric].name);
+        if (l->metric != LIMIT_ON_SENSOR_CPU && r->experiment->metrics[l->metric].aspect) {
+            json_text(j, "aspect", r->experiment->metrics[l->metric].aspect);
+            json_text(j, "field", r->experiment->metrics[l->metric].field);
+            json_int(j, "window_ns", r->experiment->metrics[l->metric].window);
+        }
         json_text(j, "per", l->global ? "global" : "metric");
         json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
         json_double(j, "bound", l->bound);

@@ -1,0 +1,417 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/view/view_server.h"
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "collector/read/run_reader.h"
+#include "collector/rundb/rundb.h"
+#include "ecs/report/report.h"
+#include "ecs/view/control.h"
+#include "ecs/view/door_file.h"
+#include "ecs/view/page_request.h"
+#include "ecs/view/run_view.h"
+#include "view/pages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TICK_NS = 250000000,       /* between two looks at the run */
+    UPDATE_NS = 100000000,     /* that a look may take */
+    LEAST_NS = 200000000,      /* between two pictures of a page, at least ... */
+    SLOWEST = 40,              /* ... and so many times that at most, where a page is slow */
+    REPORT_NS = 1000000000,    /* between two reports, at least; */
+    REPORT_SHARE = 20,         /* and so many times what one takes */
+    CATALOGUE_NS = 1000000000, /* between two catalogues of a page */
+};
+
+struct page {
+    uint32_t number; /* 0: the place is free */
+    struct page_request want;
+    bool wants, hidden;
+    bool dirty; /* there is more to show than was sent */
+    bool waits; /* a picture was sent that is not drawn yet */
+    int64_t sent_at, interval;
+    uint64_t skipped; /* looks at which it could not be sent what was new */
+    uint64_t age;     /* of the catalogue that it has; 0: none */
+    int64_t catalogue_at;
+    uint64_t report; /* the number of the report that it has */
+};
+
+struct server {
+    const struct view_server_options *o;
+    struct gate gate;
+    struct web *web;
+    struct door_file door;
+    struct run_view *run;
+    struct control control;
+    struct page pages[WEB_PAGES];
+    bool live, behind, grew;
+    int64_t newest, begun, tick_at, report_at, cpu_at, cpu_before;
+    double cpu;
+    char *report; /* the newest one, as JSON */
+    size_t report_bytes;
+    uint64_t reports;
+};
+
+/* ---- what a page is sent ----------------------------------------------------------------------------------------- */
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Sends text that `write` makes. Returns as web_send(). */
+static int send_text(struct server *s, const struct page *p, int (*write)(struct server *, const struct page *, FILE *))
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return BEZEL_ENOMEM;
+    int err = write(s, p, out);
+    if (fclose(out) != 0)
+        err = BEZEL_ENOMEM;
+    if (!err)
+        err = web_send(s->web, p->number, text, n, true);
+    free(text);
+    return err;
+}
+
+static int write_catalogue(struct server *s, const struct page *p, FILE *out)
+{
+    (void)p;
+    run_view_catalogue(s->run, out);
+    return 0;
+}
+
+static int write_records(struct server *s, const struct page *p, FILE *out)
+{
+    return run_view_records(s->run, &p->want, out);
+}
+
+static void send_catalogue(struct server *s, struct page *p, int64_t now)
+{
+    if (p->age == run_view_age(s->run) || (p->age > 0 && now - p->catalogue_at < CATALOGUE_NS))
+        return;
+    if (send_text(s, p, write_catalogue) != 0)
+        return;
+    p->age = run_view_age(s->run);
+    p->catalogue_at = now;
+}
+
+static void send_report(struct server *s, struct page *p)
+{
+    if (p->report != s->reports && s->report && web_send(s->web, p->number, s->report, s->report_bytes, true) == 0)
+        p->report = s->reports;
+}
+
+static void send_picture(struct server *s, struct page *p, int64_t now)
+{
+    char *bytes;
+    size_t n;
+    int64_t from = p->want.from, until = p->want.until;
+    struct run_view_state state = {s->live, s->behind, s->cpu, resident_bytes(), p->skipped};
+    if (p->want.follow) {
+        until = s->newest > until - from ? s->newest : until - from;
+        from = until - (p->want.until - p->want.from);
+    }
+    int err = run_view_picture(s->run, &p->want, from, until, &state, &bytes, &n);
+    if (err) {
+        log_warn("BEZEL-VIEW-READ", "cannot read a window of %s: %s", s->o->run, rundb_why(err));
+        p->dirty = false;
+        return;
+    }
+    if (web_send(s->web, p->number, bytes, n, false) == 0) {
+        p->dirty = false;
+        p->waits = true;
+        p->sent_at = now;
+    }
+    free(bytes);
+}
+
+static void serve_page(struct server *s, struct page *p, int64_t now)
+{
+    if (p->hidden)
+        return;
+    send_catalogue(s, p, now);
+    send_report(s, p);
+    if (p->dirty && p->wants && !p->waits && now - p->sent_at >= p->interval)
+        send_picture(s, p, now);
+}
+
+/* ---- requests of a page ------------------------------------------------------------------------------------------ */
+
+static struct page *find_page(struct server *s, uint32_t number)
+{
+    for (size_t i = 0; i < WEB_PAGES; i++)
+        if (s->pages[i].number == number)
+            return &s->pages[i];
+    return NULL;
+}
+
+/* A page that takes long to draw gets pictures less often. */
+static void take_ack(struct page *p, uint32_t sequence, int64_t now)
+{
+    if (!p->waits || sequence != p->want.sequence)
+        return;
+    int64_t took = now - p->sent_at;
+    p->waits = false;
+    if (took > p->interval && p->interval < (int64_t)SLOWEST * LEAST_NS)
+        p->interval *= 2;
+    else if (took < p->interval / 4 && p->interval > LEAST_NS)
+        p->interval /= 2;
+}
+
+static void share(struct server *s, uint32_t from, const char *text)
+{
+    char message[PAGE_REQUEST_SHARE + 8];
+    int n = snprintf(message, sizeof message, "share %s", text);
+    for (size_t i = 0; i < WEB_PAGES; i++)
+        if (s->pages[i].number && s->pages[i].number != from)
+            (void)!web_send(s->web, s->pages[i].number, message, (size_t)n, true);
+}
+
+static void take_control(struct server *s, const struct page *p, const struct page_request *q)
+{
+    static const char refused[] = "control refused: this needs --control, and its secret";
+    if (!gate_may_control(&s->gate, q->words[0]))
+        (void)!web_send(s->web, p->number, refused, sizeof refused - 1, true);
+    else
+        control_start(&s->control, p->number, q->words + 1, q->word_count - 1);
+}
+
+static void take_request(struct server *s, struct page *p, struct page_request *q, int64_t now)
+{
+    struct page asks = {.number = p->number};
+    switch (q->kind) {
+    case PAGE_WANT:
+        p->want = *q;
+        p->wants = p->dirty = true;
+        p->waits = false; /* what it asked for before, it does not want any more */
+        p->sent_at = now - p->interval;
+        break;
+    case PAGE_ACK:
+        take_ack(p, q->sequence, now);
+        break;
+    case PAGE_HIDDEN:
+        p->dirty = p->dirty || (p->hidden && !q->hidden);
+        p->hidden = q->hidden;
+        break;
+    case PAGE_RECORDS:
+        asks.want = *q;
+        (void)!send_text(s, &asks, write_records);
+        break;
+    case PAGE_SHARE:
+        share(s, p->number, q->text);
+        break;
+    case PAGE_CONTROL:
+        take_control(s, p, q);
+        break;
+    }
+}
+
+static void take_text(struct server *s, const struct web_event *e, int64_t now)
+{
+    struct page_request q;
+    const char *why;
+    char answer[192];
+    struct page *p = find_page(s, e->page);
+    if (!p)
+        return;
+    if (page_request_read(e->text, e->length, &q, &why) == 0) {
+        take_request(s, p, &q, now);
+        return;
+    }
+    int n = snprintf(answer, sizeof answer, "refused: %s", why);
+    (void)!web_send(s->web, p->number, answer, (size_t)n, true);
+}
+
+static void take_event(struct server *s, const struct web_event *e, int64_t now)
+{
+    struct page *p;
+    switch (e->kind) {
+    case WEB_OPENED:
+        if ((p = find_page(s, 0)))
+            *p = (struct page){.number = e->page, .interval = LEAST_NS};
+        break;
+    case WEB_CLOSED:
+        if ((p = find_page(s, e->page)))
+            p->number = 0;
+        break;
+    case WEB_TEXT:
+        take_text(s, e, now);
+        break;
+    case WEB_TOKEN_TAKEN: /* the file opens a further page */
+        if (door_file_write(&s->door, e->text) != 0)
+            log_warn("BEZEL-VIEW-FILE", "cannot write %s: no further page can be opened: %s", s->door.path,
+                     strerror(errno));
+        break;
+    }
+    free(e->text);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+/* The report costs what the run is long: it is made seldom enough to take no more than a share of the time. */
+static void make_report(struct server *s, int64_t now)
+{
+    char *text = NULL;
+    size_t n = 0;
+    bool is_there = s->reports > 0;
+    if (now < s->report_at || (is_there && !s->grew && !s->live))
+        return;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return;
+    int code = report_print(s->o->run, s->live, REPORT_DATA, out);
+    int64_t took = clock_now() - now;
+    s->report_at = now + (took * REPORT_SHARE > REPORT_NS ? took * REPORT_SHARE : REPORT_NS);
+    if (fclose(out) != 0 || code < 0 || n == 0) {
+        free(text);
+        return;
+    }
+    free(s->report);
+    s->report = text;
+    s->report_bytes = n;
+    s->reports++;
+}
+
+static void measure(struct server *s, int64_t now)
+{
+    if (now - s->cpu_at < CLOCK_S)
+        return;
+    int64_t cpu = clock_process_cpu();
+    s->cpu = 100.0 * (double)(cpu - s->cpu_before) / (double)(now - s->cpu_at);
+    s->cpu_at = now;
+    s->cpu_before = cpu;
+}
+
+/* Takes in what is new. What a page shows is to be sent anew where it reaches behind what was there before. */
+static void look(struct server *s, int64_t now)
+{
+    bool was_live = s->live;
+    s->live = run_reader_goes_on(s->o->run);
+    int more = run_view_update(s->run, UPDATE_NS);
+    if (more < 0)
+        log_warn("BEZEL-VIEW-READ", "cannot read on in %s: %s", s->o->run, rundb_why(more));
+    s->behind = more > 0;
+    int64_t before = s->newest;
+    s->newest = run_view_newest(s->run);
+    s->grew = s->newest != before || was_live != s->live;
+    for (size_t i = 0; i < WEB_PAGES; i++) {
+        struct page *p = &s->pages[i];
+        if (!p->number || !s->grew || !(was_live != s->live || p->want.follow || p->want.until >= before))
+            continue;
+        p->skipped += p->dirty || p->waits;
+        p->dirty = true;
+    }
+    measure(s, now);
+    make_report(s, now);
+    s->tick_at = now + (s->behind ? 0 : TICK_NS);
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------- */
+
+static int start(struct server *s)
+{
+    static const struct web_file files[] = {{"/", "text/html; charset=utf-8", view_view_html},
+                                            {"/page.css", "text/css; charset=utf-8", view_page_css},
+                                            {"/plot.js", "text/javascript", view_plot_js},
+                                            {"/elements.js", "text/javascript", view_elements_js},
+                                            {"/report.js", "text/javascript", view_report_js},
+                                            {"/live.js", "text/javascript", view_live_js},
+                                            {"/rows.js", "text/javascript", view_rows_js},
+                                            {"/view.js", "text/javascript", view_view_js},
+                                            {NULL, NULL, NULL}};
+    struct web_options web = {s->o->port, &s->gate, files};
+    int err = run_view_open(s->o->run, &s->run);
+    if (err) {
+        log_error("BEZEL-VIEW-RUN", "cannot read %s: %s", s->o->run, rundb_why(err));
+        return EXIT_FAILED;
+    }
+    err = gate_init(&s->gate, s->o->control, s->o->allowed);
+    if (!err)
+        err = web_start(&web, &s->web);
+    if (err) {
+        log_error("BEZEL-VIEW-PORT", "cannot serve on 127.0.0.1, port %u: %s", s->o->port,
+                  err == BEZEL_EBUSY ? "it is taken; give another --port" : err_text(err));
+        return EXIT_FAILED;
+    }
+    err = door_file_init(&s->door, s->o->file, web_port(s->web));
+    if (!err)
+        err = door_file_write(&s->door, s->gate.token);
+    if (err) {
+        log_error("BEZEL-VIEW-FILE", "cannot write %s, which opens the page: %s", s->door.path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static void say_where(const struct server *s)
+{
+    printf("bezel view: xdg-open %s\n", s->door.path);
+    printf("bezel view: port %u; over ssh: ssh -L %u:127.0.0.1:%u HOST, and copy that file\n", web_port(s->web),
+           web_port(s->web), web_port(s->web));
+    if (s->gate.control[0])
+        printf("bezel view: the secret for control: %s\n", s->gate.control);
+    fflush(stdout);
+}
+
+static void take_controlled(struct server *s)
+{
+    char text[CONTROL_TEXT];
+    uint32_t page;
+    if (control_step(&s->control, &page, text, sizeof text))
+        (void)!web_send(s->web, page, text, strlen(text), true);
+}
+
+static void serve(struct server *s, const volatile sig_atomic_t *stop)
+{
+    struct web_event e;
+    while (!*stop) {
+        int64_t now = clock_now(), wait = s->tick_at - now;
+        for (size_t i = 0; i < WEB_PAGES; i++)
+            if (s->pages[i].number && s->pages[i].dirty && wait > LEAST_NS / 4)
+                wait = LEAST_NS / 4;
+        bool is_event = web_next(s->web, wait > 0 ? wait : 0, &e);
+        now = clock_now();
+        if (is_event)
+            take_event(s, &e, now);
+        if (now >= s->tick_at)
+            look(s, now);
+        take_controlled(s);
+        for (size_t i = 0; i < WEB_PAGES; i++)
+            if (s->pages[i].number)
+                serve_page(s, &s->pages[i], now);
+    }
+}
+
+int view_server_run(const struct view_server_options *o, const volatile sig_atomic_t *stop)
+{
+    static struct server s; /* the requests of all pages are large */
+    s = (struct server){.o = o, .control = {.program = o->bezel, .run = o->run}};
+    int code = start(&s);
+    if (code == EXIT_OK) {
+        say_where(&s);
+        serve(&s, stop);
+    }
+    web_stop(s.web);
+    if (s.door.path[0])
+        door_file_remove(&s.door);
+    control_stop(&s.control);
+    run_view_close(s.run);
+    free(s.report);
+    return code;
+}

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What `bezel view` does for its pages: takes in what is stored, and sends each page the newest picture of the window
+ * that it shows. Nothing is queued for a page: it gets a picture when it has drawn the one before, at most every
+ * VIEW_LEAST_NS, and less often if it is slow; one that is out of sight gets none.
+ */
+#ifndef BEZEL_ECS_VIEW_VIEW_SERVER_H
+#define BEZEL_ECS_VIEW_VIEW_SERVER_H
+
+#include "ecs/view/web.h"
+
+#include <signal.h>
+
+struct view_server_options {
+    const char *run;     /* the run directory */
+    uint16_t port;       /* 0: a free one */
+    bool control;        /* pages with the secret may control the run */
+    const char *allowed; /* one further origin, or NULL */
+    const char *file;    /* the file that redirects; "": a new one in a folder of the user's */
+    const char *bezel;   /* the program `bezel`, which controls */
+};
+
+/** Serves until *stop is set. Returns an exit code. Prints where the page is. */
+int view_server_run(const struct view_server_options *o, const volatile sig_atomic_t *stop);
+
+#endif

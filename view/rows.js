@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+"use strict";
+
+/*
+ * The rows of the timeline. A tree of items {id, title, depth, words, children(), make()}: experiment, node, process,
+ * thread, aspect; an item with make() has a plot. A row has series: what is wanted of the server for each line of it.
+ */
+const rows = (() => {
+    const { make } = elements;
+    const RECORDS = 400; /* of a row that are wanted beside its columns */
+    const NUMERIC = ["int64", "float64", "enum"];
+
+    /* ---- the catalogue --------------------------------------------------------------------------------------------- */
+
+    /* What the server says of the run, with processes and streams at their nodes. */
+    class Catalogue {
+        constructor(message) {
+            Object.assign(this, message);
+            this.processes = new Map();
+            for (const [index, node] of this.nodes.entries()) {
+                node.index = index;
+                for (const p of node.processes) {
+                    Object.assign(p, { node, aspects: this.dictionaries[p.dictionary]?.aspects || [], strings: this.dictionaries[p.dictionary]?.strings || [], threads: [] });
+                    this.processes.set(p.row, p);
+                }
+            }
+            for (const [stream, [row, ring, thread]] of this.streams.entries())
+                this.processes.get(row)?.threads.push({ stream, ring, thread });
+        }
+        /* The processes of node `name` that have aspect `aspect`, with its number; the monitor's own if it is one of its own. */
+        having(aspect, name) {
+            const found = [];
+            for (const p of this.processes.values()) {
+                const i = p.aspects.findIndex(a => a.name === aspect);
+                if (i >= 0 && p.monitor === aspect.startsWith("bezel_") && (name === undefined || p.node.name === name))
+                    found.push({ process: p, aspect: i + 1, of: p.aspects[i], field: field => p.aspects[i].fields.findIndex(f => f.name === field) });
+            }
+            return found;
+        }
+    }
+
+    const wish = (process, aspect, field, more) => ({ process: process.row, stream: -1, aspect, field, key: -1, records: 0, ...more });
+
+    /* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+    /* A row in the page: its element, plot, series, and what it does with their pictures. */
+    class Row {
+        constructor(page, item, options) {
+            this.page = page;
+            this.item = item;
+            this.node = item.node || null;
+            this.canvas = make("canvas", { role: "img", tabindex: 0, "aria-label": item.title });
+            this.canvas.style.height = `${options.height || 110}px`;
+            this.list = make("ul", { class: "legend" });
+            this.element = make("div", { class: "plot" }, this.list, this.canvas);
+            this.lost = plots.losses();
+            this.unknown = plots.uncertain();
+            this.series = [];
+            this.lines = options.lines || [];
+            this.plot = new plots.Plot(page.view, this.canvas, {
+                unit: options.unit || null, log: options.log || false,
+                layers: [...(options.under || []), this.unknown, this.lost, ...this.lines, ...(options.over || [])],
+                onDraw: () => this.legend(),
+                onClick: (at, pixel) => page.inspect(this, at - 3 * pixel, at + 3 * pixel),
+            });
+            this.items = this.lines.map(l => {
+                const text = make("span", {}, l.name || ""), line = make("i", {});
+                line.style.background = plots.colorOf(l.index || 0);
+                if (l.name)
+                    this.list.append(make("li", {}, line, text));
+                return [l, text];
+            });
+            this.note = make("li", { class: "outside" });
+            this.list.append(this.note);
+            this.canvas.addEventListener("pointerenter", () => page.over(this));
+            this.canvas.addEventListener("focus", () => page.over(this));
+        }
+        legend() {
+            const at = this.page.view.cursor;
+            for (const [l, text] of this.items) {
+                const value = at === null || !l.at ? undefined : at > (l.until || Infinity) ? null : l.at(at);
+                text.textContent = value === undefined ? l.name : `${l.name}: ${this.plot.log && value === 0 ? "off" : plots.quantity(value, this.plot.unit)}`;
+            }
+            const outside = this.plot.outside.length ? `${plots.count(this.plot.outside.length)} outside of the plot` : "";
+            this.note.textContent = [this.said ? this.said(at) : "", this.lossText || "", outside].filter(t => t).join("; ");
+        }
+        /* Losses of all its series, which may be of one process several times. */
+        takeLosses(pictures) {
+            const seen = new Set(), list = [];
+            pictures.forEach((p, i) => {
+                const key = `${this.series[i].process}/${this.series[i].stream}`;
+                if (seen.has(key) || !p.at)
+                    return;
+                seen.add(key);
+                for (let k = 0; k < p.at.length; k++)
+                    if (p.lost[k] > 0)
+                        list.push({ at: p.at[k], wide: p.wide, count: p.lost[k] });
+            });
+            list.sort((a, b) => a.at - b.at);
+            this.lost.set(list);
+            const sum = list.reduce((n, l) => n + l.count, 0);
+            this.lossText = sum ? `${plots.count(sum)} records lost here (${this.page.causes(this.series[0].process)})` : "";
+        }
+        take(pictures, until) {
+            this.takeLosses(pictures);
+            this.bounds = pictures.map(p => p.bound);
+            for (const l of this.lines)
+                l.until = until;
+            this.use(pictures);
+            this.plot.wake();
+        }
+        /* Each line has one series, by default. */
+        use(pictures) {
+            pictures.forEach((p, i) => {
+                if (p.at && this.lines[i])
+                    this.lines[i].set(p, p.before === undefined ? null : p.before, p.wide);
+            });
+        }
+    }
+
+    /* ---- kinds of rows --------------------------------------------------------------------------------------------- */
+
+    function limitRow(page, item, limit, index) {
+        const observed = page.catalogue.having("bezel_observation");
+        const lines = observed.map(o => plots.columns(o.process.node.name, o.process.node.index, true));
+        const row = new Row(page, item, {
+            unit: limit.unit, lines, under: [plots.spans(page.violations(index))],
+            over: [plots.bound(limit.bound, limit.compare + " " + plots.quantity(limit.bound, limit.unit))],
+        });
+        row.series = observed.map(o => wish(o.process, o.aspect, o.field("value"), { key: index }));
+        if (limit.aspect)
+            row.list.append(make("li", {}, make("button", { type: "button", title: "the records that this limit reads", onclick: () => page.showAspect(limit) },
+                `records of ${limit.aspect}`)));
+        return row;
+    }
+
+    /* A metric of a process, of each second. */
+    function metricRow(page, item, found, metric) {
+        const names = found.process.strings, key = (names.indexOf(metric.metric) + 1) | (names.indexOf(metric.process) + 1) << 12;
+        const row = new Row(page, item, { unit: metric.unit || null, lines: [plots.columns(metric.metric, found.process.node.index, true)], height: 80 });
+        row.series = [wish(found.process, found.aspect, found.field("value"), { key })];
+        return row;
+    }
+
+    const period = ns => ns ? plots.duration(ns) : "off";
+
+    /* How a node polls: changes by an operator or the file, and decisions, with their cause. */
+    function pollingRow(page, item, node) {
+        const polling = page.catalogue.having("bezel_polling", node.name), decisions = page.catalogue.having("bezel_decision", node.name);
+        const line = plots.steps([], "period", node.index), dots = plots.dots([], node.index);
+        let texts = [];
+        const row = new Row(page, item, { unit: "ns", log: true, lines: [line], over: [dots], height: 90 });
+        row.series = [...polling.map(o => wish(o.process, o.aspect, o.field("period"), { records: RECORDS })),
+            ...decisions.map(o => wish(o.process, o.aspect, o.field("after"), { records: RECORDS }))];
+        row.use = pictures => {
+            const all = [], made = [];
+            texts = [];
+            let before = null;
+            pictures.forEach((p, i) => {
+                const isDecision = i >= polling.length, of = isDecision ? decisions[i - polling.length] : polling[i];
+                const column = name => 3 + of.field(name);
+                if (p.before !== undefined && p.before !== null && (before === null || isDecision))
+                    before = p.before;
+                if (p.records)
+                    for (const r of p.records) {
+                        const step = { at: r[0], value: r[column(isDecision ? "after" : "period")] };
+                        all.push(step);
+                        if (isDecision) {
+                            made.push(step);
+                            texts.push({ at: r[0], text: `${r[column("by")]}, ${r[column("policy")]}: ${r[column("action")]}, ${period(r[column("before")])} → ${period(r[column("after")])}, for ${page.limitText(r[column("cause")])}` });
+                        }
+                    }
+                else if (p.at)
+                    for (let k = 0; k < p.at.length; k++)
+                        if (p.count[k] > 0)
+                            all.push({ at: p.at[k], value: p.last[k] });
+            });
+            all.sort((a, b) => a.at - b.at);
+            if (before !== null)
+                all.unshift({ at: Math.min(page.view.from, all.length ? all[0].at : page.view.from), value: before });
+            line.rows = all;
+            dots.rows = made;
+        };
+        row.said = at => {
+            const shown = at === null ? [] : texts.filter(t => t.at <= at);
+            return shown.length ? shown[shown.length - 1].text : texts.length ? `${plots.count(texts.length)} decisions` : "";
+        };
+        return row;
+    }
+
+    function countRow(page, item, process, aspect, stream) {
+        const line = plots.rates("records", process.node.index);
+        const row = new Row(page, item, { unit: "1/s", lines: [line], height: 70 });
+        row.series = [wish(process, aspect, -1, { stream })];
+        return row;
+    }
+
+    function fieldRow(page, item, process, aspect, field, stream) {
+        const a = process.aspects[aspect - 1], f = a.fields[field];
+        const line = plots.columns(f.name, field, a.kind === "gauge" || process.monitor);
+        const row = new Row(page, item, { unit: f.unit === "1" ? null : f.unit, lines: [line], height: 110 });
+        row.series = [wish(process, aspect, field, { stream })];
+        return row;
+    }
+
+    /* Depths of spans that lie in each other. */
+    function nest(spans) {
+        const open = [];
+        spans.sort((a, b) => a.from - b.from || b.to - a.to);
+        for (const s of spans) {
+            while (open.length && open[open.length - 1].to <= s.from)
+                open.pop();
+            s.depth = Math.min(open.length, 5);
+            open.push(s);
+        }
+        return spans;
+    }
+
+    /* The spans and messages of a thread. */
+    function threadRow(page, item, process, thread) {
+        const kinds = process.aspects.map((a, i) => ({ a, number: i + 1 })).filter(k => ["span", "sent", "received"].includes(k.a.kind));
+        const lane = plots.lanes();
+        const row = new Row(page, item, { lines: [], over: [lane], height: 130 });
+        row.plot.bare = true;
+        row.series = kinds.map(k => wish(process, k.number, k.a.kind === "span" ? 0 : -1, { stream: thread.stream, records: RECORDS }));
+        row.messages = [];
+        row.use = pictures => {
+            const spans = [];
+            let dense = null;
+            row.messages = [];
+            pictures.forEach((p, i) => {
+                const { a } = kinds[i];
+                if (p.records && a.kind === "span")
+                    spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: a.name, index: i })));
+                else if (p.records)
+                    row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent", aspect: a.name, peer: r[3], tag: r[4], row, bound: p.bound })));
+                else if (p.at && p.at.length && (!dense || p.at.length > dense.at.length))
+                    dense = p;
+            });
+            lane.set(nest(spans), row.messages, dense);
+        };
+        return row;
+    }
+
+    /* ---- the tree -------------------------------------------------------------------------------------------------- */
+
+    const threadName = t => t.thread ? `thread ${t.thread}` : `ring ${t.ring}`;
+
+    function aspectItems(page, process, id, depth, stream) {
+        return process.aspects.map((a, i) => ({ a, number: i + 1 })).map(({ a, number }) => ({
+            id: `${id}/${a.name}`, title: a.name, kind: a.kind, depth, words: a.name, node: process.node,
+            make: item => countRow(page, item, process, number, stream),
+            children: () => a.fields.map((f, k) => [f, k]).filter(([f]) => NUMERIC.includes(f.type)).map(([f, k]) => ({
+                id: `${id}/${a.name}/${f.name}`, title: `${a.name}.${f.name}`, kind: f.unit && f.unit !== "1" ? f.unit : "", depth: depth + 1, words: `${a.name} ${f.name}`,
+                node: process.node, make: item => fieldRow(page, item, process, number, k, stream), children: () => [],
+            })),
+        }));
+    }
+
+    function processItem(page, process, depth) {
+        const id = `p${process.row}`;
+        return {
+            id, title: process.name, kind: `pid ${process.pid}`, depth, words: `${process.node.name} ${process.name} ${process.aspects.map(a => a.name).join(" ")}`, node: process.node,
+            make: item => countRow(page, item, process, 0, -1),
+            children: () => [
+                ...process.threads.map(t => ({
+                    id: `${id}/t${t.stream}`, title: threadName(t), kind: process.name, depth: depth + 1, words: threadName(t), node: process.node,
+                    make: process.aspects.some(a => ["span", "sent", "received"].includes(a.kind)) ? item => threadRow(page, item, process, t) : item => countRow(page, item, process, 0, t.stream),
+                    children: () => aspectItems(page, process, `${id}/t${t.stream}`, depth + 2, t.stream),
+                })),
+                ...aspectItems(page, process, id, depth + 1, -1),
+            ],
+        };
+    }
+
+    function clockText(node) {
+        return node.clock === "same" ? "the run's clock" : node.bound === null ? "clock: order unknown" : `clock within ${plots.duration(node.bound)}`;
+    }
+
+    /* The metrics of a node, of all of its processes. */
+    function metricItems(page, node) {
+        const found = page.catalogue.having("bezel_metric", node.name)[0];
+        const metrics = found && page.report ? page.report.metrics.filter(m => m.node === node.name) : [];
+        return metrics.length === 0 ? [] : [{ id: `n${node.row}/metrics`, title: "metrics", kind: "", depth: 1, words: metrics.map(m => m.metric).join(" "), node,
+            children: () => metrics.map(m => ({
+                id: `n${node.row}/metrics/${m.metric}/${m.process}`, title: m.metric, kind: m.process, depth: 2, words: `${m.metric} ${m.process}`, node,
+                make: item => metricRow(page, item, found, m), children: () => [],
+            })) }];
+    }
+
+    function tree(page) {
+        const c = page.catalogue, limits = page.report ? page.report.limits : [];
+        const items = limits.map((limit, i) => ({
+            id: `l${i}`, title: limit.text, kind: limit.is, depth: 0, words: limit.text, limit, make: item => limitRow(page, item, limit, i), children: () => [],
+        }));
+        for (const node of c.nodes) {
+            const own = node.processes.filter(p => p.monitor), sut = node.processes.filter(p => !p.monitor);
+            items.push({ id: `n${node.row}`, title: node.name, kind: clockText(node), depth: 0, words: node.name, node, children: () => [
+                ...(c.having("bezel_polling", node.name).length ? [{ id: `n${node.row}/polling`, title: "polling period", kind: "decisions of the controller", depth: 1, words: "polling decisions", node,
+                    make: item => pollingRow(page, item, node), children: () => [] }] : []),
+                ...metricItems(page, node),
+                ...sut.map(p => processItem(page, p, 1)),
+                ...own.map(p => processItem(page, p, 1)),
+            ] });
+        }
+        return items;
+    }
+
+    return { Catalogue, tree, RECORDS };
+})();
