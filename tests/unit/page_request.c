@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/view/page_request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char text[PAGE_REQUEST_MAX + 64];
+static struct page_request q;
+static const char *why;
+
+static int read_text(const char *message)
+{
+    snprintf(text, sizeof text, "%s", message);
+    return page_request_read(text, strlen(text), &q, &why);
+}
+
+static void a_picture_is_read_with_its_rows(void **unused)
+{
+    (void)unused;
+    assert_int_equal(read_text("want 7 -5 1000 600 1 3/-1/2/0/-1/0 4/12/0/-1/9/2000"), 0);
+    assert_int_equal(q.kind, PAGE_WANT);
+    assert_int_equal(q.sequence, 7);
+    assert_int_equal(q.from, -5);
+    assert_int_equal(q.until, 1000);
+    assert_int_equal(q.pixels, 600);
+    assert_true(q.follow);
+    assert_int_equal(q.row_count, 2);
+    assert_int_equal(q.rows[0].process, 3);
+    assert_int_equal(q.rows[0].stream, -1);
+    assert_int_equal(q.rows[0].aspect, 2);
+    assert_int_equal(q.rows[0].field, 0);
+    assert_int_equal(q.rows[0].key, -1);
+    assert_int_equal(q.rows[1].stream, 12);
+    assert_int_equal(q.rows[1].field, -1);
+    assert_int_equal(q.rows[1].key, 9);
+    assert_int_equal(q.rows[1].records, 2000);
+    assert_int_equal(read_text("want 1 0 1 1 0"), 0);
+    assert_int_equal(q.row_count, 0);
+}
+
+static void the_other_requests_are_read(void **unused)
+{
+    (void)unused;
+    assert_int_equal(read_text("ack 4294967295"), 0);
+    assert_int_equal(q.sequence, UINT32_MAX);
+    assert_int_equal(read_text("hidden 1"), 0);
+    assert_true(q.kind == PAGE_HIDDEN && q.hidden);
+    assert_int_equal(read_text("records 3 10 20 1/2/3/4/5/6"), 0);
+    assert_true(q.kind == PAGE_RECORDS && q.row_count == 1 && q.from == 10 && q.until == 20);
+    assert_int_equal(read_text("share t=1-2&q=a%20b"), 0);
+    assert_string_equal(q.text, "t=1-2&q=a%20b");
+    assert_int_equal(read_text("control secret knob speed=4"), 0);
+    assert_int_equal(q.word_count, 3);
+    assert_string_equal(q.words[2], "speed=4");
+}
+
+static void what_makes_no_sense_is_refused_in_words(void **unused)
+{
+    static const char *const bad[] = {
+        "",
+        "   ",
+        "wants 1 0 1 1 0",
+        "want 1 1 1 1 0",
+        "want 1 0 1 0 0",
+        "want 1 0 1 8193 0",
+        "want 1 0 1 1 2",
+        "want 1 0 9223372036854775807 1 0",
+        "want 1 0 1 1 0 1/2/3/4/5",
+        "want 1 0 1 1 0 1/2/3/4/5/6/7",
+        "want 1 0 1 1 0 1/2/256/4/5/6",
+        "want 1 0 1 1 0 1/2/3/12/5/6",
+        "want 1 0 1 1 0 1/2/3/4/5/2001",
+        "want 1 0 1 1 0 -1/2/3/4/5/6",
+        "want 1 0 1 1 0 1/-2/3/4/5/6",
+        "want 1 0 1 1 0 1//3/4/5/6",
+        "want 1 0x1 1 1 0",
+        "want 99999999999999999999 0 1 1 0",
+        "records 1 0 1",
+        "records 1 0 1 1/2/3/4/5/6 1/2/3/4/5/6",
+        "ack",
+        "ack -1",
+        "hidden 2",
+        "control secret",
+        "control 1 2 3 4 5 6 7 8 9",
+        "share a\nb",
+        "share a\x1b[31m",
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        why = NULL;
+        assert_int_equal(read_text(bad[i]), BEZEL_EMALFORMED);
+        assert_non_null(why);
+    }
+    assert_int_equal(page_request_read(strcpy(text, "ack 1"), 4, &q, &why), BEZEL_EMALFORMED); /* a NUL elsewhere */
+}
+
+static void rows_and_texts_are_bounded(void **unused)
+{
+    static char message[PAGE_REQUEST_MAX + 64];
+    (void)unused;
+    int n = snprintf(message, sizeof message, "want 1 0 1 1 0");
+    for (int i = 0; i < PAGE_REQUEST_ROWS; i++)
+        n += snprintf(message + n, sizeof message - (size_t)n, " 1/1/1/1/1/1");
+    assert_int_equal(read_text(message), 0);
+    assert_int_equal(q.row_count, PAGE_REQUEST_ROWS);
+    strcat(message, " 1/1/1/1/1/1");
+    assert_int_equal(read_text(message), BEZEL_EMALFORMED);
+    memset(message, 'x', sizeof message - 1);
+    memcpy(message, "share ", 6);
+    message[6 + PAGE_REQUEST_SHARE] = '\0';
+    assert_int_equal(read_text(message), 0);
+    message[6 + PAGE_REQUEST_SHARE] = 'x';
+    message[7 + PAGE_REQUEST_SHARE] = '\0';
+    assert_int_equal(read_text(message), BEZEL_EMALFORMED);
+    message[7 + PAGE_REQUEST_SHARE] = 'x';
+    message[PAGE_REQUEST_MAX + 1] = '\0';
+    assert_int_equal(read_text(message), BEZEL_EMALFORMED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_picture_is_read_with_its_rows),
+        cmocka_unit_test(the_other_requests_are_read),
+        cmocka_unit_test(what_makes_no_sense_is_refused_in_words),
+        cmocka_unit_test(rows_and_texts_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/view/gate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_token_is_good_once(void **unused)
+{
+    struct gate g, other;
+    char first[GATE_SECRET_SIZE];
+    (void)unused;
+    assert_int_equal(gate_init(&g, false, NULL), 0);
+    assert_int_equal(gate_init(&other, false, NULL), 0);
+    assert_int_equal(strlen(g.token), GATE_SECRET_SIZE - 1);
+    assert_string_not_equal(g.token, other.token);
+    assert_string_not_equal(g.cookie, other.cookie);
+    assert_string_not_equal(g.cookie_name, other.cookie_name);
+    snprintf(first, sizeof first, "%s", g.token);
+    assert_false(gate_take_token(&g, ""));
+    assert_false(gate_take_token(&g, other.token));
+    assert_string_equal(g.token, first);
+    assert_true(gate_take_token(&g, first));
+    assert_false(gate_take_token(&g, first));
+    assert_true(gate_take_token(&g, g.token));
+}
+
+static void our_cookie_is_found_among_others(void **unused)
+{
+    struct gate g;
+    char text[256];
+    (void)unused;
+    assert_int_equal(gate_init(&g, false, NULL), 0);
+    const struct {
+        const char *before, *between, *behind;
+        bool is_ours;
+    } cases[] = {{"", "=", "", true},   {"a=1; ", "=", "", true}, {"a=1;", "=", "; b=2", true},
+                 {"x", "=", "", false}, {"", "=", "0", false},    {"", " =", "", false},
+                 {"", "=0", "", false}, {"a=", "=", "", false},   {"", "; a=", "", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "%s%s%s%s%s", cases[i].before, g.cookie_name, cases[i].between, g.cookie,
+                 cases[i].behind);
+        assert_int_equal(gate_has_cookie(&g, text), cases[i].is_ours);
+    }
+    assert_false(gate_has_cookie(&g, NULL));
+    assert_false(gate_has_cookie(&g, ""));
+    snprintf(text, sizeof text, "%s=", g.cookie_name);
+    assert_false(gate_has_cookie(&g, text));
+}
+
+static void only_names_of_this_machine_are_hosts(void **unused)
+{
+    static const char *const ours[] = {"127.0.0.1", "127.0.0.1:80", "localhost:65000", "localhost", "[::1]:8080"};
+    static const char *const others[] = {"",
+                                         "evil.example",
+                                         "127.0.0.1.evil.example",
+                                         "localhost.evil.example",
+                                         "localhost:",
+                                         "127.0.0.1:80:80",
+                                         "127.0.0.1:x",
+                                         "127.0.0.10",
+                                         "127.0.0.1@evil.example",
+                                         " localhost"};
+    (void)unused;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        assert_true(gate_is_host(ours[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(gate_is_host(others[i]));
+    assert_false(gate_is_host(NULL));
+}
+
+static void an_origin_is_our_own_or_the_one_that_is_allowed(void **unused)
+{
+    struct gate g;
+    (void)unused;
+    assert_int_equal(gate_init(&g, false, "https://desk.example:8443"), 0);
+    assert_true(gate_is_origin(&g, "http://127.0.0.1:5000", "127.0.0.1:5000"));
+    assert_true(gate_is_origin(&g, "https://desk.example:8443", "127.0.0.1:5000"));
+    assert_false(gate_is_origin(&g, "http://127.0.0.1:5001", "127.0.0.1:5000"));
+    assert_false(gate_is_origin(&g, "https://127.0.0.1:5000", "127.0.0.1:5000"));
+    assert_false(gate_is_origin(&g, "null", "127.0.0.1:5000"));
+    assert_false(gate_is_origin(&g, "https://desk.example", "127.0.0.1:5000"));
+    assert_false(gate_is_origin(&g, NULL, "127.0.0.1:5000"));
+    g.allowed = NULL;
+    assert_false(gate_is_origin(&g, "https://desk.example:8443", "127.0.0.1:5000"));
+}
+
+static void without_control_no_secret_controls(void **unused)
+{
+    struct gate g;
+    (void)unused;
+    assert_int_equal(gate_init(&g, false, NULL), 0);
+    assert_false(gate_may_control(&g, ""));
+    assert_false(gate_may_control(&g, "00000000000000000000000000000000"));
+    assert_int_equal(gate_init(&g, true, NULL), 0);
+    assert_true(gate_may_control(&g, g.control));
+    assert_false(gate_may_control(&g, g.token));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_is_good_once),
+        cmocka_unit_test(our_cookie_is_found_among_others),
+        cmocka_unit_test(only_names_of_this_machine_are_hosts),
+        cmocka_unit_test(an_origin_is_our_own_or_the_one_that_is_allowed),
+        cmocka_unit_test(without_control_no_secret_controls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
