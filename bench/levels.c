@@ -4,8 +4,9 @@
 /*
  * Level of detail: what it costs to make, what it takes of the disk, and how soon the columns of any window are there.
  * The run has 32 streams in shared memory, with records of 28 bytes on average; or few records in each packet, as a
- * node that is polled often has them. One figure a line: `name value unit`. bench-levels [RUN [PACKETS]]: of a run that
- * is there, or is stored there with so many packets of 2,000 records in each stream; the levels are made anew.
+ * node that is polled often has them. One figure a line: `name value unit`. bench-levels [RUN [PACKETS RECORDS]]: of a
+ * run that is there, or is stored there with so many packets of so many records in each stream; the levels are made
+ * anew.
  */
 #include "collector/levels/levels.h"
 #include "base/clock.h"
@@ -37,13 +38,18 @@ static void store_run(const char *run, unsigned packets, unsigned records)
     struct stored_run r = {0};
     struct fake_sensor *f = fake_new("desk", id, 1);
     must(f && file_make_dirs(run, 0777) == 0, "making a run");
+    must(stored_start(&r, run, f, STORE_SYNC_NEVER) == 0, "storing a run");
     for (unsigned i = 0; i < FAKE_PROCESSES; i++) {
         fake_add_process(f, "client", 100 + i, ROLE_SUT);
         for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
             for (unsigned packet = 0; packet < packets; packet++)
                 fake_cut(f, i, ring, records);
+        must(stored_feed(&r, UINT64_MAX) == 0, "storing a run");
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++) { /* it is not asked for again */
+            free(f->processes[i]->rings[ring].bytes);
+            f->processes[i]->rings[ring].bytes = NULL;
+        }
     }
-    must(stored_start(&r, run, f, STORE_SYNC_NEVER) == 0 && stored_feed(&r, UINT64_MAX) == 0, "storing a run");
     must(stored_stop(&r) == 0, "storing a run");
     fake_free(f);
 }
@@ -126,8 +132,8 @@ static void look(const char *run, const char *cold, const char *name)
 int main(int argc, char **argv)
 {
     char run[PATH_MAX];
-    if (argc == 3)
-        store_run(argv[1], (unsigned)strtoul(argv[2], NULL, 10), 2000);
+    if (argc == 4)
+        store_run(argv[1], (unsigned)strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
     if (argc > 1) {
         make(argv[1], "pyramid_ns_per_record", "pyramid_bytes_over_store");
         look(argv[1], "view_window_cold_ms", "view_window_ms");

@@ -74,7 +74,7 @@ static int take(const struct packet_record *r, const struct levels_place *place,
 {
     const struct query *q = context;
     int result = 0;
-    if (!(q->what & (r ? RECORDS : LOSSES)) || (r && q->aspect && r->aspect != q->aspect))
+    if (!(q->what & (r ? RECORDS : LOSSES)))
         return 0;
     struct column *c = column_at(q->to, q->width, r ? r->timestamp : place->header->timestamp_end, &result);
     if (!c)
@@ -121,7 +121,7 @@ static int add_track(struct levels *l, const struct levels_ring *ring, struct le
                      struct query *q)
 {
     struct levels_visitor visitor = {q->from, q->until, q->width, take_node, take, q};
-    struct levels_walk walk = {q->from, q->until, ring->at.bytes, take, q};
+    struct levels_walk walk = {q->from, q->until, ring->at.bytes, track, take, q};
     struct levels_mark tail = levels_tail(t);
     int result = t ? levels_visit(l, ring, t, track, &visitor) : 0;
     return result || tail.time > q->until ? result : levels_walk(l, ring, &tail, &walk);

@@ -89,6 +89,7 @@ void levels_part_close(struct levels_part *part);
 struct levels_walk {
     uint64_t from, until; /* times, both included */
     uint64_t end;         /* offset in the file */
+    uint32_t aspect;      /* of records; LEVELS_ALL: all; LEVELS_LOSSES: none. Losses come in any case */
     levels_take *take;
     void *context;
 };
@@ -108,7 +109,7 @@ struct levels_visitor {
     uint64_t from, until; /* times, both included */
     unsigned width;       /* a node within a column of 1 << width ns is taken as a whole */
     int (*take_node)(const struct levels_node *row, void *context);
-    levels_take *take; /* of what must be read from the stream: all aspects, and losses */
+    levels_take *take; /* of what must be read from the stream: its records, and losses whatever the track */
     void *context;
 };
 

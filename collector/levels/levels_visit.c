@@ -58,6 +58,7 @@ static int read_leaves(struct visit *v)
     struct levels_walk walk = {.from = v->first > v->to->from ? v->first : v->to->from,
                                .until = v->last < v->to->until ? v->last : v->to->until,
                                .end = v->t->at.bytes,
+                               .aspect = v->k->number,
                                .take = v->to->take,
                                .context = v->to->context};
     v->reads = false;

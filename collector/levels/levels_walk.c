@@ -130,31 +130,54 @@ static int give_loss(struct walker *w)
     return result;
 }
 
-/* Gives the records of the packet from offset `at` on. Returns 0, what `take` returned, or an error; *over: the rest is
- * behind the time. */
-static int give_records(struct walker *w, uint64_t at, bool *over)
+/*
+ * Gives the records in the `n` bytes at `bytes`, which are at offset `at`, up to one that is not complete there.
+ * Returns 0 with *used, what `take` returned, or an error; *over: the rest is behind the time.
+ */
+static int give_piece(struct walker *w, const uint8_t *bytes, size_t n, uint64_t at, size_t *used, bool *over)
 {
     const struct dict *d = w->ring->is.process->dict;
-    uint64_t end = w->place.packet + w->h.size_bytes;
-    const uint8_t *bytes;
-    struct packet_record r;
-    int err = 0;
-    while (!err && at < end) {
-        size_t left = end - at < PACKET_RECORD_MAX_BYTES ? (size_t)(end - at) : PACKET_RECORD_MAX_BYTES, size = 0;
-        struct packet_header window = {.size_bytes = left};
-        err = get(w, at, left, &bytes);
-        if (!err && packet_next_record(bytes, &window, d->field_counts, d->aspect_count, &size, &r) != 1)
-            err = BEZEL_EMALFORMED;
-        if (err)
-            return err;
-        if ((*over = r.timestamp > w->to->until))
+    const struct levels_walk *to = w->to;
+    const uint8_t *p = bytes, *end = bytes + n;
+    int result = 0;
+    while (result == 0 && end - p >= PACKET_RECORD_BYTES) {
+        struct packet_record r = {.aspect = bytes_get_u32(p), .timestamp = bytes_get_u64(p + 4)};
+        if (r.aspect == 0 || r.aspect > d->aspect_count)
+            return BEZEL_EMALFORMED;
+        r.value_count = d->field_counts[r.aspect];
+        ptrdiff_t size = PACKET_RECORD_BYTES + 8 * (ptrdiff_t)r.value_count;
+        if (end - p < size)
+            break;
+        if ((*over = r.timestamp > to->until))
             return 0;
-        w->place.record = at;
-        w->place.bytes = size;
-        w->place.raw = bytes;
-        at += size;
-        if (r.timestamp >= w->to->from)
-            err = w->to->take(&r, &w->place, w->to->context);
+        if (r.timestamp >= to->from && (to->aspect == LEVELS_ALL || to->aspect == r.aspect)) {
+            r.values = p + PACKET_RECORD_BYTES;
+            w->place.record = at + (uint64_t)(p - bytes);
+            w->place.bytes = (size_t)size;
+            w->place.raw = p;
+            result = to->take(&r, &w->place, to->context);
+        }
+        p += size;
+    }
+    *used = (size_t)(p - bytes);
+    return result;
+}
+
+/* Gives the records of the packet from offset `at` on; returns as give_piece(). */
+static int give_records(struct walker *w, uint64_t at, bool *over)
+{
+    uint64_t end = w->place.packet + w->h.size_bytes;
+    int err = 0;
+    while (!err && !*over && at < end) {
+        size_t left = end - at < PACKET_RECORD_MAX_BYTES ? (size_t)(end - at) : PACKET_RECORD_MAX_BYTES, used = 0;
+        const uint8_t *bytes;
+        err = get(w, at, left, &bytes);
+        uint64_t n = w->l->part.offset + w->l->part.used - at;
+        if (!err)
+            err = give_piece(w, bytes, (size_t)(n < end - at ? n : end - at), at, &used, over);
+        if (!err && !*over && used == 0)
+            err = BEZEL_EMALFORMED;
+        at += used;
     }
     return err;
 }
@@ -176,7 +199,7 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
             return BEZEL_EMALFORMED;
         if (at == packet)
             err = give_loss(&w);
-        if (!err && w.h.timestamp_end >= walk->from)
+        if (!err && w.h.timestamp_end >= walk->from && walk->aspect != LEVELS_LOSSES)
             err = give_records(&w, at > packet ? at : packet + PACKET_HEADER_BYTES, &over);
         packet = at = packet + w.h.size_bytes;
     }
@@ -184,18 +207,6 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
-
-struct records {
-    uint32_t aspect;
-    levels_take *take;
-    void *context;
-};
-
-static int take_record(const struct packet_record *r, const struct levels_place *place, void *context)
-{
-    const struct records *to = context;
-    return r && to->aspect && r->aspect != to->aspect ? 0 : to->take(r, place, to->context);
-}
 
 struct levels_mark levels_tail(const struct levels_tree *t)
 {
@@ -228,15 +239,17 @@ static int find_start(struct levels *l, struct levels_ring *ring, uint64_t from,
 int levels_records(struct levels *l, size_t stream, uint32_t aspect, int64_t from, int64_t until, levels_take *take,
                    void *context)
 {
-    struct records to = {aspect, take, context};
     struct levels_mark mark;
-    if (stream >= l->count)
+    if (stream >= l->count || aspect > DICT_ASPECTS_MAX)
         return BEZEL_EINVAL;
     if (until < 0 || until < from)
         return 0;
     struct levels_ring *ring = l->rings[stream];
-    struct levels_walk walk = {
-        .from = from > 0 ? (uint64_t)from : 0, .until = (uint64_t)until, .take = take_record, .context = &to};
+    struct levels_walk walk = {.from = from > 0 ? (uint64_t)from : 0,
+                               .until = (uint64_t)until,
+                               .aspect = aspect,
+                               .take = take,
+                               .context = context};
     int err = find_start(l, ring, walk.from, &mark);
     walk.end = ring->at.bytes;
     if (!err)
