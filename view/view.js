@@ -413,22 +413,22 @@
             return;
         shareTimer = setTimeout(() => {
             shareTimer = null;
-            const cursor = page.view.cursor === null ? "" : `&c=${Math.round(page.view.cursor)}`;
-            live.send(`share ${windowText()}${cursor}&q=${encodeURIComponent(page.filter)}`);
+            const { from, to, cursor } = page.view;
+            live.send(`share ${Math.round(from)} ${Math.round(Math.max(to, from + 1))} ${page.follow ? 1 : 0} ${cursor === null ? "-" : Math.round(cursor)} ${page.filter}`);
         }, 100);
     }
 
     function takeShared(text) {
-        const cursor = /(?:^|&)c=(-?\d+)/.exec(text), filter = /(?:^|&)q=([^&]*)/.exec(text);
-        if (!page.linked)
+        const [, from, to, follow, cursor, filter] = /^(-?\d+) (-?\d+) ([01]) (-|-?\d+) ?(.*)$/.exec(text) || [];
+        if (!page.linked || from === undefined)
             return;
         applying = page.begun = true;
-        takeWindow(text);
-        page.view.cursor = cursor ? Number(cursor[1]) : null;
+        takeWindow(follow === "1" ? `w=${to - from}` : `t=${from}-${to}`);
+        page.view.cursor = cursor === "-" ? null : Number(cursor);
         page.view.changed();
         ask();
-        if (filter && decodeURIComponent(filter[1]) !== page.filter) {
-            page.filter = of("filter").value = decodeURIComponent(filter[1]);
+        if (filter !== page.filter) {
+            page.filter = of("filter").value = filter;
             build();
         }
         applying = false;

@@ -63,6 +63,11 @@ static const char *read_rows(char *rest, struct page_request *q, size_t most)
     return NULL;
 }
 
+static bool is_window(const struct page_request *q)
+{
+    return q->from >= -INT64_MAX / 4 && q->until <= INT64_MAX / 4 && q->from < q->until;
+}
+
 static const char *read_picture(char *rest, struct page_request *q, size_t most)
 {
     int64_t sequence, pixels = 1, follow = 0;
@@ -71,13 +76,28 @@ static const char *read_picture(char *rest, struct page_request *q, size_t most)
         !next_number(&rest, INT64_MIN, INT64_MAX, &q->until) ||
         (is_want && (!next_number(&rest, 1, PAGE_REQUEST_PIXELS, &pixels) || !next_number(&rest, 0, 1, &follow))))
         return "a picture is SEQUENCE FROM UNTIL PIXELS FOLLOW ROW...; records are SEQUENCE FROM UNTIL ROW";
-    if (q->from < -INT64_MAX / 4 || q->until > INT64_MAX / 4 || q->from >= q->until)
+    if (!is_window(q))
         return "the time does not end behind its begin, or is too far away";
     q->sequence = (uint32_t)sequence;
     q->pixels = (uint32_t)pixels;
     q->follow = follow != 0;
     const char *why = read_rows(rest, q, most);
     return why ? why : !is_want && q->row_count != 1 ? "records are of one row" : NULL;
+}
+
+static const char *read_share(char *rest, struct page_request *q)
+{
+    int64_t follow;
+    if (!next_number(&rest, INT64_MIN, INT64_MAX, &q->from) || !next_number(&rest, INT64_MIN, INT64_MAX, &q->until) ||
+        !next_number(&rest, 0, 1, &follow) || !is_window(q))
+        return "what is shared is FROM UNTIL FOLLOW CURSOR FILTER";
+    const char *cursor = next_word(&rest);
+    q->has_cursor = cursor && strcmp(cursor, "-") != 0;
+    if (!cursor || (q->has_cursor && !read_number(&cursor, '\0', -INT64_MAX / 4, INT64_MAX / 4, &q->cursor)))
+        return "a cursor is a time, or `-`";
+    q->follow = follow != 0;
+    q->filter = rest;
+    return strlen(rest) > PAGE_REQUEST_FILTER ? "the filter is too long" : NULL;
 }
 
 static const char *read_control(char *rest, struct page_request *q)
@@ -112,11 +132,8 @@ static const char *read_rest(const char *verb, char *rest, struct page_request *
         q->hidden = n == 1;
         return NULL;
     }
-    if (strcmp(verb, "share") == 0) {
-        q->kind = PAGE_SHARE;
-        q->text = rest;
-        return strlen(rest) > PAGE_REQUEST_SHARE ? "what is shared is too long" : NULL;
-    }
+    if (strcmp(verb, "share") == 0)
+        return q->kind = PAGE_SHARE, read_share(rest, q);
     if (strcmp(verb, "control") == 0)
         return q->kind = PAGE_CONTROL, read_control(rest, q);
     return "it begins with none of want, ack, hidden, records, share and control";

@@ -9,7 +9,7 @@
  *     ack SEQUENCE                                    the picture of that number is drawn
  *     hidden 0|1                                      whether the page is out of sight
  *     records SEQUENCE FROM UNTIL ROW                 the records of a row
- *     share TEXT                                      for all other views of the run
+ *     share FROM UNTIL FOLLOW CURSOR FILTER           for all other views of the run; CURSOR `-`: none
  *     control SECRET VERB WORD...                     to turn a knob, to poll otherwise, ...
  *
  * A ROW is PROCESS/STREAM/ASPECT/FIELD/KEY/RECORDS: numbers of the catalogue. STREAM -1: all of the process; ASPECT 0:
@@ -29,7 +29,7 @@ enum {
     PAGE_REQUEST_ROWS = 256,
     PAGE_REQUEST_PIXELS = 8192,
     PAGE_REQUEST_RECORDS = 2000,
-    PAGE_REQUEST_SHARE = 512, /* bytes */
+    PAGE_REQUEST_FILTER = 255, /* bytes */
     PAGE_REQUEST_WORDS = 8,
 };
 
@@ -57,7 +57,9 @@ struct page_request {
     bool follow, hidden;
     size_t row_count;
     struct page_row rows[PAGE_REQUEST_ROWS];
-    const char *text; /* of SHARE: in the message */
+    bool has_cursor;
+    int64_t cursor;
+    const char *filter; /* of SHARE: in the message */
     size_t word_count;
     const char *words[PAGE_REQUEST_WORDS]; /* of CONTROL: the secret, the verb and its words, in the message */
 };

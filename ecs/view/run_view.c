@@ -112,6 +112,16 @@ int64_t run_view_own(const struct run_view *v, const struct model_node *node, in
     return own;
 }
 
+int64_t run_view_start(const struct run_view *v)
+{
+    return v->started;
+}
+
+const char *run_view_id(const struct run_view *v)
+{
+    return levels_model(v->levels, NULL)->run;
+}
+
 int64_t run_view_newest(const struct run_view *v)
 {
     return v->newest;

@@ -29,6 +29,10 @@ int run_view_update(struct run_view *v, int64_t budget_ns) BEZEL_MUST_CHECK;
 /** Another number whenever nodes, processes, dictionaries or streams came. */
 uint64_t run_view_age(const struct run_view *v);
 
+/** When the run began, ns since 1970, as far as is known now; its UUID as text, valid until the next update. */
+int64_t run_view_start(const struct run_view *v);
+const char *run_view_id(const struct run_view *v);
+
 /** Time of the newest packet's end that is taken in; 0: none is. */
 int64_t run_view_newest(const struct run_view *v);
 

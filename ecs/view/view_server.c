@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "collector/read/run_reader.h"
 #include "collector/rundb/rundb.h"
+#include "ecs/linked/linked.h"
 #include "ecs/report/report.h"
 #include "ecs/view/control.h"
 #include "ecs/view/door_file.h"
@@ -15,6 +16,7 @@
 #include "view/pages.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +52,7 @@ struct server {
     struct door_file door;
     struct run_view *run;
     struct control control;
+    struct linked *linked; /* NULL: other programs are not told */
     struct page pages[WEB_PAGES];
     bool live, behind, grew;
     int64_t newest, begun, tick_at, report_at, cpu_at, cpu_before;
@@ -174,13 +177,31 @@ static void take_ack(struct page *p, uint32_t sequence, int64_t now)
         p->interval /= 2;
 }
 
-static void share(struct server *s, uint32_t from, const char *text)
+/* Tells the pages but `from` what another view shows. */
+static void share_with_pages(struct server *s, uint32_t from, const struct linked_state *state)
 {
-    char message[PAGE_REQUEST_SHARE + 8];
-    int n = snprintf(message, sizeof message, "share %s", text);
+    char message[PAGE_REQUEST_FILTER + 128], cursor[24] = "-";
+    int64_t start = run_view_start(s->run);
+    if (state->cursor)
+        snprintf(cursor, sizeof cursor, "%" PRId64, state->cursor - start);
+    int n = snprintf(message, sizeof message, "share %" PRId64 " %" PRId64 " %d %s %s", state->from - start,
+                     state->until - start, state->follow, cursor, state->filter);
     for (size_t i = 0; i < WEB_PAGES; i++)
         if (s->pages[i].number && s->pages[i].number != from)
             (void)!web_send(s->web, s->pages[i].number, message, (size_t)n, true);
+}
+
+/* A page's window, for its server's other pages, and for other programs. */
+static void share(struct server *s, uint32_t from, const struct page_request *q)
+{
+    int64_t start = run_view_start(s->run);
+    struct linked_state state = {.from = q->from + start,
+                                 .until = q->until + start,
+                                 .cursor = q->has_cursor ? q->cursor + start : 0,
+                                 .follow = q->follow};
+    snprintf(state.filter, sizeof state.filter, "%s", q->filter);
+    share_with_pages(s, from, &state);
+    linked_send(s->linked, &state);
 }
 
 static void take_control(struct server *s, const struct page *p, const struct page_request *q)
@@ -214,7 +235,7 @@ static void take_request(struct server *s, struct page *p, struct page_request *
         (void)!send_text(s, &asks, write_records);
         break;
     case PAGE_SHARE:
-        share(s, p->number, q->text);
+        share(s, p->number, q);
         break;
     case PAGE_CONTROL:
         take_control(s, p, q);
@@ -380,6 +401,7 @@ static void take_controlled(struct server *s)
 static void serve(struct server *s, const volatile sig_atomic_t *stop)
 {
     struct web_event e;
+    struct linked_state state;
     while (!*stop) {
         int64_t now = clock_now(), wait = s->tick_at - now;
         for (size_t i = 0; i < WEB_PAGES; i++)
@@ -392,6 +414,8 @@ static void serve(struct server *s, const volatile sig_atomic_t *stop)
         if (now >= s->tick_at)
             look(s, now);
         take_controlled(s);
+        if (linked_receive(s->linked, &state))
+            share_with_pages(s, 0, &state);
         for (size_t i = 0; i < WEB_PAGES; i++)
             if (s->pages[i].number)
                 serve_page(s, &s->pages[i], now);
@@ -404,6 +428,9 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
     s = (struct server){.o = o, .control = {.program = o->bezel, .run = o->run}};
     int code = start(&s);
     if (code == EXIT_OK) {
+        if (linked_open(run_view_id(s.run), &s.linked) != 0)
+            log_warn("BEZEL-VIEW-LINKED", "other views of the run are not told of this one's window: %s",
+                     strerror(errno));
         say_where(&s);
         serve(&s, stop);
     }
@@ -411,6 +438,7 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
     if (s.door.path[0])
         door_file_remove(&s.door);
     control_stop(&s.control);
+    linked_close(s.linked);
     run_view_close(s.run);
     free(s.report);
     return code;

@@ -53,8 +53,12 @@ static void the_other_requests_are_read(void **unused)
     assert_true(q.kind == PAGE_HIDDEN && q.hidden);
     assert_int_equal(read_text("records 3 10 20 1/2/3/4/5/6"), 0);
     assert_true(q.kind == PAGE_RECORDS && q.row_count == 1 && q.from == 10 && q.until == 20);
-    assert_int_equal(read_text("share t=1-2&q=a%20b"), 0);
-    assert_string_equal(q.text, "t=1-2&q=a%20b");
+    assert_int_equal(read_text("share -1 2 1 -7 frame shown"), 0);
+    assert_true(q.kind == PAGE_SHARE && q.from == -1 && q.until == 2 && q.follow && q.has_cursor && q.cursor == -7);
+    assert_string_equal(q.filter, "frame shown");
+    assert_int_equal(read_text("share 1 2 0 -"), 0);
+    assert_true(!q.follow && !q.has_cursor);
+    assert_string_equal(q.filter, "");
     assert_int_equal(read_text("control secret knob speed=4"), 0);
     assert_int_equal(q.word_count, 3);
     assert_string_equal(q.words[2], "speed=4");
@@ -88,8 +92,13 @@ static void what_makes_no_sense_is_refused_in_words(void **unused)
         "hidden 2",
         "control secret",
         "control 1 2 3 4 5 6 7 8 9",
-        "share a\nb",
-        "share a\x1b[31m",
+        "share",
+        "share 1 2 0",
+        "share 2 1 0 -",
+        "share 1 2 2 -",
+        "share 1 2 0 x",
+        "share 1 2 0 - a\nb",
+        "share 1 2 0 - a\x1b[31m",
     };
     (void)unused;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -112,13 +121,13 @@ static void rows_and_texts_are_bounded(void **unused)
     strcat(message, " 1/1/1/1/1/1");
     assert_int_equal(read_text(message), BEZEL_EMALFORMED);
     memset(message, 'x', sizeof message - 1);
-    memcpy(message, "share ", 6);
-    message[6 + PAGE_REQUEST_SHARE] = '\0';
+    memcpy(message, "share 1 2 0 - ", 14);
+    message[14 + PAGE_REQUEST_FILTER] = '\0';
     assert_int_equal(read_text(message), 0);
-    message[6 + PAGE_REQUEST_SHARE] = 'x';
-    message[7 + PAGE_REQUEST_SHARE] = '\0';
+    message[14 + PAGE_REQUEST_FILTER] = 'x';
+    message[15 + PAGE_REQUEST_FILTER] = '\0';
     assert_int_equal(read_text(message), BEZEL_EMALFORMED);
-    message[7 + PAGE_REQUEST_SHARE] = 'x';
+    message[15 + PAGE_REQUEST_FILTER] = 'x';
     message[PAGE_REQUEST_MAX + 1] = '\0';
     assert_int_equal(read_text(message), BEZEL_EMALFORMED);
 }
