@@ -63,8 +63,9 @@ def connect(endpoint, keys):
     socket = zmq.Context.instance().socket(zmq.DEALER)
     if keys:  # the own secret key, and the server's public one
         key = lambda name: re.search(r"^(?:secret|public): (.{40})$", open(keys + name).read(), re.M)[1].encode()
-        socket.curve_secretkey, socket.curve_serverkey = key("/reader.key"), key("/collector.pub")
-        socket.curve_publickey = zmq.curve_public(socket.curve_secretkey)
+        secret = key("/reader.key")
+        socket.curve_secretkey, socket.curve_publickey = secret, zmq.curve_public(secret)
+        socket.curve_serverkey = key("/collector.pub")
     socket.connect(endpoint)
     return socket
 
