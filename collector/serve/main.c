@@ -9,15 +9,19 @@
 #include "collector/serve/serve_reader.h"
 #include "collector/serve/serve_server.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     READER_FD = 3,
+    SERVE_NICE = 10,  /* of the server and its readers */
     SERVE_FILES = 24, /* descriptors that it needs at least, for ZeroMQ and one consumer */
 };
 
@@ -164,6 +168,9 @@ int main(int argc, char **argv)
         return code;
     if (reader)
         return run_reader(options.run);
+    errno = 0;
+    if (nice(SERVE_NICE) == -1 && errno) /* the collector, and programs, go first */
+        log_warn("BEZEL-SERVE", "this server has the priority of other programs: %s", strerror(errno));
     file_raise_limit(); /* a connection, and a reader, for each consumer */
     if (limit_check_files(SERVE_FILES) != 0)
         return EXIT_FAILED;

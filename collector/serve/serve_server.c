@@ -228,8 +228,12 @@ static void stop(struct serve_server *v)
                                "the run directory, or by `bezel serve RUN`";
     while (v->count > 0)
         serve_consumer_stop(v, v->consumers[v->count - 1], late);
-    while (v->readers > 0 && (waitpid(-1, NULL, 0) > 0 || errno == EINTR))
-        v->readers--;
+    while (v->readers > 0) {
+        pid_t ended = waitpid(-1, NULL, 0);
+        if (ended < 0 && errno != EINTR)
+            break;
+        v->readers -= ended > 0;
+    }
     link_close(v->link, LINGER_MS);
     link_keys_close(&v->keys);
     unidentified_peers_free(v->unidentified);

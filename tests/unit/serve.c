@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,6 +170,9 @@ static void a_program_gets_the_same_items_over_a_link_with_keys(void **state)
     make_key("reader", KEY_READ);
     struct served s = start(NULL, true);
     struct bezel_consumer_options o = options_of();
+    int own = getpriority(PRIO_PROCESS, 0);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)s.server.pid),
+                     own + 10 < 19 ? own + 10 : 19); /* others go first */
     o.keys = keys;
     assert_int_equal(assert_same_items(&s, &o), fake_records(s.sensor));
     o.last = 7;
