@@ -165,9 +165,12 @@ static int take(struct top *t)
         return err;
     struct top_seen s = seen(t);
     top_state_settle(&t->state, &s);
-    if (!t->grid.cells)
-        return 0;
     const struct top_place *p = top_state_place(&t->state);
+    size_t visible = t->count - p->first < s.page ? t->count - p->first : s.page;
+    if (t->data.view == TOP_ASPECTS)
+        err = top_source_refine(t->source, t->order + p->first, visible);
+    if (err || !t->grid.cells)
+        return err;
     const struct top_item *item = t->count ? &t->data.items[t->order[p->at]] : NULL;
     return top_source_plot(t->source, &t->state, item, top_screen_layout(&t->grid).dots, &t->data);
 }

@@ -109,9 +109,10 @@ static void draw_head(struct top_grid *g, const struct top_state *s, const struc
     snprintf(text, sizeof text, "%s%s%s%s%s", top_table_name(d->view), d->title[0] ? " of " : "", d->title,
              s->filter[0] ? "  /" : "", s->filter);
     top_grid_put(g, 0, 4, g->width, false, TOP_CYAN, text);
+    size_t used = strlen(text);
     snprintf(text, sizeof text, "%s%s%zu row%s", d->note, d->note[0] ? ", " : "", count, count == 1 ? "" : "s");
     right = (unsigned)strlen(text);
-    if (right < g->width / 2)
+    if (used + right < g->width)
         top_grid_put(g, g->width - right, 4, right, true, TOP_PLAIN, text);
 }
 

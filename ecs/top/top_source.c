@@ -574,8 +574,8 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
         err = add_items(s, state, place->view, place->scope);
     fill_totals(s, d);
     write_title(s, place->scope, d->title, sizeof d->title);
-    if (place->view == TOP_ASPECTS && s->quantile_count == TOP_QUANTILES_MAX)
-        snprintf(d->note, sizeof d->note, "p50 and p99 of %d rows", TOP_QUANTILES_MAX);
+    if (place->view == TOP_ASPECTS && !s->all_quantiles)
+        snprintf(d->note, sizeof d->note, "p50 and p99 of what is visible");
     if (s->left_out)
         snprintf(d->note, sizeof d->note, "%s more are left out", units_count(s->left_out).s);
     d->items = s->items;

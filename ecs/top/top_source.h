@@ -15,7 +15,7 @@
 
 enum {
     TOP_ITEMS_MAX = 1 << 16,
-    TOP_QUANTILES_MAX = 1024, /* rows that have p50 and p99 */
+    TOP_QUANTILES_MAX = 1024, /* rows that have p50 and p99 at once */
     TOP_RECORDS_MAX = 1 << 12,
     TOP_EVENTS_SHOWN = 1 << 12,
     TOP_SENT_MAX = 1 << 17, /* messages on their way, in the shown interval */
@@ -41,6 +41,12 @@ const struct top_violation *top_source_violations(const struct top_source *s, si
  * Returns 0, or an error.
  */
 int top_source_take(struct top_source *s, const struct top_state *state, struct top_data *d) BEZEL_MUST_CHECK;
+
+/**
+ * Of the view of aspects: gives those of the `count` rows of numbers `rows` their p50 and p99, where there are more
+ * than TOP_QUANTILES_MAX rows. Returns 0, or an error.
+ */
+int top_source_refine(struct top_source *s, const uint32_t *rows, size_t count) BEZEL_MUST_CHECK;
 
 /** Fills the plot of row `item` (NULL: there is none) with `dots` parts. Returns 0, or an error. */
 int top_source_plot(struct top_source *s, const struct top_state *state, const struct top_item *item, size_t dots,

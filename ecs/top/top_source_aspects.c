@@ -84,6 +84,7 @@ static void add_rows(struct top_source *s, size_t process, struct top_id scope)
 static int make_stats(struct top_source *s)
 {
     s->quantile_count = 0;
+    s->all_quantiles = s->item_count <= TOP_QUANTILES_MAX;
     if (s->item_count > s->stat_capacity) {
         free(s->stats);
         s->stat_capacity = 0;
@@ -119,7 +120,7 @@ static void add_value(struct top_source *s, struct top_stat *stat, double value)
     if (!isfinite(value))
         return;
     if (stat->values++ == 0) {
-        stat->quantile = take_quantile(s);
+        stat->quantile = s->all_quantiles || stat->visible ? take_quantile(s) : NULL;
         stat->min = stat->max = value;
     }
     stat->min = value < stat->min ? value : stat->min;
@@ -162,12 +163,17 @@ static int take_values(const struct top_source_reading *r, const struct packet_r
     return 0;
 }
 
+static void find_rows(const struct top_source *s, const struct top_counts *c, struct rows *rows)
+{
+    memset(rows, 0, sizeof *rows);
+    for (size_t i = c->first_item + c->item_count; i > c->first_item; i--)
+        rows->first[s->items[i - 1].id.aspect] = (uint32_t)i;
+}
+
 int top_source_read_values(struct top_source *s, size_t stream, int64_t from, int64_t until)
 {
-    struct rows rows = {{0}};
-    const struct top_counts *c = &s->counts[s->stream_processes[stream]];
-    for (size_t i = c->first_item + c->item_count; i > c->first_item; i--)
-        rows.first[s->items[i - 1].id.aspect] = (uint32_t)i;
+    struct rows rows;
+    find_rows(s, &s->counts[s->stream_processes[stream]], &rows);
     return top_source_read(s, stream, 0, from, until, take_values, &rows);
 }
 
@@ -190,6 +196,14 @@ static bool is_broken_by(const struct top_source *s, const struct top_item *item
     return stat->values && breaks(s, l, l->compare == COMPARE_AT_MOST ? stat->max : stat->min, item->unit);
 }
 
+static void put_quantiles(struct top_item *item, const struct top_stat *stat)
+{
+    if (!stat->quantile)
+        return;
+    (void)!quantile_value(stat->quantile, 0.5, &item->values[2]);
+    (void)!quantile_value(stat->quantile, 0.99, &item->values[3]);
+}
+
 void top_source_finish_aspects(struct top_source *s)
 {
     for (size_t i = 0; i < s->item_count; i++) {
@@ -198,10 +212,7 @@ void top_source_finish_aspects(struct top_source *s)
         item->values[0] = (double)stat->records * CLOCK_S / (double)s->interval;
         item->values[1] = (double)stat->records;
         item->values[4] = stat->max;
-        if (stat->quantile) {
-            (void)!quantile_value(stat->quantile, 0.5, &item->values[2]);
-            (void)!quantile_value(stat->quantile, 0.99, &item->values[3]);
-        }
+        put_quantiles(item, stat);
         item->mark = is_broken_by(s, item, stat) ? '!' : ' ';
     }
 }
@@ -212,6 +223,62 @@ int top_source_aspects(struct top_source *s, const struct top_state *state, stru
         if (top_source_shows(s, state, scope, i))
             add_rows(s, i, scope);
     return make_stats(s);
+}
+
+/* ---- rows that are visible ----------------------------------------------------------------------------------------
+ */
+
+static int take_visible(const struct top_source_reading *r, const struct packet_record *record,
+                        const struct levels_place *place)
+{
+    const struct rows *rows = r->context;
+    struct top_source *s = r->s;
+    (void)place;
+    if (!record || record->aspect > DICT_ASPECTS_MAX || rows->first[record->aspect] == 0)
+        return 0;
+    const struct dict_aspect *a = &dict_of(s, r->process)->aspects[record->aspect - 1];
+    for (size_t i = rows->first[record->aspect] - 1; i < s->item_count; i++) {
+        const struct top_item *item = &s->items[i];
+        if (item->id.aspect != record->aspect || item->id.instance != s->index.processes[r->process].process->instance)
+            break;
+        if (s->stats[i].visible && item->id.field < record->value_count)
+            add_value(s, &s->stats[i], number_of(&a->fields[item->id.field], packet_value(record, item->id.field)));
+    }
+    return 0;
+}
+
+/* Whether one of the rows of a process is visible. */
+static bool is_visible(const struct top_source *s, int64_t process)
+{
+    const struct top_counts *c = process < 0 ? NULL : &s->counts[process];
+    for (size_t i = 0; c && i < c->item_count; i++)
+        if (s->stats[c->first_item + i].visible)
+            return true;
+    return false;
+}
+
+int top_source_refine(struct top_source *s, const uint32_t *rows, size_t count)
+{
+    int err = 0;
+    if (s->all_quantiles || s->item_count > s->stat_capacity)
+        return 0;
+    s->quantile_count = 0;
+    for (size_t i = 0; i < s->item_count; i++)
+        s->stats[i].visible = false;
+    for (size_t i = 0; i < count && i < TOP_QUANTILES_MAX; i++)
+        s->stats[rows[i]] = (struct top_stat){.min = NAN, .max = NAN, .visible = true};
+    for (size_t i = 0; i < s->stream_count && !err; i++) {
+        if (!is_visible(s, s->stream_processes[i]))
+            continue;
+        struct rows first;
+        int64_t from, until;
+        find_rows(s, &s->counts[s->stream_processes[i]], &first);
+        top_source_window(s, s->index.processes[s->stream_processes[i]].node, &from, &until);
+        err = top_source_read(s, i, 0, from, until, take_visible, &first);
+    }
+    for (size_t i = 0; i < count && i < TOP_QUANTILES_MAX; i++)
+        put_quantiles(&s->items[rows[i]], &s->stats[rows[i]]);
+    return err;
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */

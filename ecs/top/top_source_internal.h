@@ -39,6 +39,7 @@ struct top_record {
 struct top_stat {
     uint64_t records, values;
     double min, max;
+    bool visible; /* it is on the screen, where not all rows have a histogram */
     struct quantile *quantile;
 };
 
@@ -66,6 +67,7 @@ struct top_source {
     size_t stat_capacity;
     struct quantile *quantiles[TOP_QUANTILES_MAX];
     size_t quantile_count, quantiles_made;
+    bool all_quantiles; /* of the rows of aspects all have one */
     struct top_record *records;
     size_t record_count;
     char title[TOP_TEXT_MAX];

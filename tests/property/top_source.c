@@ -204,9 +204,68 @@ static void any_moment_is_what_is_stored_of_it(void **state)
     }
 }
 
+/* The row of the same field in a view of its process alone, where all rows have quantiles. */
+static void check_alone(struct top_source *s, const struct top_state *state, struct top_item row)
+{
+    struct top_state alone = *state;
+    struct top_data d = {.run = "alone"};
+    alone.stack[0].scope = TOP_ALL;
+    alone.stack[0].scope.node = row.id.node;
+    alone.stack[0].scope.instance = row.id.instance;
+    assert_int_equal(top_source_take(s, &alone, &d), 0);
+    for (size_t i = 0; i < d.count; i++)
+        if (top_id_same(d.items[i].id, row.id)) {
+            assert_memory_equal(d.items[i].values, row.values, sizeof row.values);
+            return;
+        }
+    fail();
+}
+
+static void where_there_are_many_rows_the_visible_ones_have_quantiles(void **state)
+{
+    (void)state;
+    enum { MANY = 360, VISIBLE = 12 };
+    static struct grown g;
+    struct top_source *s;
+    struct top_state look;
+    struct top_data d = {.run = "many"};
+    struct top_item rows[VISIBLE];
+    uint32_t visible[VISIBLE];
+    grown_open(&g, "many");
+    g.intact = true;
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct model_process *p = add_process(&g, get_node(&g, 0), "many", i + 1);
+        for (int packet = 0; packet < 2; packet++)
+            append(&g, p, 0, 30, g.begin, g.begin + CLOCK_S);
+    }
+    grown_close(&g);
+    assert_int_equal(top_source_open(g.run, &s), 0);
+    update(s);
+    top_state_init(&look, TOP_ASPECTS, 2 * CLOCK_S, CLOCK_S);
+    assert_int_equal(top_source_take(s, &look, &d), 0);
+    assert_true(d.count > TOP_QUANTILES_MAX);
+    for (size_t i = 0; i < d.count; i++)
+        assert_true(isnan(d.items[i].values[2]) && isnan(d.items[i].values[3]));
+    for (size_t i = 0; i < VISIBLE; i++)
+        visible[i] = (uint32_t)((d.count / VISIBLE) * i + draw(d.count / VISIBLE));
+    assert_int_equal(top_source_refine(s, visible, VISIBLE), 0);
+    size_t known = 0;
+    for (size_t i = 0; i < d.count; i++)
+        known += !isnan(d.items[i].values[2]);
+    assert_in_range(known, 1, VISIBLE);
+    for (size_t i = 0; i < VISIBLE; i++)
+        rows[i] = d.items[visible[i]];
+    for (size_t i = 0; i < VISIBLE; i++)
+        check_alone(s, &look, rows[i]);
+    top_source_close(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_moment_is_what_is_stored_of_it)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_moment_is_what_is_stored_of_it),
+        cmocka_unit_test(where_there_are_many_rows_the_visible_ones_have_quantiles),
+    };
     seed = seed_start();
     records = calloc(RECORDS_MAX, sizeof *records);
     int failed = records ? cmocka_run_group_tests(tests, scratch_begin, scratch_end) : 1;
