@@ -20,17 +20,40 @@
 
 enum { LINGER_MS = 500, FRAMES_A_TURN = 64 };
 
+#define SERVE_LOOK (100 * CLOCK_MS) /* at least, between two looks at who is gone */
+
+/* ---- who is there ------------------------------------------------------------------------------------------------ */
+
+/* Which also finds those that are gone. */
+static void beat(struct serve_server *v, int64_t now)
+{
+    struct read_message m = {.type = READ_HEARTBEAT, .heartbeat.at = (uint64_t)now};
+    v->beat_at = now + SERVE_HEARTBEAT;
+    for (unsigned i = v->count; i-- > 0;)
+        if (serve_send(v, &v->consumers[i]->peer, &m) == BEZEL_EUNREACH)
+            serve_consumer_end(v, v->consumers[i]);
+}
+
+/* Whether there is a place for one more, by a look at who is gone, if there was none just before. */
+static bool has_place(struct serve_server *v)
+{
+    int64_t now = clock_now();
+    if (v->count == v->options->consumers && v->beat_at - now < SERVE_HEARTBEAT - SERVE_LOOK)
+        beat(v, now);
+    return v->count < v->options->consumers;
+}
+
 /* ---- what comes from consumers ----------------------------------------------------------------------------------- */
 
 /* Why a new consumer cannot be served; NULL: it can. Fits into a REFUSE. */
-static const char *why_not(const struct serve_server *v, const struct link_frame *frame)
+static const char *why_not(struct serve_server *v, const struct link_frame *frame)
 {
     if (!link_may(frame, KEY_READ))
         return "your key does not have the role read here: add `read` to the roles in its .pub file in the server's "
                "folder of keys";
     if (v->end_at)
         return "the server ends: what is stored can be read from the run directory, or by `bezel serve RUN`";
-    if (v->count == v->options->consumers)
+    if (!has_place(v))
         return "there are as many consumers as this server serves at a time: end one first";
     return NULL;
 }
@@ -116,15 +139,6 @@ static void end_unidentified(struct serve_server *v, int64_t now)
     unsigned ended = unidentified_peers_look(v->unidentified, known, v->count, now);
     if (ended)
         log_warn("BEZEL-UNIDENTIFIED", "%u connections that belong to no consumer were ended", ended);
-}
-
-static void beat(struct serve_server *v, int64_t now)
-{
-    struct read_message m = {.type = READ_HEARTBEAT, .heartbeat.at = (uint64_t)now};
-    v->beat_at = now + SERVE_HEARTBEAT;
-    for (unsigned i = v->count; i-- > 0;)
-        if (serve_send(v, &v->consumers[i]->peer, &m) == BEZEL_EUNREACH)
-            serve_consumer_end(v, v->consumers[i]);
 }
 
 static void tick(struct serve_server *v, int64_t now)
