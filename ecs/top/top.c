@@ -28,6 +28,9 @@ static const int64_t budget = 20 * CLOCK_MS, budget_most = 500 * CLOCK_MS;
 
 static const int64_t wait_for_run = 100 * CLOCK_MS;
 
+/* After the end of a run, until all that was written is taken in: the database is not looked at each time. */
+static const int64_t settling = 5 * CLOCK_S;
+
 static volatile sig_atomic_t stop;
 
 /* The last moment that was read. */
@@ -49,6 +52,7 @@ struct top {
     int64_t cpu, cpu_at;          /* when the own cost was looked at last */
     int64_t cost;                 /* CPU time of the last refresh */
     int64_t budget;               /* of the next update, ns */
+    int64_t ended_at;             /* clock_now() when the run was found to have ended; 0: it goes on */
     struct top_taken taken;
     bool is_taken; /* nothing was stored since */
     bool fitted;   /* the window is that of the run */
@@ -327,9 +331,10 @@ static int draw(struct top *t)
 static int refresh_screen(struct top *t, int64_t *next)
 {
     int64_t begin = cpu_now();
-    bool grew = t->data.growing;
     t->data.growing = run_reader_goes_on(t->o->run);
-    t->is_taken = t->is_taken && !grew && !t->data.growing && !t->data.reading; /* it has ended: nothing is new */
+    t->ended_at = t->data.growing ? 0 : t->ended_at ? t->ended_at : clock_now();
+    bool settled = t->ended_at && clock_now() - t->ended_at > settling && !t->data.reading;
+    t->is_taken = t->is_taken && settled; /* nothing is new any more */
     int more = t->is_taken ? 0 : top_source_update(t->source, t->budget);
     if (more < 0)
         return more;

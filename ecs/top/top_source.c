@@ -95,6 +95,16 @@ static int add_streams(struct top_source *s)
     return 0;
 }
 
+/* Opening the database costs more than what is new in it: every other second will do. */
+static int read_database(struct top_source *s, int64_t budget)
+{
+    int64_t now = clock_now();
+    if (s->history.settled && now - s->read_at < 2 * CLOCK_S - CLOCK_S / 4)
+        return 0;
+    s->read_at = now;
+    return top_history_update(&s->history, budget);
+}
+
 int top_source_update(struct top_source *s, int64_t budget)
 {
     uint64_t age;
@@ -106,7 +116,7 @@ int top_source_update(struct top_source *s, int64_t budget)
     int err = !s->counts || age != s->age ? renew_index(s) : 0;
     if (!err)
         err = add_streams(s);
-    int rows = err ? err : top_history_update(&s->history, budget);
+    int rows = err ? err : read_database(s, budget);
     s->stale = s->stale || violations != s->history.violation_count;
     return rows < 0 ? rows : more || rows;
 }
@@ -392,18 +402,24 @@ static void add_processes(struct top_source *s, const struct top_state *state, s
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* Enter shows the violation at the shown time, or the last one before, with the records that the limit is about. */
-static void lead_limit(struct top_source *s, struct top_item *item, const struct experiment_limit *l, uint32_t node)
+/*
+ * Enter shows the violation at the shown time, or the last one before, with the records that the limit is about. The
+ * database may not have one yet that the limit's own record tells of.
+ */
+static void lead_limit(struct top_source *s, struct top_item *item, const struct experiment_limit *l,
+                       const struct builtin_limit *row)
 {
+    uint32_t node = item->id.node;
     const struct top_violation *v =
         top_state_violation(s->violations, s->violation_count, node, item->id.limit, s->time);
     bool aspect = l && l->metric >= 0 && s->experiment->metrics[l->metric].aspect;
+    bool goes_on = v && (v->open || v->end > s->time), is_new = item->mark == '!' && !goes_on;
     item->into = aspect ? TOP_ASPECTS : TOP_PROCESSES;
     item->scope.node = l && l->global ? TOP_ANY : node;
     item->scope.limit = aspect ? item->id.limit : -1;
-    item->at = v ? v->begin : TOP_NEVER;
-    if (v)
-        item->values[2] = (double)(s->time - (item->mark == '!' || v->end > s->time ? v->begin : v->end));
+    item->at = is_new ? top_index_time(&s->index, node, row->at).ns : v ? v->begin : TOP_NEVER;
+    if (v || is_new)
+        item->values[2] = (double)(s->time - (is_new || goes_on ? item->at : v->end));
 }
 
 static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const struct builtin_limit *row)
@@ -423,7 +439,7 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->values[0] = row->value;
     item->values[1] = row->worst;
     item->values[3] = row->at ? (double)row->violated : (double)NAN;
-    lead_limit(s, item, l, node);
+    lead_limit(s, item, l, row);
 }
 
 /* Of a limit that nobody has judged there is a row, too. */

@@ -48,7 +48,8 @@ struct top_source {
     struct experiment *experiment; /* NULL: it cannot be read */
     struct levels *levels;
     struct top_history history;
-    uint64_t age; /* of the model that is in the index */
+    int64_t read_at; /* clock_now() when the database was looked at last */
+    uint64_t age;    /* of the model that is in the index */
     struct top_index index;
     int64_t *stream_processes; /* by stream: number of the process; -1: none */
     size_t stream_count, stream_capacity;
