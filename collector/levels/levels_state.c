@@ -12,7 +12,7 @@
  * magic. What is read is checked for what the code relies on: sizes, counts, and that the open leaf lies in its cell.
  */
 
-#define STATE_MAGIC UINT64_C(0x314c564c5a4c5a42)
+#define STATE_MAGIC UINT64_C(0x324c564c5a4c5a42)
 
 struct head {
     uint64_t magic, nonce, file_bytes, instance;
@@ -24,7 +24,8 @@ struct head {
 };
 
 struct track_head {
-    uint32_t number, fields, base, levels; /* levels: bit of each that has a list */
+    uint32_t number, fields, base, wider;
+    uint32_t levels, zero; /* levels: bit of each that has a list */
     uint64_t end, left, records, spent, lost;
     struct levels_node leaf;
     struct levels_field values[DICT_FIELDS_MAX];
@@ -75,6 +76,7 @@ static void put_track(struct writer *w, const struct levels_track *k)
     struct track_head h = {.number = k->number,
                            .fields = k->fields,
                            .base = k->base,
+                           .wider = k->wider,
                            .end = k->end,
                            .left = k->left,
                            .records = k->records,
@@ -192,9 +194,10 @@ static int get_list(struct levels_tree *t, struct reader *r, struct levels_list 
 /* Whether the open leaf lies in its cell. */
 static bool leaf_ok(const struct track_head *h)
 {
-    if (h->base >= LEVELS_DEPTH || h->leaf.first > INT64_MAX)
+    if (h->base >= LEVELS_DEPTH || h->wider > 2 || h->leaf.first > INT64_MAX)
         return false;
-    return h->end == 0 || (h->end == ((h->leaf.first >> 3 * h->base) + 1) << 3 * h->base && h->leaf.count > 0 &&
+    unsigned shift = 3 * h->base + h->wider;
+    return h->end == 0 || (h->end == ((h->leaf.first >> shift) + 1) << shift && h->leaf.count > 0 &&
                            h->leaf.first <= h->leaf.last && h->leaf.last < h->end);
 }
 
@@ -210,6 +213,7 @@ static int get_track(struct levels_tree *t, struct reader *r, const struct dict 
     if (!k)
         return BEZEL_ENOMEM;
     k->base = h.base;
+    k->wider = h.wider;
     k->end = h.end;
     k->left = h.left;
     k->cut = h.end ? h.left + h.leaf.count : h.left;

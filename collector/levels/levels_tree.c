@@ -244,6 +244,18 @@ static unsigned merge_leaves(const struct levels_track *k, uint8_t *rows, unsign
     return last + 1;
 }
 
+/* Whether each node lies in a cell of 1 << shift ns of its own. */
+static bool are_apart(const struct levels_list *list, unsigned n, unsigned shift)
+{
+    for (unsigned i = 1; i < n; i++) {
+        const struct levels_node *a = (const struct levels_node *)(list->waiting + (size_t)(i - 1) * list->row);
+        const struct levels_node *b = (const struct levels_node *)(list->waiting + (size_t)i * list->row);
+        if (a->first >> shift == b->first >> shift)
+            return false;
+    }
+    return true;
+}
+
 static bool are_leaves(const struct levels_list *list, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -266,10 +278,16 @@ static int close_level(struct levels_tree *t, struct levels_track *k, unsigned l
     list->pending = 0;
     if (n > 1 && k->spent + (uint64_t)n * list->row > allowed && are_leaves(list, n))
         n = merge_leaves(k, list->waiting, n, shift + 3, UINT64_MAX);
-    for (unsigned i = 1; i <= 3 && n > 1; i++)
+    for (unsigned i = 1; i <= 3 && n > 1; i++) {
         n = merge_leaves(k, list->waiting, n, shift + i, leaf_most(k, allowed));
+        if (level == k->base && i == k->wider + 1 && i < 3 && n > 1 && are_apart(list, n, shift + i))
+            k->wider = i;
+    }
     if (n == 1) {
-        k->base = before > 1 ? level + 1 : k->base;
+        if (before > 1) {
+            k->base = level + 1;
+            k->wider = 0;
+        }
         return put(t, k, level + 1, list->waiting);
     }
     memcpy(row, list->waiting, list->row);
@@ -302,7 +320,12 @@ static int close_leaf(struct levels_tree *t, struct levels_track *k, bool within
 {
     uint64_t row[(sizeof(struct levels_node) + DICT_FIELDS_MAX * sizeof(struct levels_values)) / 8];
     levels_leaf_row(k, row);
-    k->base -= within;
+    if (within && k->wider)
+        k->wider--;
+    else if (within) {
+        k->base--;
+        k->wider = 2;
+    }
     k->records += levels_leaf_count(k);
     k->cut = k->left = 0;
     return put(t, k, k->base, row);
@@ -323,7 +346,8 @@ int levels_open_leaf(struct levels_tree *t, struct levels_track *k, uint64_t tim
         if (!err)
             err = close_levels(t, k, time);
     }
-    k->end = ((time >> 3 * k->base) + 1) << 3 * k->base;
+    unsigned shift = 3 * k->base + k->wider;
+    k->end = ((time >> shift) + 1) << shift;
     k->cut = k->left = LEVELS_CUT * leaf_most(k, allowance(t, k));
     k->leaf = (struct levels_node){.first = time, .last = time, .child = LEVELS_LEAF | (t->marks.rows - 1)};
     k->lost = 0;

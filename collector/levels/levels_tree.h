@@ -28,7 +28,7 @@
 
 enum {
     LEVELS_DEPTH = 21,   /* levels, of cells of 1, 8, 64, ... ns: all times are in one cell of the width above */
-    LEVELS_PENDING = 10, /* nodes that can wait in a level: of 8 cells, and of a leaf that was cut */
+    LEVELS_PENDING = 12, /* nodes that can wait in a level: of 8 cells, and of leaves that were cut */
     LEVELS_ALL = 0,      /* track of all aspects */
     LEVELS_LOSSES = DICT_ASPECTS_MAX + 1,
     LEVELS_TRACKS,
@@ -114,14 +114,14 @@ static inline int64_t levels_key(int64_t bits)
 
 struct levels_track {
     uint32_t number, fields;
-    uint32_t row;            /* bytes */
-    uint32_t record;         /* bytes, of one of its records */
-    uint32_t floats;         /* bit of each field that is one */
-    unsigned base;           /* level of the open leaf */
-    uint64_t end;            /* of the open leaf's cell; 0: no leaf is open */
-    uint64_t cut, left;      /* records at which it is cut; those until then: the rest it has */
-    uint64_t records;        /* in closed leaves */
-    uint64_t spent;          /* bytes of rows */
+    uint32_t row;         /* bytes */
+    uint32_t record;      /* bytes, of one of its records */
+    uint32_t floats;      /* bit of each field that is one */
+    unsigned base, wider; /* level of the open leaf; bits by which its cell is wider than those of the level: 0 to 2 */
+    uint64_t end;         /* of the open leaf's cell; 0: no leaf is open */
+    uint64_t cut, left;   /* records at which it is cut; those until then: the rest it has */
+    uint64_t records;     /* in closed leaves */
+    uint64_t spent;       /* bytes of rows */
     struct levels_node leaf; /* open; its count is levels_leaf_count() */
     uint64_t lost;           /* of the open leaf */
     struct levels_field values[DICT_FIELDS_MAX];
