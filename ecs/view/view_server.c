@@ -32,6 +32,8 @@ enum {
     CATALOGUE_NS = 1000000000, /* between two catalogues of a page */
 };
 
+#define BEGIN_NS (10 * CLOCK_S) /* a run that goes on is waited for */
+
 struct page {
     uint32_t number; /* 0: the place is free */
     struct page_request want;
@@ -345,7 +347,21 @@ static void look(struct server *s, int64_t now)
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
 
-static int start(struct server *s)
+/* Opens the run; one that has just begun gets its database in a moment. */
+static int open_run(struct server *s, const volatile sig_atomic_t *stop)
+{
+    int64_t until = clock_now() + BEGIN_NS;
+    int err = run_view_open(s->o->run, &s->run);
+    while (err == BEZEL_ENOENT && !*stop && clock_now() < until && run_reader_goes_on(s->o->run)) {
+        clock_sleep_until(clock_now() + TICK_NS);
+        err = run_view_open(s->o->run, &s->run);
+    }
+    if (err)
+        log_error("BEZEL-VIEW-RUN", "cannot read %s: %s", s->o->run, rundb_why(err));
+    return err;
+}
+
+static int start(struct server *s, const volatile sig_atomic_t *stop)
 {
     static const struct web_file files[] = {{"/", "text/html; charset=utf-8", view_view_html},
                                             {"/page.css", "text/css; charset=utf-8", view_page_css},
@@ -357,12 +373,9 @@ static int start(struct server *s)
                                             {"/view.js", "text/javascript", view_view_js},
                                             {NULL, NULL, NULL}};
     struct web_options web = {s->o->port, &s->gate, files};
-    int err = run_view_open(s->o->run, &s->run);
-    if (err) {
-        log_error("BEZEL-VIEW-RUN", "cannot read %s: %s", s->o->run, rundb_why(err));
+    if (open_run(s, stop) != 0)
         return EXIT_FAILED;
-    }
-    err = gate_init(&s->gate, s->o->control, s->o->allowed);
+    int err = gate_init(&s->gate, s->o->control, s->o->allowed);
     if (!err)
         err = web_start(&web, &s->web);
     if (err) {
@@ -426,7 +439,7 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
 {
     static struct server s; /* the requests of all pages are large */
     s = (struct server){.o = o, .control = {.program = o->bezel, .run = o->run}};
-    int code = start(&s);
+    int code = start(&s, stop);
     if (code == EXIT_OK) {
         if (linked_open(run_view_id(s.run), &s.linked) != 0)
             log_warn("BEZEL-VIEW-LINKED", "other views of the run are not told of this one's window: %s",

@@ -20,7 +20,7 @@ DEADLINE = 20  # seconds
 class Browser:
     def __init__(self, folder, width=1000, height=1500):
         ours, theirs = os.pipe(), os.pipe()  # what the browser reads, and what it writes
-        command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
                    "--remote-debugging-pipe", "--user-data-dir=" + folder, "--window-size=%d,%d" % (width, height), "about:blank"]
 
         def descriptors():
