@@ -20,8 +20,8 @@
 enum { PIPE_FD = 3 }; /* its parent pipe */
 
 #define EVERY     CLOCK_S
-#define PATIENCE  (SERVE_GRACE + 2 * CLOCK_S) /* until it is killed */
-#define ARG(text) ((char *)(text))            /* posix_spawn() takes argv without const, and does not write to it */
+#define PATIENCE  (SERVE_GRACE_MOST + 2 * CLOCK_S) /* until it is killed */
+#define ARG(text) ((char *)(text)) /* posix_spawn() takes argv without const, and does not write to it */
 
 extern char **environ;
 

@@ -30,7 +30,7 @@ void serve_child_open(struct serve_child *c, const struct collector_daemon_optio
 /** Starts it again where it has died, a second later, SERVE_CHILD_RESTARTS times. */
 void serve_child_look(struct serve_child *c, int64_t now);
 
-/** Ends it: consumers get what is stored, for up to 2 s. */
+/** Ends it: consumers get what is stored, for 2 s, or while they take it for up to 10 s. */
 void serve_child_close(struct serve_child *c);
 
 #endif

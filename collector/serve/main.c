@@ -43,7 +43,8 @@ static const char usage[] =
     "  --parent-pipe FD    read end of a pipe: end when its other end is closed\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
-    "SIGTERM ends it: consumers have 2 s to take what is stored. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
+    "SIGTERM ends it: consumers have 2 s to take what is stored, 10 s while they take it.\n"
+    "Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
 enum option_id {
     OPT_RUN = 256,

@@ -32,8 +32,9 @@ struct serve_server {
     struct link_keys keys;
     struct link *link;
     struct unidentified_peers *unidentified;
-    int64_t beat_at, unidentified_at, end_at; /* end_at 0: it serves */
-    unsigned count, readers;                  /* readers: processes that were not waited for yet */
+    int64_t beat_at, unidentified_at;
+    int64_t end_at, end_latest; /* end_at 0: it serves */
+    unsigned count, readers;    /* readers: processes that were not waited for yet */
     struct serve_consumer *consumers[SERVE_CONSUMERS_MAX];
     uint64_t begun, sent; /* consumers; bytes */
     uint8_t bytes[READ_FRAME_MAX];

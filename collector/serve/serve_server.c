@@ -157,6 +157,7 @@ static void begin_end(struct serve_server *v)
     if (v->end_at)
         return;
     v->end_at = clock_now() + SERVE_GRACE;
+    v->end_latest = clock_now() + SERVE_GRACE_MOST;
     v->beat_at = 0; /* which finds those that are gone */
     for (unsigned i = 0; i < v->count; i++)
         serve_consumer_finish(v->consumers[i]);
@@ -179,6 +180,13 @@ static void wait_for_something(struct serve_server *v)
     (void)link_wait(&v->link, 1, fds, n, until > now ? until - now : 0);
 }
 
+/* Who still takes what is stored has more time. */
+static void put_off_end(struct serve_server *v, int64_t now)
+{
+    int64_t later = now + SERVE_GRACE;
+    v->end_at = later < v->end_latest ? later : v->end_latest;
+}
+
 static void serve(struct serve_server *v)
 {
     while (!v->end_at || (v->count > 0 && clock_now() < v->end_at)) {
@@ -186,8 +194,11 @@ static void serve(struct serve_server *v)
         if (serve_terms(v->signals) > 0 || serve_is_deserted(v->options->parent_pipe))
             begin_end(v);
         receive_frames(v);
+        uint64_t sent = v->sent;
         for (unsigned i = v->count; i-- > 0;)
             serve_consumer_turn(v, v->consumers[i]);
+        if (v->end_at && v->sent != sent)
+            put_off_end(v, clock_now());
         serve_reap(v);
         tick(v, clock_now());
     }

@@ -16,7 +16,11 @@
 enum { SERVE_CONSUMERS = 64, SERVE_CONSUMERS_MAX = 1024 };
 
 #define SERVE_HEARTBEAT INT64_C(2000000000) /* ns */
-#define SERVE_GRACE     INT64_C(2000000000) /* ns in which consumers get what is stored, when this ends */
+
+/** When this ends, consumers get what is stored: as long as they take something in each SERVE_GRACE, ns, at most so
+ * long. */
+#define SERVE_GRACE      INT64_C(2000000000)
+#define SERVE_GRACE_MOST INT64_C(10000000000)
 
 /** Texts are borrowed until serve_server_run() returns. */
 struct serve_server_options {
