@@ -10,6 +10,7 @@
 const plots = (() => {
     const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b07d00", "#7f3fbf", "#777777"];
     const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+    const FONT = "11px system-ui, sans-serif";
     const LEFT = 92, RIGHT = 24, TOP = 6, BOTTOM = 22;
 
     /* ---- Words ----------------------------------------------------------------------------------------------------- */
@@ -87,14 +88,21 @@ const plots = (() => {
         return power * [1, 2, 5, 10].find(f => range / (power * f) <= most);
     }
 
-    /* Values that are drawn: all of them, but for few that are far off, which are marked at the edge. */
-    function axisOf(values, fixed, log) {
-        const sorted = values.filter(v => v !== null && isFinite(v) && (!log || v > 0)).sort((a, b) => a - b);
+    /* Of values: the least and most, and those that all but a fiftieth of them lie between; null: there are none. */
+    function extentOf(values, log) {
+        const sorted = Float64Array.from(values.filter(v => v !== null && isFinite(v) && (!log || v > 0))).sort(), n = sorted.length - 1;
+        return n < 0 ? null : { least: sorted[0], most: sorted[n], foot: sorted[Math.floor(n * 0.02)], head: sorted[Math.floor(n * 0.98)] };
+    }
+
+    /*
+     * The axis of extents: all values, but for few that are far off, which are marked at the edge. Its ends are whole steps,
+     * so that it keeps still while values move.
+     */
+    function axisOf(extents, fixed, log) {
         let low = Math.min(...fixed), high = Math.max(...fixed);
-        if (sorted.length) {
-            const least = sorted[0], most = sorted[sorted.length - 1];
-            const head = Math.max(sorted[Math.floor((sorted.length - 1) * 0.98)], high);
-            const foot = Math.min(sorted[Math.floor((sorted.length - 1) * 0.02)], low);
+        if (extents.length) {
+            const least = Math.min(...extents.map(e => e.least)), most = Math.max(...extents.map(e => e.most));
+            const head = Math.max(high, ...extents.map(e => e.head)), foot = Math.min(low, ...extents.map(e => e.foot));
             const room = Math.max(head - foot, Math.abs(head) / 10);
             high = log || most <= head + 3 * room ? Math.max(high, most) : head;
             low = log || least >= foot - 3 * room ? Math.min(low, least) : foot;
@@ -103,8 +111,8 @@ const plots = (() => {
             [low, high] = log ? [1e6, 1e7] : [0, 1];
         if (log)
             return { low: Math.pow(10, Math.floor(Math.log10(low) + 1e-9)), high: 10 * Math.pow(10, Math.ceil(Math.log10(high) - 1e-9)), log };
-        const pad = (high - low || Math.abs(high) || 1) * 0.08;
-        return { low: low === 0 ? 0 : low - pad, high: high + pad, log };
+        const pad = (high - low || Math.abs(high) || 1) * 0.04, step = tickStep(high - low + 2 * pad, 20);
+        return { low: low === 0 ? 0 : Math.floor((low - pad) / step) * step, high: Math.ceil((high + pad) / step) * step, log };
     }
 
     function axisTicks(axis) {
@@ -157,7 +165,7 @@ const plots = (() => {
     /* Observations {at, min, max, last; null: unknown}: the least and most of each, and a step to the next one. */
     function band(rows, name, index) {
         const layer = { name, index, rows };
-        layer.values = view => visible(rows, view).flatMap(r => [r.min, r.max]);
+        layer.extent = (view, log) => extentOf(visible(rows, view).flatMap(r => [r.min, r.max]), log);
         layer.at = at => { const i = lastAt(rows, at); return i < 0 ? null : rows[i].last; };
         layer.draw = p => {
             const seen = visible(rows, p.view);
@@ -202,26 +210,54 @@ const plots = (() => {
         return layer;
     }
 
+    /* Columns whose values hold on: from each to the next one, from the least to the most, on at the last. */
+    function drawSteps(p, { times: at, min, max, last, before, until }, ink, y, origin, scale) {
+        const n = at.length;
+        let pen = before !== null ? y(before) : NaN;
+        if (pen === pen)
+            ink.moveTo(Math.min(p.left, n ? origin + at[0] * scale : p.left), pen);
+        for (let i = 0; i < n; i++) {
+            const x = origin + at[i] * scale;
+            if (pen === pen)
+                ink.lineTo(x, pen);
+            if (last[i] !== last[i] && min[i] !== min[i]) {
+                pen = NaN;
+                continue;
+            }
+            const low = y(min[i]), high = y(max[i]);
+            if (pen !== pen)
+                ink.moveTo(x, low);
+            else if (low !== pen)
+                ink.lineTo(x, low);
+            ink.lineTo(x, high);
+            pen = last[i] === last[i] ? y(last[i]) : NaN;
+            if (pen === pen && pen !== high)
+                ink.lineTo(x, pen);
+        }
+        if (pen === pen)
+            ink.lineTo(p.x(Math.min(p.view.to, Math.max(until, p.view.from))), pen);
+    }
+
     /*
      * Columns of a picture: arrays of least, most and last values at times in order, from layer.set() on. Where values
      * hold on, each is drawn on to the next one, and `before` is the one that holds at the window's begin.
      */
     function columns(name, index, holds) {
-        const layer = { name, index, times: [], until: 0, before: null, sample: [] };
+        const layer = { name, index, times: [], until: 0, before: null, known: null };
         layer.set = (c, before) => {
-            Object.assign(layer, { times: c.at, min: c.min, max: c.max, last: c.last, before, sample: before === null ? [] : [before] });
-            const n = c.at.length, step = Math.max(1, Math.floor(n / 100));
-            let least = Infinity, most = -Infinity;
+            Object.assign(layer, { times: c.at, min: c.min, max: c.max, last: c.last, before });
+            const n = c.at.length, step = Math.max(1, Math.floor(n / 64)), sample = before === null ? [] : [before];
+            let least = before === null ? Infinity : before, most = before === null ? -Infinity : before;
             for (let i = 0; i < n; i++) {
                 least = c.min[i] < least ? c.min[i] : least;
                 most = c.max[i] > most ? c.max[i] : most;
-                if (i % step === 0 && c.min[i] === c.min[i])
-                    layer.sample.push(c.min[i], c.max[i]);
             }
-            if (most >= least)
-                layer.sample.push(least, most);
+            for (let i = 0; i < n; i += step)
+                sample.push(c.min[i], c.max[i]);
+            const known = extentOf(sample, false);
+            layer.known = known && { ...known, least: Math.min(least, known.least), most: Math.max(most, known.most) };
         };
-        layer.values = () => layer.sample;
+        layer.extent = () => layer.known;
         layer.at = at => {
             let low = -1, high = layer.times.length;
             while (high - low > 1) {
@@ -235,42 +271,27 @@ const plots = (() => {
             return value === null || value !== value ? null : value;
         };
         layer.draw = p => {
-            const { times: at, min, max, last } = layer, ink = p.ink, n = at.length;
+            const { times: at, min, max } = layer, ink = p.ink, n = at.length;
             const scale = (p.right - p.left) / (p.view.to - p.view.from), origin = p.left - p.view.from * scale;
             const y = p.scaler();
             ink.strokeStyle = ink.fillStyle = colorOf(index);
             ink.setLineDash(dashOf(index));
             ink.lineWidth = holds ? 1.5 : 2.5;
             ink.beginPath();
-            let pen = holds && layer.before !== null ? y(layer.before) : NaN;
-            if (pen === pen)
-                ink.moveTo(Math.min(p.left, n ? origin + at[0] * scale : p.left), pen);
-            for (let i = 0; i < n; i++) {
-                const x = origin + at[i] * scale;
-                if (pen === pen)
-                    ink.lineTo(x, pen);
-                if (last[i] !== last[i] && min[i] !== min[i]) {
-                    pen = NaN;
-                    continue;
+            if (holds)
+                drawSteps(p, layer, ink, y, origin, scale);
+            else
+                for (let i = 0; i < n; i++) {
+                    const x = origin + at[i] * scale;
+                    if (min[i] === min[i]) {
+                        ink.moveTo(x, y(min[i]) + 1.5);
+                        ink.lineTo(x, y(max[i]) - 1.5);
+                    }
                 }
-                const low = y(min[i]), high = y(max[i]);
-                if (pen !== pen)
-                    ink.moveTo(x, low + (holds ? 0 : 1.5));
-                else if (low !== pen)
-                    ink.lineTo(x, low);
-                ink.lineTo(x, holds ? high : high - 1.5);
-                pen = NaN;
-                if (holds && last[i] === last[i]) {
-                    pen = y(last[i]);
-                    if (pen !== high)
-                        ink.lineTo(x, pen);
-                }
-            }
-            if (pen === pen)
-                ink.lineTo(p.x(Math.min(p.view.to, Math.max(layer.until, p.view.from))), pen);
             ink.stroke();
             ink.setLineDash([]);
-            for (let i = 0; i < n && p.outside.length < 1000; i++) {
+            const all = layer.known && layer.known.most <= p.axis.high && layer.known.least >= p.axis.low;
+            for (let i = 0; !all && i < n && p.outside.length < 1000; i++) {
                 if (max[i] > p.axis.high)
                     markOutside(p, origin + at[i] * scale, max[i], true);
                 if (min[i] < p.axis.low)
@@ -285,7 +306,7 @@ const plots = (() => {
         const layer = { name, index, times: [], counts: [], wide: 1 };
         const rate = i => layer.counts[i] * 1e9 / layer.wide;
         layer.set = (c, before, wide) => Object.assign(layer, { times: c.at, counts: c.count, wide });
-        layer.values = () => [layer.counts.reduce((a, b) => a > b ? a : b, 0) * 1e9 / layer.wide];
+        layer.extent = () => extentOf([layer.counts.reduce((a, b) => a > b ? a : b, 0) * 1e9 / layer.wide], false);
         layer.at = at => {
             const i = layer.times.findLastIndex(t => t <= at);
             return i >= 0 && at < layer.times[i] + layer.wide ? rate(i) : 0;
@@ -432,7 +453,7 @@ const plots = (() => {
     /* Values {at, value; 0: off, at the head} that hold until the next one. */
     function steps(rows, name, index) {
         const layer = { name, index, rows };
-        layer.values = view => visible(layer.rows, view).map(r => r.value || null);
+        layer.extent = (view, log) => extentOf(visible(layer.rows, view).map(r => r.value || null), log);
         layer.at = at => { const i = lastAt(layer.rows, at); return i < 0 ? null : layer.rows[i].value; };
         layer.draw = p => {
             p.ink.strokeStyle = colorOf(index);
@@ -526,6 +547,17 @@ const plots = (() => {
         };
     }
 
+    /* Colours of the page. Looking one up takes longer than drawing with it; they change with the scheme. */
+    const styles = new Map();
+    for (const query of ["(prefers-color-scheme: dark)", "print"])
+        window.matchMedia(query).addEventListener("change", () => styles.clear());
+
+    function styleOf(name) {
+        if (!styles.has(name))
+            styles.set(name, getComputedStyle(document.documentElement).getPropertyValue(name));
+        return styles.get(name);
+    }
+
     /* ---- A plot ---------------------------------------------------------------------------------------------------- */
 
     class Plot {
@@ -535,7 +567,7 @@ const plots = (() => {
                 layer.until = layer.until || view.end;
             this.listener = () => this.wake();
             view.listeners.push(this.listener);
-            this.observer = new ResizeObserver(this.listener);
+            this.observer = new ResizeObserver(() => { this.box = null; this.wake(); });
             this.observer.observe(canvas);
             this.listen();
             this.wake();
@@ -593,12 +625,7 @@ const plots = (() => {
             this.ink.restore();
         }
         timeAt(x) { return this.view.from + (x - this.left) / (this.right - this.left) * (this.view.to - this.view.from); }
-        /* A colour of the page. Looking it up takes longer than drawing with it. */
-        style(name) {
-            if (!this.colors.has(name))
-                this.colors.set(name, this.styles.getPropertyValue(name));
-            return this.colors.get(name);
-        }
+        style(name) { return styleOf(name); }
         line(x0, y0, x1, y1) {
             this.ink.beginPath();
             this.ink.moveTo(x0, y0);
@@ -607,38 +634,59 @@ const plots = (() => {
         }
 
         prepare() {
-            const box = this.canvas.getBoundingClientRect(), ratio = Math.max(window.devicePixelRatio || 1, 1);
+            const ratio = Math.max(window.devicePixelRatio || 1, 1), box = this.box || (this.box = this.canvas.getBoundingClientRect());
             const width = Math.round(box.width * ratio), height = Math.round(box.height * ratio);
-            if (this.canvas.width !== width || this.canvas.height !== height)
+            if (this.canvas.width !== width || this.canvas.height !== height || !this.ink) {
                 Object.assign(this.canvas, { width, height });
-            this.ink = this.canvas.getContext("2d");
+                this.ink = this.canvas.getContext("2d");
+                this.ink.font = FONT;
+            }
             this.ink.setTransform(ratio, 0, 0, ratio, 0, 0);
             this.ink.clearRect(0, 0, box.width, box.height);
-            this.ink.font = "11px system-ui, sans-serif";
-            this.styles = getComputedStyle(this.canvas);
-            this.colors = new Map();
             Object.assign(this, { left: LEFT, right: box.width - RIGHT, top: TOP, foot: box.height - BOTTOM, outside: [] });
-            const values = this.layers.flatMap(l => l.values ? l.values(this.view) : []);
-            this.axis = axisOf(values, this.layers.flatMap(l => l.fixed || []).concat(this.log ? [] : [0]), this.log);
+            const extents = this.layers.map(l => l.extent ? l.extent(this.view, this.log) : null).filter(e => e);
+            this.axis = axisOf(extents, this.layers.flatMap(l => l.fixed || []).concat(this.log ? [] : [0]), this.log);
         }
 
+        /* Grid and labels, which keep still while values move: their picture is kept. */
         drawGrid() {
-            const range = this.view.to - this.view.from, step = tickStep(range, Math.max(2, Math.floor((this.right - this.left) / 110)));
-            this.ink.strokeStyle = this.style("--grid");
-            this.ink.fillStyle = this.style("--dim");
-            this.ink.lineWidth = 1;
-            this.ink.textAlign = "right";
+            const { view, axis, canvas, unit } = this, kept = this.grid || (this.grid = { canvas: document.createElement("canvas") });
+            const key = [view.from, view.to, axis.low, axis.high, canvas.width, canvas.height, unit, this.style("--dim")].join();
+            if (kept.key !== key) {
+                const ratio = canvas.width / this.box.width;
+                Object.assign(kept.canvas, { width: canvas.width, height: canvas.height });
+                const ink = kept.canvas.getContext("2d");
+                ink.scale(ratio, ratio);
+                ink.font = FONT;
+                this.makeGrid(ink);
+                kept.key = key;
+            }
+            this.ink.drawImage(kept.canvas, 0, 0, this.box.width, this.box.height);
+        }
+
+        makeGrid(ink) {
+            const view = this.view, step = tickStep(view.to - view.from, Math.max(2, Math.floor((this.right - this.left) / 110)));
+            ink.strokeStyle = this.style("--grid");
+            ink.fillStyle = this.style("--dim");
+            ink.lineWidth = 1;
+            ink.textAlign = "right";
+            ink.beginPath();
             for (const v of this.bare ? [] : axisTicks(this.axis)) {
-                this.line(this.left, this.y(v), this.right, this.y(v));
-                this.ink.fillText(quantity(v, this.unit), this.left - 6, this.y(v) + 4);
+                const y = this.y(v);
+                ink.moveTo(this.left, y);
+                ink.lineTo(this.right, y);
+                ink.fillText(quantity(v, this.unit), this.left - 6, y + 4);
             }
-            this.ink.textAlign = "center";
-            for (let i = Math.ceil(this.view.from / step); i * step <= this.view.to; i++) {
-                this.line(this.x(i * step), this.top, this.x(i * step), this.foot);
-                this.ink.fillText(moment(i * step, step), this.x(i * step), this.foot + 14);
+            ink.textAlign = "center";
+            for (let i = Math.ceil(view.from / step); i * step <= view.to; i++) {
+                const x = this.x(i * step);
+                ink.moveTo(x, this.top);
+                ink.lineTo(x, this.foot);
+                ink.fillText(moment(i * step, step), x, this.foot + 14);
             }
-            this.ink.strokeStyle = this.style("--dim");
-            this.ink.strokeRect(this.left, this.top, this.right - this.left, this.foot - this.top);
+            ink.stroke();
+            ink.strokeStyle = this.style("--dim");
+            ink.strokeRect(this.left, this.top, this.right - this.left, this.foot - this.top);
         }
 
         draw() {
