@@ -56,6 +56,7 @@ struct top {
     struct top_taken taken;
     bool is_taken; /* nothing was stored since */
     bool fitted;   /* the window is that of the run */
+    struct top_link link;
 };
 
 static void on_stop(int sig)
@@ -343,7 +344,7 @@ static int refresh_screen(struct top *t, int64_t *next)
     if (!more)
         fit_window(t);
     look_at_cost(t);
-    (void)top_link_receive(&t->state); /* all of it is drawn anyway */
+    (void)top_link_receive(&t->link, &t->state); /* all of it is drawn anyway */
     int err = draw(t);
     t->cost = cpu_now() - begin;
     int64_t least = t->o->interval > COST * t->cost || more > 0 ? t->o->interval : COST * t->cost;
@@ -360,7 +361,7 @@ static int on_key(struct top *t, int key)
     }
     struct top_seen s = seen(t);
     top_state_key(&t->state, &s, key);
-    top_link_send(&t->state);
+    top_link_send(&t->link, &t->state, s.last);
     return t->state.quit ? 0 : draw(t);
 }
 
@@ -381,6 +382,15 @@ static int show_screen(struct top *t)
     }
     top_curses_end();
     return err ? fail(t, err) : EXIT_OK;
+}
+
+/* The screen, linked with other views of the run, if there can be any. */
+static int show_linked(struct top *t)
+{
+    (void)!linked_open(top_source_run(t->source), &t->link.linked);
+    int code = show_screen(t);
+    linked_close(t->link.linked);
+    return code;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -411,7 +421,7 @@ int top_show(const struct top_options *o)
     catch_signals();
     int code = open_run(&t);
     if (code == EXIT_OK)
-        code = !o->plain && top_curses_begin() ? show_screen(&t) : show_plain(&t);
+        code = !o->plain && top_curses_begin() ? show_linked(&t) : show_plain(&t);
     top_source_close(t.source);
     top_grid_fini(&t.grid);
     free(t.order);

@@ -2,18 +2,24 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Linked views of a run: pages of `bezel view` and other `bezel top` may share the shown time, the window and the
- * filter. Nothing carries them yet.
+ * Linked views of a run (ecs/linked/linked.h): the shown time, the plot's window and the filter go to pages of `bezel
+ * view` and other `bezel top` of the run, and come from them. What came from others is not sent on.
  */
 #ifndef BEZEL_ECS_TOP_TOP_LINK_H
 #define BEZEL_ECS_TOP_TOP_LINK_H
 
+#include "ecs/linked/linked.h"
 #include "ecs/top/top_state.h"
 
-/** Tells the other views of the run what this one shows, where that has changed. */
-void top_link_send(const struct top_state *s);
+struct top_link {
+    struct linked *linked; /* NULL: there are no other views */
+    struct linked_state known;
+};
+
+/** Tells the other views what this one shows, where that has changed. `newest`: the time that following shows. */
+void top_link_send(struct top_link *l, const struct top_state *s, int64_t newest);
 
 /** Takes what another view shows. Returns whether the state has changed. Does not block. */
-bool top_link_receive(struct top_state *s);
+bool top_link_receive(struct top_link *l, struct top_state *s);
 
 #endif

@@ -121,6 +121,11 @@ int top_source_update(struct top_source *s, int64_t budget)
     return rows < 0 ? rows : more || rows;
 }
 
+const char *top_source_run(const struct top_source *s)
+{
+    return levels_model(s->levels, NULL)->run;
+}
+
 void top_source_range(const struct top_source *s, int64_t *first, int64_t *last)
 {
     *first = INT64_MAX;

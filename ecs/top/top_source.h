@@ -27,6 +27,9 @@ struct top_source;
 int top_source_open(const char *run, struct top_source **s) BEZEL_MUST_CHECK;
 void top_source_close(struct top_source *s);
 
+/** The run's UUID as text; valid until the next update. */
+const char *top_source_run(const struct top_source *s);
+
 /** Takes in what is new, for some `budget` ns. Returns 1: there is more; 0; or an error, which rundb_why() explains. */
 int top_source_update(struct top_source *s, int64_t budget) BEZEL_MUST_CHECK;
 
