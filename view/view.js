@@ -329,7 +329,7 @@
             e.preventDefault();
             actions[e.key]();
         });
-        window.addEventListener("hashchange", () => { takeState(); build(); });
+        window.addEventListener("hashchange", e => { takeState(new URL(e.newURL).hash); build(); }); /* the address may be another by now */
         window.addEventListener("resize", ask);
         window.addEventListener("scroll", () => requestAnimationFrame(drawArrows));
     }
@@ -395,8 +395,8 @@
         }
     }
 
-    function takeState() {
-        const text = location.hash.slice(1), filter = /(?:^|&)q=([^&]*)/.exec(text), open = /(?:^|&)o=([^&]*)/.exec(text);
+    function takeState(hash) {
+        const text = hash.slice(1), filter = /(?:^|&)q=([^&]*)/.exec(text), open = /(?:^|&)o=([^&]*)/.exec(text);
         takeWindow(text);
         page.filter = filter ? decodeURIComponent(filter[1]) : "";
         of("filter").value = page.filter;
@@ -454,7 +454,7 @@
         if (begun || !page.catalogue)
             return;
         begun = true;
-        const had = takeState();
+        const had = takeState(location.hash);
         page.begun = page.begun || had;
         for (const node of page.catalogue.nodes)
             if (!had)

@@ -4,6 +4,7 @@
 
 #include "base/saturate.h"
 #include "collector/rundb/rundb_live.h"
+#include "ecs/view/key_histories.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,12 @@ int run_view_open(const char *run, struct run_view **v)
     if (!err)
         err = read_start(run, &it->started);
     if (!err)
+        err = (it->histories = key_histories_new()) ? 0 : BEZEL_ENOMEM;
+    if (!err)
         err = levels_open(run, &it->levels);
     if (err) {
+        if (it)
+            key_histories_free(it->histories);
         free(it);
         return err;
     }
@@ -46,6 +51,7 @@ void run_view_close(struct run_view *v)
     if (!v)
         return;
     levels_close(v->levels);
+    key_histories_free(v->histories);
     free(v->streams);
     free(v->chosen);
     free(v);
@@ -160,6 +166,8 @@ int run_view_update(struct run_view *v, int64_t budget_ns)
     v->age += age != v->model_age;
     v->model_age = age;
     int err = sort_streams(v);
+    if (!err && more == 0)
+        err = key_histories_follow(v->histories, v->levels);
     renew_start(v);
     find_newest(v);
     return err ? err : more;

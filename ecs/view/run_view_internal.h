@@ -24,6 +24,7 @@ struct run_view {
     size_t stream_count;
     struct run_view_stream *streams; /* of all streams, in the order of processes */
     size_t *chosen;                  /* room for all streams */
+    struct key_histories *histories;
 };
 
 /** Finds the streams of a row: v->chosen. Returns their number; 0: there is no such process or stream. */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/saturate.h"
 #include "ecs/report/json.h"
+#include "ecs/view/key_histories.h"
 #include "ecs/view/run_view_internal.h"
 #include "ecs/view/run_view_value.h"
 
@@ -88,10 +89,38 @@ static int add_to_column(const struct packet_record *r, const struct levels_plac
     return 0;
 }
 
+/* How many records of its aspect the row has in its time; UINT64_MAX: an error. */
+static uint64_t count_records(struct row *row)
+{
+    uint64_t sum = 0;
+    ssize_t n = levels_columns(row->v->levels, row->v->chosen, row->streams, row->wanted->aspect, LEVELS_COUNT,
+                               row->from, row->until, row->width, row->columns, COLUMNS_MOST);
+    for (ssize_t i = 0; i < n; i++)
+        sum += row->columns[i].count;
+    return n < 0 ? UINT64_MAX : sum;
+}
+
+/* Whether the columns are made from the history of the key: where its columns are no wider, or too many records are in
+ * the time. */
+static bool take_history(struct row *row)
+{
+    if (row->streams != 1 || row->wanted->field != KEY_FIELD_VALUE)
+        return false;
+    const struct key_history *h =
+        key_histories_find(row->v->histories, row->v->chosen[0], row->wanted->aspect, row->wanted->key);
+    if (!h || (h->width > row->width && count_records(row) <= SCAN_MOST))
+        return false;
+    row->width = h->width > row->width ? h->width : row->width;
+    row->count = key_history_columns(h, row->from, row->until, row->width, row->columns, COLUMNS_MOST);
+    return true;
+}
+
 /* A monitor's process records them in one stream, in order. */
 static int columns_of_key(struct row *row)
 {
     int err = 0;
+    if (take_history(row))
+        return 0;
     for (size_t i = 0; i < row->streams && err >= 0; i++)
         err = levels_records(row->v->levels, row->v->chosen[i], row->wanted->aspect, row->from, row->until,
                              add_to_column, row);
@@ -133,7 +162,7 @@ static double value_before(struct row *row)
         for (size_t i = back.count; i > 0; i--)
             if (columns[i - 1].count > 0)
                 return columns[i - 1].last;
-        if (back.from == 0 || (row->wanted->key >= 0 && back.scanned > SCAN_MOST / 2))
+        if (back.from == 0)
             return NAN;
     }
     return NAN;
