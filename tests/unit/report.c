@@ -275,7 +275,7 @@ static void a_plot_has_the_columns_of_the_summary(void **state)
 static void the_page_of_a_large_run_is_bounded(void **state)
 {
     (void)state;
-    enum { PROCESSES = 10000, DECISIONS = 100000, SERIES = 2000 };
+    enum { PROCESSES = 10000, DECISIONS = 100000, SERIES = 300 };
     static struct summary_column columns[SUMMARY_COLUMNS];
     struct sample s;
     sample_troubled(&s);
