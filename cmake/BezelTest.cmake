@@ -111,7 +111,7 @@ endfunction()
 
 # bezel_fuzzer(NAME LIBS lib... [SOURCES file...] [DEFINES macro...] [MORE folder]) builds NAME.c of this folder as test
 # fuzz/NAME, with seeds in tests/fuzz/seeds/NAME. With BEZEL_FUZZ it is a libFuzzer, with sanitizers, that runs for
-# BEZEL_FUZZ_SECONDS (environment; default 10), from the files in MORE too, and keeps an input that fails it; else it is
+# BEZEL_FUZZ_SECONDS (environment; default 7), from the files in MORE too, and keeps an input that fails it; else it is
 # fed the seeds and their near relatives.
 function(bezel_fuzzer name)
     cmake_parse_arguments(F "" "MORE" "LIBS;SOURCES;DEFINES" ${ARGN})
