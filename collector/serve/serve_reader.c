@@ -6,7 +6,7 @@
 #include "base/exit_code.h"
 #include "base/saturate.h"
 #include "collector/read/run_reader.h"
-#include "collector/rundb/rundb.h"
+#include "collector/rundb/rundb_live.h"
 #include "collector/serve/serve_schemas.h"
 #include "collector/store/trace_reader.h"
 #include "mdr/read_message.h"
@@ -306,12 +306,23 @@ static int send_records(struct serve_reader *s)
     return err ? err : flush_frame(s);
 }
 
+/* Whether a collector has ended with everything saved, and none goes on since. */
+static bool has_finished(const struct serve_reader *s)
+{
+    char finished[32] = "";
+    struct rundb *db;
+    if (rundb_open_read(s->run, &db) != 0)
+        return false;
+    if (rundb_get(db, RUNDB_FINISHED, finished, sizeof finished) != 0)
+        finished[0] = '\0';
+    (void)!rundb_close(db);
+    return finished[0];
+}
+
 /* Whether a collector goes on with the run, or has died: then one may come that does. */
 static bool is_unfinished(const struct serve_reader *s)
 {
-    char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s/run.db-wal", s->run);
-    return trace_reader_is_served(s->run) || (goes_on(s) && access(path, F_OK) == 0);
+    return trace_reader_is_served(s->run) || (goes_on(s) && !has_finished(s));
 }
 
 static int follow(struct serve_reader *s)
