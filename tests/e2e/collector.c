@@ -283,14 +283,23 @@ static void garbage_is_refused_and_counted(void **state)
     assert_babeltrace_agrees(t, fake_records(f), 4);
 }
 
-static void say_note(struct fake_sensor *f, uint64_t instance, const char *name, const char *text)
+static bool try_note(struct fake_sensor *f, uint64_t instance, const char *name, const char *text)
 {
     f->out.type = MESSAGE_NOTE;
     f->out.note = (struct message_note){.instance = instance, .pid = 7, .at = 1000 + instance};
     snprintf(f->out.note.name, sizeof f->out.note.name, "%s", name);
     snprintf(f->out.note.code, sizeof f->out.note.code, "BEZEL-TEST");
     snprintf(f->out.note.text, sizeof f->out.note.text, "%s", text);
-    assert_true(fake_say(f));
+    return fake_say(f);
+}
+
+/* A collector that is slow has the link full for a while. */
+static void say_note(struct fake_sensor *f, uint64_t instance, const char *name, const char *text)
+{
+    for (int64_t deadline = clock_now() + PATIENCE; !try_note(f, instance, name, text);) {
+        assert_true(clock_now() < deadline);
+        fake_round(f, 10 * CLOCK_MS);
+    }
 }
 
 static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
