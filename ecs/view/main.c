@@ -8,11 +8,13 @@
 #include "base/units.h"
 #include "ecs/view/view_server.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: bezel-view --run DIR [--port PORT] [--file FILE] [--control] [--allow-origin ORIGIN]\n"
@@ -28,6 +30,7 @@ static const char usage[] =
     "\n"
     "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
+enum { VIEW_NICE = 5 };
 enum { OPT_RUN = 256, OPT_PORT, OPT_FILE, OPT_CONTROL, OPT_ORIGIN, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
@@ -107,5 +110,8 @@ int main(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    errno = 0;
+    if (nice(VIEW_NICE) == -1 && errno) /* the collector, and programs, go first */
+        log_warn("BEZEL-VIEW", "this view has the priority of other programs: %s", strerror(errno));
     return view_server_run(&o, &stop);
 }

@@ -41,6 +41,8 @@ struct page {
     bool dirty; /* there is more to show than was sent */
     bool waits; /* a picture was sent that is not drawn yet */
     int64_t sent_at, interval;
+    struct page_request list; /* of records, the newest that was asked for */
+    bool lists;
     uint64_t skipped; /* looks at which it could not be sent what was new */
     uint64_t age;     /* of the catalogue that it has; 0: none */
     int64_t catalogue_at;
@@ -56,6 +58,8 @@ struct server {
     struct control control;
     struct linked *linked; /* NULL: other programs are not told */
     struct page pages[WEB_PAGES];
+    size_t turn;     /* the page that is served first */
+    int64_t free_at; /* what pages want takes no more than half of the time */
     bool live, behind, grew;
     int64_t newest, begun, tick_at, report_at, cpu_at, cpu_before;
     double cpu;
@@ -103,17 +107,16 @@ static int write_catalogue(struct server *s, const struct page *p, FILE *out)
 
 static int write_records(struct server *s, const struct page *p, FILE *out)
 {
-    return run_view_records(s->run, &p->want, out);
+    return run_view_records(s->run, &p->list, out);
 }
 
 static void send_catalogue(struct server *s, struct page *p, int64_t now)
 {
-    if (p->age == run_view_age(s->run) || (p->age > 0 && now - p->catalogue_at < CATALOGUE_NS))
+    if (p->age == run_view_age(s->run) || (p->catalogue_at && now - p->catalogue_at < CATALOGUE_NS))
         return;
-    if (send_text(s, p, write_catalogue) != 0)
-        return;
-    p->age = run_view_age(s->run);
     p->catalogue_at = now;
+    if (send_text(s, p, write_catalogue) == 0)
+        p->age = run_view_age(s->run);
 }
 
 static void send_report(struct server *s, struct page *p)
@@ -138,22 +141,50 @@ static void send_picture(struct server *s, struct page *p, int64_t now)
         p->dirty = false;
         return;
     }
-    if (web_send(s->web, p->number, bytes, n, false) == 0) {
-        p->dirty = false;
-        p->waits = true;
-        p->sent_at = now;
-    }
+    p->sent_at = now;
+    err = web_send(s->web, p->number, bytes, n, false);
+    if (err == BEZEL_ENOENT) /* its end was not told: too much was waiting */
+        p->number = 0;
+    p->dirty = err != 0;
+    p->waits = !err;
     free(bytes);
 }
 
-static void serve_page(struct server *s, struct page *p, int64_t now)
+/* When the page is to get what it wants. INT64_MAX: nothing is due. */
+static int64_t due(const struct server *s, const struct page *p)
 {
-    if (p->hidden)
+    int64_t at = p->sent_at + p->interval;
+    if (!p->number || p->hidden)
+        return INT64_MAX;
+    if (p->lists)
+        return s->free_at;
+    return p->dirty && p->wants && !p->waits ? (at > s->free_at ? at : s->free_at) : INT64_MAX;
+}
+
+static void serve_page(struct server *s, struct page *p)
+{
+    int64_t now = clock_now();
+    if (!p->number || p->hidden)
         return;
     send_catalogue(s, p, now);
     send_report(s, p);
-    if (p->dirty && p->wants && !p->waits && now - p->sent_at >= p->interval)
+    if (now < due(s, p))
+        return;
+    if (p->lists)
+        (void)!send_text(s, p, write_records);
+    else
         send_picture(s, p, now);
+    p->lists = false;
+    int64_t end = clock_now();
+    s->free_at = end + (end - now);
+}
+
+/* Serves the pages in turn: the one that wants most does not always come first. */
+static void serve_pages(struct server *s)
+{
+    size_t first = s->turn++;
+    for (size_t i = 0; i < WEB_PAGES; i++)
+        serve_page(s, &s->pages[(first + i) % WEB_PAGES]);
 }
 
 /* ---- requests of a page ------------------------------------------------------------------------------------------ */
@@ -217,7 +248,6 @@ static void take_control(struct server *s, const struct page *p, const struct pa
 
 static void take_request(struct server *s, struct page *p, struct page_request *q, int64_t now)
 {
-    struct page asks = {.number = p->number};
     switch (q->kind) {
     case PAGE_WANT:
         p->want = *q;
@@ -233,8 +263,8 @@ static void take_request(struct server *s, struct page *p, struct page_request *
         p->hidden = q->hidden;
         break;
     case PAGE_RECORDS:
-        asks.want = *q;
-        (void)!send_text(s, &asks, write_records);
+        p->list = *q;
+        p->lists = true;
         break;
     case PAGE_SHARE:
         share(s, p->number, q);
@@ -411,27 +441,29 @@ static void take_controlled(struct server *s)
         (void)!web_send(s->web, page, text, strlen(text), true);
 }
 
-static void serve(struct server *s, const volatile sig_atomic_t *stop)
+/* Waits until there is something to do, and takes all that came: of what a page wants, its last word counts. */
+static void take_events(struct server *s)
 {
     struct web_event e;
+    int64_t until = s->tick_at, now = clock_now();
+    for (size_t i = 0; i < WEB_PAGES; i++)
+        until = due(s, &s->pages[i]) < until ? due(s, &s->pages[i]) : until;
+    for (size_t i = 0; i < WEB_EVENTS && web_next(s->web, i > 0 || until < now ? 0 : until - now, &e); i++)
+        take_event(s, &e, clock_now());
+}
+
+static void serve(struct server *s, const volatile sig_atomic_t *stop)
+{
     struct linked_state state;
     while (!*stop) {
-        int64_t now = clock_now(), wait = s->tick_at - now;
-        for (size_t i = 0; i < WEB_PAGES; i++)
-            if (s->pages[i].number && s->pages[i].dirty && wait > LEAST_NS / 4)
-                wait = LEAST_NS / 4;
-        bool is_event = web_next(s->web, wait > 0 ? wait : 0, &e);
-        now = clock_now();
-        if (is_event)
-            take_event(s, &e, now);
+        take_events(s);
+        int64_t now = clock_now();
         if (now >= s->tick_at)
             look(s, now);
         take_controlled(s);
         if (linked_receive(s->linked, &state))
             share_with_pages(s, 0, &state);
-        for (size_t i = 0; i < WEB_PAGES; i++)
-            if (s->pages[i].number)
-                serve_page(s, &s->pages[i], now);
+        serve_pages(s);
     }
 }
 

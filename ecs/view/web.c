@@ -53,10 +53,17 @@ struct connection {
 
 /* ---- events and frames: with the lock ---------------------------------------------------------------------------- */
 
+/* Texts and pages leave room for events that must not be lost: pages that end, and the token that was taken. */
+static bool has_room(const struct web *w, enum web_event_kind kind)
+{
+    size_t kept = kind == WEB_TOKEN_TAKEN ? 0 : kind == WEB_CLOSED ? 1 : WEB_PAGES + 1;
+    return w->event_count + kept < WEB_EVENTS;
+}
+
 static bool add_event(struct web *w, enum web_event_kind kind, uint32_t page, const char *text, size_t length)
 {
     char *copy = NULL;
-    if (w->event_count == WEB_EVENTS || (text && !(copy = malloc(length + 1))))
+    if (!has_room(w, kind) || (text && !(copy = malloc(length + 1))))
         return false;
     if (copy) {
         memcpy(copy, text, length);
@@ -280,12 +287,17 @@ static void on_close(struct web *w, struct connection *c)
     c->page = NULL;
 }
 
+static void wake_page(struct page *p)
+{
+    if (p->number && p->first)
+        lws_callback_on_writable(p->wsi);
+}
+
 static void wake_pages(struct web *w)
 {
     pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < WEB_PAGES; i++)
-        if (w->pages[i].number && w->pages[i].first)
-            lws_callback_on_writable(w->pages[i].wsi);
+        wake_page(&w->pages[i]);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -297,6 +309,8 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return on_http(w, wsi, user, in);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return write_body(wsi, user);
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: /* not to HTTP/2, which browsers do not ask for in the clear */
+        return strcmp(in, "websocket") == 0 ? 0 : -1;
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
         return may_upgrade(w, wsi) ? 0 : 1;
     case LWS_CALLBACK_ESTABLISHED:
