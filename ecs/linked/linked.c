@@ -56,8 +56,10 @@ static int make_folder(struct linked *l, const char *run)
     struct stat st;
     int n = runtime && *runtime ? snprintf(l->folder, sizeof l->folder, "%s/bezel-%.8s", runtime, run)
                                 : snprintf(l->folder, sizeof l->folder, "/tmp/bezel-%u-%.8s", (unsigned)getuid(), run);
-    if (n >= (int)sizeof l->folder)
+    if (n >= (int)sizeof l->folder) {
+        l->folder[0] = '\0'; /* it is cut */
         return errno = ENAMETOOLONG, BEZEL_ESYS;
+    }
     if (mkdir(l->folder, 0700) != 0 && errno != EEXIST)
         return BEZEL_ESYS;
     if (lstat(l->folder, &st) != 0)

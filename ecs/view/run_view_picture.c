@@ -12,10 +12,12 @@
 
 enum {
     COLUMNS_MOST = PAGE_REQUEST_PIXELS + 2,
-    SCAN_MOST = 200000, /* records that a row with a key, or with records, looks at */
-    BACK_COLUMNS = 64,  /* looked at for the value that holds at the window's begin */
-    BACK_STEP = 4,      /* each time in columns 16 times as wide */
-    SPANS_BEYOND = 64,  /* windows behind this one in which its spans may end */
+    COLUMNS_OF_ALL = 1 << 17, /* of all rows of a picture: 6 MiB */
+    RECORDS_OF_ALL = 20000,   /* likewise, beyond one row */
+    SCAN_MOST = 200000,       /* records that a row with a key, or with records, looks at */
+    BACK_COLUMNS = 64,        /* looked at for the value that holds at the window's begin */
+    BACK_STEP = 4,            /* each time in columns 16 times as wide */
+    SPANS_BEYOND = 64,        /* windows behind this one in which its spans may end */
 };
 
 /* A row of a picture that is being made. */
@@ -29,8 +31,8 @@ struct row {
     int64_t from, until;              /* of the node's clock */
     struct levels_column *columns;
     size_t count;
-    uint64_t scanned, records;
-    struct json *json; /* where records go; NULL: they are only counted, or make columns */
+    uint64_t scanned, records, records_most; /* the last: that are wanted beside the columns */
+    struct json *json;                       /* where records go; NULL: they are only counted, or make columns */
 };
 
 /* The part of a picture that is made of arrays. */
@@ -197,7 +199,7 @@ static int take_record(const struct packet_record *r, const struct levels_place 
     if (!is_in_window(row, r))
         return 0;
     if (!row->json)
-        return ++row->records > row->wanted->records;
+        return ++row->records > row->records_most;
     json_array(row->json, NULL);
     json_int(row->json, NULL, run_view_time(row->v, row->process->node, (int64_t)r->timestamp));
     json_uint(row->json, NULL, row->stream);
@@ -229,7 +231,7 @@ static int scan(struct row *row, int64_t until)
 {
     int err = 0;
     row->records = row->scanned = 0;
-    for (size_t i = 0; i < row->streams && err >= 0 && row->records <= row->wanted->records; i++) {
+    for (size_t i = 0; i < row->streams && err >= 0 && row->records <= row->records_most; i++) {
         row->stream = row->v->chosen[i];
         err = levels_records(row->v->levels, row->stream, row->wanted->aspect, row->from, until, take_record, row);
     }
@@ -242,7 +244,7 @@ static int put_records(struct row *row, struct json *j)
     int64_t until = last_end(row);
     row->json = NULL;
     int err = scan(row, until);
-    if (err || row->records > row->wanted->records)
+    if (err || row->records > row->records_most)
         return err;
     json_array(j, "records");
     row->json = j;
@@ -298,9 +300,10 @@ static bool holds_on(const struct row *row)
 static int put_row(struct row *row, const struct page_request *q, int64_t from, int64_t until, struct json *j,
                    struct arrays *a)
 {
+    uint32_t share = COLUMNS_OF_ALL / (uint32_t)q->row_count, pixels = q->pixels < share ? q->pixels : share;
     int err = 0;
     json_object(j, NULL);
-    if (begin_row(row, from, until, q->pixels)) {
+    if (begin_row(row, from, until, pixels)) {
         struct clock_reading bound = run_clock_at(&row->process->node->run_clock, row->until);
         double before = holds_on(row) ? value_before(row) : NAN;
         err = columns_of(row);
@@ -310,7 +313,7 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
         json_known_int(j, "bound", bound.bound < INT64_MAX, bound.bound);
         json_double(j, "before", before);
         put_arrays(row, a);
-        if (!err && row->wanted->records > 0)
+        if (!err && row->records_most > 0)
             err = put_records(row, j);
     }
     json_object_end(j);
@@ -322,10 +325,13 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
 {
     struct levels_column *columns = malloc(COLUMNS_MOST * sizeof *columns);
     int err = columns ? 0 : BEZEL_ENOMEM;
+    uint64_t left = RECORDS_OF_ALL;
     json_array(j, "rows");
     for (size_t i = 0; i < q->row_count && !err; i++) {
         struct row row = {.v = v, .wanted = &q->rows[i], .columns = columns};
+        row.records_most = row.wanted->records < left ? row.wanted->records : left;
         err = put_row(&row, q, from, until, j, a);
+        left -= row.records <= row.records_most ? row.records : 0;
     }
     json_array_end(j);
     free(columns);
