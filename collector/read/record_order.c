@@ -16,8 +16,10 @@ struct order_node {
     uint8_t uuid[16];
     const struct model_node *model;
     struct clock_reading at; /* of its first stream's next record or loss */
-    uint64_t last;           /* time of the last one that was given, and of the latest one */
+    uint64_t last;           /* time of the latest one that was given, and the run's time of that */
     int64_t last_ns;
+    uint64_t placed; /* the latest time that it was queued with, and the run's time of that */
+    int64_t placed_ns;
     bool queued;
     size_t count, capacity;
     void **streams; /* heap of struct record_stream * */
@@ -158,7 +160,7 @@ static struct order_node *find_node(struct record_order *o, const struct model_n
     o->node_capacity = capacity;
     memcpy(node->uuid, model->uuid, sizeof node->uuid);
     node->model = model;
-    node->last_ns = INT64_MIN;
+    node->last_ns = node->placed_ns = INT64_MIN;
     o->nodes[o->node_count++] = node;
     return node;
 }
@@ -174,6 +176,19 @@ int record_order_set_model(struct record_order *o, const struct model *m)
     return 0;
 }
 
+/*
+ * The run's time of what comes next of the node. That of a record which was not read yet is its earliest time; if the
+ * clock jumped back between this and its real one, others were given by then, so it stays where it was queued.
+ */
+static struct clock_reading reading_of(const struct order_node *node, uint64_t time)
+{
+    struct clock_reading at = run_clock_at(&node->model->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
+    int64_t least = time >= node->placed ? node->placed_ns : time >= node->last ? node->last_ns : INT64_MIN;
+    if (at.ns < least)
+        at.ns = least;
+    return at;
+}
+
 /* Brings the node's place in the queue up to date: its first stream has changed. */
 static void place_node(struct record_order *o, struct order_node *node)
 {
@@ -182,10 +197,11 @@ static void place_node(struct record_order *o, struct order_node *node)
         i++;
     if (node->count > 0) {
         const struct record_stream *first = node->streams[0];
-        uint64_t time = first->time;
-        node->at = run_clock_at(&node->model->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
-        if (time >= node->last && node->at.ns < node->last_ns)
-            node->at.ns = node->last_ns;
+        node->at = reading_of(node, first->time);
+        if (first->time >= node->placed) {
+            node->placed = first->time;
+            node->placed_ns = node->at.ns;
+        }
         if (!node->queued)
             o->queued[i = o->queued_count++] = node;
     } else if (node->queued) {
