@@ -116,7 +116,7 @@ static int open_sender(struct node *n, const struct message_hello *hello)
     const struct experiment_sensing *sensing = &n->options.experiment->sensing;
     struct uplink_source source = external_uplink(n->external);
     struct sender_options o = {
-        .endpoint = n->options.collector,
+        .endpoints = n->options.collector,
         .keys = n->options.data_keys,
         .hello = *hello,
         .spool_bytes = sensing->spool_bytes,
@@ -130,7 +130,7 @@ static int open_sender(struct node *n, const struct message_hello *hello)
                   "(`sensing: spool: dir:`)",
                   o.spool_dir, limit_reason(err));
     else if (err)
-        log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", o.endpoint, limit_reason(err));
+        log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", o.endpoints, limit_reason(err));
     return err;
 }
 
@@ -349,10 +349,10 @@ struct message_leadership node_owner(const struct node *n)
     return n->owner;
 }
 
-void node_set_collector(struct node *n, const char *endpoint)
+void node_set_collector(struct node *n, const char *endpoints)
 {
-    n->options.collector = endpoint;
-    sender_redirect(n->sender, endpoint, clock_now());
+    n->options.collector = endpoints;
+    sender_redirect(n->sender, endpoints, clock_now());
 }
 
 int64_t node_last_received(const struct node *n)

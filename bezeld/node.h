@@ -29,7 +29,7 @@ struct node_options {
     uint32_t node;                       /* index */
     const char *dir;                     /* folder of segments */
     const char *reader;                /* who reads it: tells others who want to; borrowed until node_open() returns */
-    const char *collector;             /* endpoint */
+    const char *collector;             /* endpoints, as of sender.h */
     struct command_server *control;    /* of the bezeld; borrowed until node_shut() */
     const struct link_keys *data_keys; /* of the link to the collector; borrowed; NULL: none */
     struct clock_client *clock_client; /* of the node before it, which it takes over; NULL: there was none */
@@ -81,8 +81,8 @@ int node_doorbell(const struct node *n);
 void node_set_owner(struct node *n, struct message_leadership owner);
 struct message_leadership node_owner(const struct node *n);
 
-/** Sends to the collector at `endpoint` (borrowed) from now on; what the last one has stored is not sent to it. */
-void node_set_collector(struct node *n, const char *endpoint);
+/** Sends to the collector at `endpoints` (borrowed) from now on; what the last one has stored is not sent to it. */
+void node_set_collector(struct node *n, const char *endpoints);
 
 /** Fills in state and number of processes. */
 void node_describe(struct node *n, struct message_session *session);

@@ -32,7 +32,7 @@ static void open_client(struct node *n)
 /* A thread that is started later would inherit the CPUs of the polling thread. */
 void node_clock_start(struct node *n)
 {
-    const char *collector = n->options.collector;
+    const char *collector = sender_endpoint(n->sender);
     state_file_init(&n->clock.parting, n->options.dir, "parting", n->options.run, "that it goes on in a new trace");
     char *parting = state_file_read(&n->clock.parting);
     n->clock.new_trace = parting != NULL; /* a predecessor was killed meanwhile; its trace was old enough */
@@ -51,8 +51,8 @@ static void welcomed(struct node *n)
     const char *why;
     char endpoint[ADDRESS_TEXT_MAX];
     bool other = memcmp(theirs->identity, n->clock.identity, sizeof n->clock.identity) != 0;
-    bool asks = other && theirs->port > 0 && theirs->port <= UINT16_MAX &&
-                address_read(n->options.collector, &address, &why) == 0;
+    const char *at = endpoint_path(sender_endpoint(n->sender)) ? "tcp://127.0.0.1:1" : sender_endpoint(n->sender);
+    bool asks = other && theirs->port > 0 && theirs->port <= UINT16_MAX && address_read(at, &address, &why) == 0;
     if (asks && !n->clock.client)
         open_client(n);
     address.port = asks ? (uint16_t)theirs->port : 0;

@@ -7,6 +7,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "mdr/uplink/sender.h"
 #include "sensor/external/external.h"
 
 #include <limits.h>
@@ -85,29 +86,41 @@ int session_find_folder(const struct session_request *w, char folder[PATH_MAX])
     return err;
 }
 
-/* The collector as this machine sees it: one that listens at all addresses is where the request came from. */
-static int find_collector(const char *collector, const struct command_request *from, char endpoint[LINK_ENDPOINT_MAX])
+enum { COLLECTORS_MAX = SENDER_ENDPOINTS_MAX * LINK_ENDPOINT_MAX };
+
+/*
+ * The collectors as this machine sees them, separated by blanks: one that listens at all addresses is where the request
+ * came from.
+ */
+static int find_collectors(const char *text, const struct command_request *from, char endpoints[COLLECTORS_MAX])
 {
-    struct address address;
-    const char *why;
-    bool any = address_read(collector, &address, &why) == 0 && address.kind == ADDRESS_ANY;
-    int n = any ? snprintf(endpoint, LINK_ENDPOINT_MAX, "tcp://%s:%u", from->host[0] ? from->host : "127.0.0.1",
-                           address.port)
-                : snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", collector);
-    return n < LINK_ENDPOINT_MAX ? 0 : BEZEL_EINVAL;
+    char list[MESSAGE_TEXT_MAX + 1], *rest = NULL;
+    int n = 0;
+    snprintf(list, sizeof list, "%s", text);
+    endpoints[0] = '\0';
+    for (const char *one = strtok_r(list, " ", &rest); one && n < COLLECTORS_MAX; one = strtok_r(NULL, " ", &rest)) {
+        struct address address;
+        const char *why, *blank = n ? " " : "";
+        bool any = address_read(one, &address, &why) == 0 && address.kind == ADDRESS_ANY;
+        size_t left = (size_t)(COLLECTORS_MAX - n);
+        n += any ? snprintf(endpoints + n, left, "%stcp://%s:%u", blank, from->host[0] ? from->host : "127.0.0.1",
+                            address.port)
+                 : snprintf(endpoints + n, left, "%s%s", blank, one);
+    }
+    return n < COLLECTORS_MAX ? 0 : BEZEL_EINVAL;
 }
 
 static int copy_texts(struct session *s, const struct session_request *w)
 {
-    char folder[PATH_MAX], collector[LINK_ENDPOINT_MAX];
+    char folder[PATH_MAX], collectors[COLLECTORS_MAX];
     s->own_folder = w->dir[0] == '\0';
-    int err = find_collector(w->collector, w->from, collector);
+    int err = find_collectors(w->collector, w->from, collectors);
     if (!err && s->own_folder)
         err = choose_folder(s->experiment, w, folder);
     if (err)
         return err;
     s->dir = strdup(s->own_folder ? folder : w->dir);
-    s->collector = strdup(collector);
+    s->collector = strdup(collectors);
     return s->dir && s->collector ? 0 : BEZEL_ENOMEM;
 }
 
@@ -306,11 +319,11 @@ static void watch_idle(struct session *s, int64_t now)
 void session_take_over(struct session *s, struct message_leadership owner, const char *collector,
                        const struct command_request *from)
 {
-    char endpoint[LINK_ENDPOINT_MAX];
+    char endpoints[COLLECTORS_MAX];
     char *moved = NULL;
     node_set_owner(s->node, owner);
-    if (find_collector(collector, from, endpoint) == 0 && strcmp(endpoint, s->collector) != 0)
-        moved = strdup(endpoint);
+    if (find_collectors(collector, from, endpoints) == 0 && strcmp(endpoints, s->collector) != 0)
+        moved = strdup(endpoints);
     if (!moved)
         return;
     node_set_collector(s->node, moved);

@@ -29,7 +29,7 @@ struct session_request {
     uint8_t run[16];
     const char *node;      /* name of a node of the experiment */
     const char *dir;       /* folder of its segments; "": session_find_folder()'s, which it removes itself */
-    const char *collector; /* endpoint; with `*` as its host: on the machine that `from` came from */
+    const char *collector; /* endpoints; with `*` as the host: on the machine that `from` came from */
     const struct command_request *from; /* the request; borrowed until session_open() returns */
     struct command_server *control;     /* of the bezeld; borrowed for as long as the session is */
     const char *keys;                   /* folder of the keys that the experiment names; NULL: there is none */

@@ -7,6 +7,8 @@
 #include "mdr/message.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,18 +18,25 @@ enum { FRAMES_A_TURN = 64 };
 
 struct clock_server {
     pthread_t thread;
-    struct link *link; /* the thread's, while it runs */
-    int end;           /* eventfd: the thread is to end */
+    struct link *link; /* the thread's, while it runs, as the rest up to `lock` */
+    struct link *above;
     uint8_t identity[16];
     struct clock_keeping keeping;
+    const struct link_keys *keys;
+    bool answers;
     uint8_t bytes[MESSAGE_CLOCK_BYTES];
     struct message message;
+    int wake; /* eventfd: what follows has changed */
+    pthread_mutex_t lock;
+    bool end, moved;
+    bool own;                         /* the clock that is asked for is this machine's */
+    char endpoint[LINK_ENDPOINT_MAX]; /* else where questions are passed on to; "": nowhere */
 };
 
 static void answer(struct clock_server *s, const struct link_frame *frame, int64_t arrived)
 {
     struct message *m = &s->message;
-    if (!(frame->roles & KEY_OBSERVE) || message_decode(frame->data, frame->size, m) != 0 || m->type != MESSAGE_CLOCK)
+    if (message_decode(frame->data, frame->size, m) != 0 || m->type != MESSAGE_CLOCK)
         return;
     memcpy(m->clock.identity, s->identity, sizeof s->identity);
     struct clock_wall wall = clock_wall_read(&s->keeping);
@@ -40,15 +49,51 @@ static void answer(struct clock_server *s, const struct link_frame *frame, int64
         (void)!link_send(s->link, &frame->peer, s->bytes, (size_t)n); /* without an answer the node asks again */
 }
 
+/* Takes what clock_server_pass() and clock_server_close() have set. Returns whether the thread is to go on. */
+static bool take_change(struct clock_server *s)
+{
+    char endpoint[LINK_ENDPOINT_MAX];
+    eventfd_t changes;
+    if (eventfd_read(s->wake, &changes) != 0)
+        return true;
+    pthread_mutex_lock(&s->lock);
+    bool end = s->end, moved = s->moved;
+    s->moved = false;
+    s->answers = s->own;
+    memcpy(endpoint, s->endpoint, sizeof endpoint);
+    pthread_mutex_unlock(&s->lock);
+    if (moved) {
+        link_close(s->above, 0);
+        s->above = NULL;
+        if (endpoint[0] && link_connect(endpoint, LINK_FRAME_LEAST, FRAMES_A_TURN, s->keys, &s->above) == 0)
+            link_set_relay(s->above);
+    }
+    return !end;
+}
+
+static void take_question(struct clock_server *s, const struct link_frame *frame)
+{
+    if (!(frame->roles & KEY_OBSERVE))
+        return;
+    if (s->answers)
+        answer(s, frame, clock_now());
+    else if (s->above)
+        (void)!link_send(s->above, &frame->peer, frame->data, frame->size);
+}
+
 static void *serve(void *context)
 {
     struct clock_server *s = context;
     struct link_frame frame;
-    eventfd_t ends;
-    while (eventfd_read(s->end, &ends) != 0) {
-        (void)link_wait(&s->link, 1, &s->end, 1, -1);
+    while (take_change(s)) {
+        struct link *links[] = {s->link, s->above};
+        (void)link_wait(links, 2, &s->wake, 1, -1);
         for (int i = 0; i < FRAMES_A_TURN && link_receive(s->link, &frame) == 0; i++) {
-            answer(s, &frame, clock_now());
+            take_question(s, &frame);
+            link_frame_free(&frame);
+        }
+        for (int i = 0; i < FRAMES_A_TURN && s->above && link_receive(s->above, &frame) == 0; i++) {
+            (void)!link_send(s->link, &frame.peer, frame.data, frame.size);
             link_frame_free(&frame);
         }
     }
@@ -60,25 +105,29 @@ static int bind_beside(const char *data, const struct link_keys *keys, struct li
     struct address address;
     const char *why;
     char endpoint[ADDRESS_TEXT_MAX];
+    if (endpoint_path(data) || endpoint_is_loopback(data))
+        return link_bind("tcp://127.0.0.1:*", LINK_FRAME_LEAST, keys, link);
     int err = address_read(data, &address, &why);
     if (!err && address.port != 0 && ++address.port == 0)
         err = BEZEL_EINVAL;
     return err ? err : link_bind(address_print(&address, endpoint), LINK_FRAME_LEAST, keys, link);
 }
 
-int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
-                      struct clock_server **out)
+static int open_server(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping, bool inner,
+                       struct clock_server **out)
 {
-    *out = NULL;
-    if (endpoint_path(data) || endpoint_is_loopback(data))
-        return 0;
     struct clock_server *s = calloc(1, sizeof *s);
     if (!s)
         return BEZEL_ENOMEM;
     clock_identity(s->identity);
     s->keeping = *keeping;
-    s->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int err = s->end < 0 ? err_from_errno(errno) : bind_beside(data, keys, &s->link);
+    s->keys = keys;
+    s->answers = s->own = !inner;
+    pthread_mutex_init(&s->lock, NULL);
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int err = s->wake < 0 ? err_from_errno(errno) : bind_beside(data, keys, &s->link);
+    if (!err)
+        link_set_relay(s->link);
     if (!err && (errno = link_thread(&s->thread, serve, s)) != 0) {
         err = err_from_errno(errno);
         link_close(s->link, 0);
@@ -87,20 +136,51 @@ int clock_server_open(const char *data, const struct link_keys *keys, const stru
         *out = s;
         return 0;
     }
-    if (s->end >= 0)
-        close(s->end);
+    if (s->wake >= 0)
+        close(s->wake);
     free(s);
     return err;
+}
+
+int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
+                      struct clock_server **s)
+{
+    *s = NULL;
+    return endpoint_path(data) || endpoint_is_loopback(data) ? 0 : open_server(data, keys, keeping, false, s);
+}
+
+int clock_server_open_inner(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
+                            struct clock_server **s)
+{
+    *s = NULL;
+    return open_server(data, keys, keeping, true, s);
+}
+
+void clock_server_pass(struct clock_server *s, const uint8_t identity[16], const char *endpoint)
+{
+    if (!s)
+        return;
+    bool own = memcmp(identity, s->identity, sizeof s->identity) == 0;
+    pthread_mutex_lock(&s->lock);
+    s->own = own;
+    s->moved = true;
+    snprintf(s->endpoint, sizeof s->endpoint, "%s", own ? "" : endpoint);
+    pthread_mutex_unlock(&s->lock);
+    (void)eventfd_write(s->wake, 1);
 }
 
 void clock_server_close(struct clock_server *s)
 {
     if (!s)
         return;
-    (void)eventfd_write(s->end, 1);
+    pthread_mutex_lock(&s->lock);
+    s->end = true;
+    pthread_mutex_unlock(&s->lock);
+    (void)eventfd_write(s->wake, 1);
     pthread_join(s->thread, NULL);
+    link_close(s->above, 0);
     link_close(s->link, 0);
-    close(s->end);
+    close(s->wake);
     free(s);
 }
 

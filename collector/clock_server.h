@@ -3,7 +3,9 @@
 
 /**
  * Answers the nodes' questions for the time (docs/CLOCKS.md), over a link of its own and in a thread of its own: a
- * question waits neither for packets nor for the disk. Sender's keys need the role `observe`.
+ * question waits neither for packets nor for the disk. Sender's keys need the role `observe`. That of an inner
+ * collector passes questions on to its parent, and the answers back: the longer way widens their bound, and is within
+ * it.
  */
 #ifndef BEZEL_COLLECTOR_CLOCK_SERVER_H
 #define BEZEL_COLLECTOR_CLOCK_SERVER_H
@@ -23,6 +25,19 @@ struct clock_server;
  */
 int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
                       struct clock_server **s) BEZEL_MUST_CHECK;
+
+/**
+ * The same for an inner collector: nothing is answered before clock_server_pass(); where `data` is over ipc or
+ * loopback, it listens at a free port of loopback. `keys` are also those to connect with.
+ */
+int clock_server_open_inner(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
+                            struct clock_server **s) BEZEL_MUST_CHECK;
+
+/**
+ * The nodes ask for clock `identity` from now on: it is answered here where it is that of this machine; else questions
+ * are passed on to `endpoint`, unless that is "".
+ */
+void clock_server_pass(struct clock_server *s, const uint8_t identity[16], const char *endpoint);
 
 /** Ends thread and link. NULL is allowed, here and below. */
 void clock_server_close(struct clock_server *s);

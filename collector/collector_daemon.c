@@ -199,6 +199,7 @@ static int start(struct collector_daemon *v)
             v->options->control);
     if (err)
         return err;
+    link_set_relay(v->data);
     v->receiver = receiver_new(v->model, v->rundb, v->store, v->data, v->options->limits);
     if (!v->receiver)
         return report(BEZEL_ENOMEM, "BEZEL-START", "receiver");

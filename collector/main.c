@@ -9,6 +9,7 @@
 #include "base/uuid.h"
 #include "collector/collector_daemon.h"
 #include "collector/files_daemon.h"
+#include "collector/relay_daemon.h"
 #include "collector/store/store.h"
 #include "mdr/link/endpoint.h"
 #include "mdr/packet.h"
@@ -22,12 +23,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+struct arguments {
+    struct collector_daemon_options daemon;
+    struct relay_options inner; /* parent_count 0: it is the root */
+    const char *parent_key;
+};
+
 enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ and one node */
 
 static const char usage[] =
     "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
     "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
     "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--serve ENDPOINT] [--id UUID]\n"
+    "       bezel-collector --parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [--buffer SIZE]\n"
+    "                       [--keys DIR --key FILE --parent-key FILE] [--connections N] [--id UUID] ...\n"
     "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
@@ -56,6 +65,10 @@ static const char usage[] =
     "  --serve ENDPOINT    where consumers read the run from bezel-serve, which this collector starts, with its keys:\n"
     "                      as --listen\n"
     "  --id UUID           the run's id: DIR is made where it is missing, and has to be this user's alone\n"
+    "  --parent ENDPOINT   another collector, to which this one passes on what its nodes say: it stores nothing then.\n"
+    "                      Up to 4 times: one after the other is tried, and a silent one left\n"
+    "  --parent-key FILE   the parents' public key\n"
+    "  --buffer SIZE       bytes that may wait for the parent (4 MiB to 4 GiB; default 64 MiB)\n"
     "  --files             serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
@@ -65,6 +78,9 @@ enum option_id {
     OPT_RUN = 256,
     OPT_ID,
     OPT_FILES,
+    OPT_PARENT,
+    OPT_PARENT_KEY,
+    OPT_BUFFER,
     OPT_LISTEN,
     OPT_CONTROL,
     OPT_KEYS,
@@ -87,6 +103,9 @@ static const struct option long_options[] = {
     {"run", required_argument, NULL, OPT_RUN},
     {"id", required_argument, NULL, OPT_ID},
     {"files", no_argument, NULL, OPT_FILES},
+    {"parent", required_argument, NULL, OPT_PARENT},
+    {"parent-key", required_argument, NULL, OPT_PARENT_KEY},
+    {"buffer", required_argument, NULL, OPT_BUFFER},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"control", required_argument, NULL, OPT_CONTROL},
     {"keys", required_argument, NULL, OPT_KEYS},
@@ -121,8 +140,9 @@ static bool read_sync(const char *text, int64_t *sync)
 }
 
 /* Reads the limit that `option` sets. Returns NULL, or the range that it takes where `text` is outside. */
-static const char *read_limit(int option, const char *text, struct collector_daemon_options *o)
+static const char *read_limit(int option, const char *text, struct arguments *a)
 {
+    struct collector_daemon_options *o = &a->daemon;
     const char *why;
     uint64_t n = 0;
     if (option == OPT_CONNECTIONS) {
@@ -137,6 +157,10 @@ static const char *read_limit(int option, const char *text, struct collector_dae
         if (units_read_size(text, &n, &why) != 0 || n < 256 * UNITS_KIB || n > UNITS_MIB)
             return "--packet takes a size from 256 KiB to 1 MiB";
         o->packet_max = (size_t)n;
+    } else if (option == OPT_BUFFER) {
+        if (units_read_size(text, &n, &why) != 0 || n < RELAY_BUFFER_LEAST || n > 4 * UNITS_GIB)
+            return "--buffer takes a size from 4 MiB to 4 GiB";
+        a->inner.buffer = n;
     } else {
         if (units_read_size(text, &n, &why) != 0 || n > 1024 * UNITS_GIB)
             return "--rate takes a size, up to 1024 GiB a second; 0: unbounded";
@@ -146,9 +170,12 @@ static const char *read_limit(int option, const char *text, struct collector_dae
 }
 
 /* The member that holds the text of `option`; NULL for options that are not plain texts. */
-static const char **text_of(struct collector_daemon_options *o, int option)
+static const char **text_of(struct arguments *a, int option)
 {
+    struct collector_daemon_options *o = &a->daemon;
     switch (option) {
+    case OPT_PARENT_KEY:
+        return &a->parent_key;
     case OPT_RUN:
         return &o->run;
     case OPT_ID:
@@ -169,10 +196,22 @@ static const char **text_of(struct collector_daemon_options *o, int option)
 }
 
 /* Returns -1 to go on, or the exit code. */
-static int read_options(int argc, char **argv, struct collector_daemon_options *o)
+static int read_parent(const char *endpoint, struct relay_options *inner)
 {
-    for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        const char **text = text_of(o, c), *why;
+    if (endpoint_check(endpoint) != 0)
+        return misuse(endpoint, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
+    if (inner->parent_count == RELAY_PARENTS_MAX)
+        return misuse(endpoint, "--parent may be given 4 times");
+    snprintf(inner->parents[inner->parent_count++], LINK_ENDPOINT_MAX, "%s", endpoint);
+    return -1;
+}
+
+/* Returns -1 to go on, or the exit code. */
+static int read_options(int argc, char **argv, struct arguments *a)
+{
+    struct collector_daemon_options *o = &a->daemon;
+    for (int c, code; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        const char **text = text_of(a, c), *why;
         if (text) {
             *text = optarg;
             continue;
@@ -186,6 +225,10 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
             break;
         case OPT_FILES:
             o->files = true;
+            break;
+        case OPT_PARENT:
+            if ((code = read_parent(optarg, &a->inner)) >= 0)
+                return code;
             break;
         case OPT_LEASE:
             return serve_misuse("bezel-collector", "--lease is called --parent-pipe now"); /* given up */
@@ -201,7 +244,8 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
         case OPT_PROCESSES:
         case OPT_PACKET:
         case OPT_RATE:
-            if ((why = read_limit(c, optarg, o)))
+        case OPT_BUFFER:
+            if ((why = read_limit(c, optarg, a)))
                 return misuse(optarg, why);
             break;
         case OPT_HELP:
@@ -238,15 +282,32 @@ static int check_endpoint(const char *listen, bool keyed)
     return -1;
 }
 
-static int check_options(int argc, char **argv, const struct collector_daemon_options *o)
+/* What goes with what. Returns -1 to go on, or the exit code. */
+static int check_role(const struct arguments *a)
 {
-    const char *why;
-    if (optind < argc)
-        return misuse(argv[optind], "no such argument");
-    if (!o->run || !(o->listen || o->files) != !o->control)
+    const struct collector_daemon_options *o = &a->daemon;
+    bool inner = a->inner.parent_count > 0;
+    if (inner && (o->run || o->files || o->serve || !o->listen || !o->control))
+        return serve_misuse("bezel-collector", "--parent needs --listen and --control, and stores no run: without "
+                                               "--run, --files and --serve");
+    if (inner && (!a->parent_key != !o->key))
+        return serve_misuse("bezel-collector", "--key and --parent-key go together");
+    if (!inner && (!o->run || !(o->listen || o->files) != !o->control))
         return serve_misuse("bezel-collector", "--run is needed, and --listen and --control go together");
     if (o->files && o->listen)
         return serve_misuse("bezel-collector", "--files and --listen exclude each other");
+    return -1;
+}
+
+static int check_options(int argc, char **argv, const struct arguments *a)
+{
+    const struct collector_daemon_options *o = &a->daemon;
+    const char *why;
+    if (optind < argc)
+        return misuse(argv[optind], "no such argument");
+    int code = check_role(a);
+    if (code >= 0)
+        return code;
     if (o->id && !uuid_read(o->id, (uint8_t[16]){0}))
         return misuse(o->id, "--id takes a UUID");
     if (!o->keys != !o->key)
@@ -254,7 +315,7 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
                       "one without the other: give the folder of public keys and the own secret key");
     if (!o->control)
         return is_begun(o->run) ? -1 : misuse(o->run, "no run directory: neither run.db nor trace is in it");
-    int code = o->listen ? check_endpoint(o->listen, o->key != NULL) : -1;
+    code = o->listen ? check_endpoint(o->listen, o->key != NULL) : -1;
     if (code < 0 && o->serve)
         code = check_endpoint(o->serve, o->key != NULL);
     if (code >= 0)
@@ -276,19 +337,25 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
-    struct collector_daemon_options options = {.ready = -1,
-                                               .parent_pipe = -1,
-                                               .sync = STORE_SYNC_NEVER,
-                                               .limits = {.connections = 256, .processes = 65536},
-                                               .packet_max = PACKET_MAX_BYTES};
+    static struct arguments arguments = {.daemon = {.ready = -1,
+                                                    .parent_pipe = -1,
+                                                    .sync = STORE_SYNC_NEVER,
+                                                    .limits = {.connections = 256, .processes = 65536},
+                                                    .packet_max = PACKET_MAX_BYTES},
+                                         .inner = {.buffer = RELAY_BUFFER}};
+    const struct collector_daemon_options *options = &arguments.daemon;
     file_hold_standard();
     log_init("bezel-collector");
     keep_memory();
     file_raise_limit(); /* streams, and a connection for each node */
-    int code = read_options(argc, argv, &options);
+    int code = read_options(argc, argv, &arguments);
     if (code < 0)
-        code = check_options(argc, argv, &options);
+        code = check_options(argc, argv, &arguments);
     if (code < 0 && limit_check_files(COLLECTOR_FILES) != 0)
         code = EXIT_FAILED;
-    return code >= 0 ? code : options.files ? files_daemon_run(&options) : collector_daemon_run(&options);
+    if (code >= 0)
+        return code;
+    if (arguments.inner.parent_count > 0)
+        return relay_daemon_run(options, &arguments.inner, arguments.parent_key);
+    return options->files ? files_daemon_run(options) : collector_daemon_run(options);
 }

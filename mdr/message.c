@@ -4,6 +4,7 @@
 
 #include "mdr/dict.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <rpc/types.h>
 #include <rpc/xdr.h>
@@ -624,6 +625,15 @@ static bool_t filter_message(XDR *x, struct message *m, uint32_t *version)
     return xdr_uint32_t(x, &magic) && filter_check(x, magic == MESSAGE_MAGIC) && xdr_uint32_t(x, version) &&
            filter_enum(x, &m->type, MESSAGE_LAUNCH) &&
            filter_check(x, *version == MESSAGE_VERSION || m->type == MESSAGE_REFUSE) && filter_body(x, m);
+}
+
+int message_type_of(const void *in, size_t n)
+{
+    uint32_t head[3];
+    if (n < sizeof head)
+        return -1;
+    memcpy(head, in, sizeof head);
+    return ntohl(head[0]) == MESSAGE_MAGIC && ntohl(head[2]) <= MESSAGE_LAUNCH ? (int)ntohl(head[2]) : -1;
 }
 
 int message_encode(const struct message *m, uint8_t *out, size_t capacity)

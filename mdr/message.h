@@ -676,6 +676,9 @@ int message_encode(const struct message *m, uint8_t *out, size_t capacity) BEZEL
  */
 int message_decode(const void *in, size_t n, struct message *m) BEZEL_MUST_CHECK;
 
+/** The type of the message in the `n` bytes at `in`, of any version, which may be malformed otherwise; -1: none. */
+int message_type_of(const void *in, size_t n);
+
 /**
  * Copies `from` into the max + 1 bytes at `to` as a text for a message: truncated after the last complete character,
  * and with '?' in place of bytes that are not UTF-8. For names and paths that come from outside.

@@ -180,7 +180,7 @@ int record_order_set_model(struct record_order *o, const struct model *m)
  * The run's time of what comes next of the node. That of a record which was not read yet is its earliest time; if the
  * clock jumped back between this and its real one, others were given by then, so it stays where it was queued.
  */
-static struct clock_reading reading_of(const struct order_node *node, uint64_t time)
+static struct clock_reading run_time_of(const struct order_node *node, uint64_t time)
 {
     struct clock_reading at = run_clock_at(&node->model->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
     int64_t least = time >= node->placed ? node->placed_ns : time >= node->last ? node->last_ns : INT64_MIN;
@@ -197,7 +197,7 @@ static void place_node(struct record_order *o, struct order_node *node)
         i++;
     if (node->count > 0) {
         const struct record_stream *first = node->streams[0];
-        node->at = reading_of(node, first->time);
+        node->at = run_time_of(node, first->time);
         if (first->time >= node->placed) {
             node->placed = first->time;
             node->placed_ns = node->at.ns;

@@ -11,14 +11,15 @@
 #include "mdr/link/unidentified_peers.h"
 
 /*
- * A peer is a connection that has sent HELLO. Frames of other connections are dropped without an answer: a sender whose
- * collector was restarted then receives no heartbeat, and sends HELLO. A node has at most one peer, its latest.
+ * A peer is a connection that has sent HELLO, here or at a relay below. Frames of others are dropped without an answer:
+ * a sender whose collector was restarted then receives no heartbeat, and sends HELLO. A node has at most one peer, its
+ * latest.
  */
 struct peer {
     struct link_peer id;
     struct model_node *node;
     uint64_t attempt;    /* of its HELLO */
-    uint64_t connection; /* link_connection() of that */
+    uint64_t connection; /* link_connection() of that: many peers have that of their relay */
     int64_t received_at; /* of its last frame */
     bool over;           /* beyond its rate, which was logged */
     bool bye;            /* sent BYE, which is answered when all before it is saved */

@@ -10,25 +10,17 @@
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */
 
-/* The first part of a connection's key in the index. The second is the id's size, which no node's key has. */
-static uint64_t key_of(const struct link_peer *id)
-{
-    uint64_t key = 0;
-    _Static_assert(LINK_PEER_MAX <= sizeof key, "an id fits the key");
-    memcpy(&key, id->id, id->size);
-    return key;
-}
-
 static struct peer *peer_at(const struct receiver *in, uint64_t key, uint32_t rest)
 {
     int number = hash_index_find(&in->by_id, key, rest);
     return number < 0 ? NULL : &in->peers[number];
 }
 
+/* Of two peers with the same key the later one is found; the other one falls silent, and sends HELLO. */
 static void enter(struct receiver *in, const struct peer *p)
 {
     uint32_t number = (uint32_t)(p - in->peers);
-    hash_index_put(&in->by_id, key_of(&p->id), p->id.size, number);
+    hash_index_put(&in->by_id, link_peer_key(&p->id), link_peer_sizes(&p->id), number);
     hash_index_put(&in->by_id, (uint64_t)p->node->row, HASH_INDEX_NO_RING, number);
 }
 
@@ -50,7 +42,8 @@ void receiver_peers_close(struct receiver *in)
 
 struct peer *receiver_find(struct receiver *in, const struct link_peer *id)
 {
-    return peer_at(in, key_of(id), id->size);
+    struct peer *p = peer_at(in, link_peer_key(id), link_peer_sizes(id));
+    return p && link_peer_is(&p->id, id) ? p : NULL;
 }
 
 struct peer *receiver_find_node(const struct receiver *in, const struct model_node *node)
@@ -61,7 +54,7 @@ struct peer *receiver_find_node(const struct receiver *in, const struct model_no
 void receiver_drop(struct receiver *in, struct peer *peer)
 {
     const struct peer *last = &in->peers[--in->peer_count];
-    hash_index_remove(&in->by_id, key_of(&peer->id), peer->id.size);
+    hash_index_remove(&in->by_id, link_peer_key(&peer->id), link_peer_sizes(&peer->id));
     hash_index_remove(&in->by_id, (uint64_t)peer->node->row, HASH_INDEX_NO_RING);
     if (peer == last)
         return;

@@ -3,6 +3,7 @@
 #include "mdr/link/link.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "mdr/link/link_internal.h"
 #include "mdr/link/zap.h"
@@ -278,6 +279,29 @@ void link_close(struct link *link, int linger_ms)
     context_give();
 }
 
+void link_set_relay(struct link *link)
+{
+    link->relay = true;
+}
+
+bool link_peer_is(const struct link_peer *a, const struct link_peer *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+uint64_t link_peer_key(const struct link_peer *peer)
+{
+    uint64_t key = 0;
+    _Static_assert(LINK_PEER_MAX <= sizeof key, "an id fits the key");
+    memcpy(&key, peer->id, peer->size);
+    return peer->path_size ? hash_fnv64(key, peer->path, peer->path_size) : key;
+}
+
+uint32_t link_peer_sizes(const struct link_peer *peer)
+{
+    return (uint32_t)peer->path_size << 8 | peer->size;
+}
+
 bool link_is_dialing(const struct link *link)
 {
     return link->dial != NULL;
@@ -294,48 +318,79 @@ static int send_part(struct link *link, zmq_msg_t *part, int flags)
 {
     int sent;
     do
-        sent = link->dial ? link_dial_keep(link, part) : zmq_msg_send(part, link->socket, flags | ZMQ_DONTWAIT);
+        sent = link->dial ? link_dial_keep(link, part, flags) : zmq_msg_send(part, link->socket, flags | ZMQ_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     if (sent >= 0)
         return 0;
     return errno == EHOSTUNREACH ? BEZEL_EUNREACH : err_from_errno(errno);
 }
 
+/* Sends a first part, with copied bytes. All errors show there: once it is accepted, the frame is too. */
+static int send_first(struct link *link, const uint8_t *bytes, size_t n)
+{
+    zmq_msg_t part;
+    if (zmq_msg_init_size(&part, n) != 0)
+        return BEZEL_ENOMEM;
+    memcpy(zmq_msg_data(&part), bytes, n);
+    int err = send_part(link, &part, ZMQ_SNDMORE);
+    zmq_msg_close(&part);
+    return err;
+}
+
+/* Sends what goes before the frame: the peer's id, if this end is bound, and its path from there on. */
+static int send_peer(struct link *link, const struct link_peer *peer)
+{
+    uint8_t path[1 + LINK_PEER_MAX + LINK_PATH_MAX];
+    if (link->bound) {
+        int err = send_first(link, peer->id, peer->size);
+        return err || !peer->path_size ? err : send_first(link, peer->path, peer->path_size);
+    }
+    size_t n = 1 + (size_t)peer->size + peer->path_size;
+    if (n > LINK_PATH_MAX)
+        return BEZEL_EFULL;
+    path[0] = peer->size;
+    memcpy(path + 1, peer->id, peer->size);
+    memcpy(path + 1 + peer->size, peer->path, peer->path_size);
+    return send_first(link, path, n);
+}
+
+static int send_frame(struct link *link, const struct link_peer *peer, zmq_msg_t *frame)
+{
+    int err = peer ? send_peer(link, peer) : 0;
+    if (!err)
+        err = send_part(link, frame, 0);
+    zmq_msg_close(frame); /* empty where it was sent; else it is released */
+    return err;
+}
+
+static bool takes(const struct link *link, const struct link_peer *peer)
+{
+    return (link->bound || link->relay) == (peer && peer->size > 0);
+}
+
 int link_send(struct link *link, const struct link_peer *peer, const void *data, size_t n)
 {
-    zmq_msg_t id, frame;
-    if (link->bound != (peer && peer->size > 0))
+    zmq_msg_t frame;
+    if (!takes(link, peer))
         return BEZEL_EINVAL;
     if (zmq_msg_init_size(&frame, n) != 0)
         return BEZEL_ENOMEM;
     if (n > 0)
         memcpy(zmq_msg_data(&frame), data, n);
-    int err = 0;
-    if (peer) {
-        /* The peer's id goes first, and all errors show there: once it is accepted, the frame is too. */
-        zmq_msg_init_size(&id, peer->size); /* so short that it allocates nothing */
-        memcpy(zmq_msg_data(&id), peer->id, peer->size);
-        err = send_part(link, &id, ZMQ_SNDMORE);
-        zmq_msg_close(&id);
-    }
-    if (!err)
-        err = send_part(link, &frame, 0);
-    zmq_msg_close(&frame); /* empty where it was sent */
-    return err;
+    return send_frame(link, peer, &frame);
 }
 
-int link_send_shared(struct link *link, void *data, size_t n, void (*release)(void *data, void *hint), void *hint)
+int link_send_shared(struct link *link, const struct link_peer *peer, void *data, size_t n,
+                     void (*release)(void *data, void *hint), void *hint)
 {
     zmq_msg_t frame;
-    if (link->bound)
+    if (link->bound || !takes(link, peer))
         return BEZEL_EINVAL;
     if (zmq_msg_init_data(&frame, data, n, release, hint) != 0) {
         release(data, hint);
         return BEZEL_ENOMEM;
     }
-    int err = send_part(link, &frame, 0);
-    zmq_msg_close(&frame); /* empty where it was sent; else this is what releases it */
-    return err;
+    return send_frame(link, peer, &frame);
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
@@ -349,28 +404,66 @@ static int receive_part(void *socket, zmq_msg_t *part)
     return got < 0 ? err_from_errno(errno) : 0;
 }
 
-/* Drops the parts behind `part`, which no frame of Bezel has. Returns whether there were some. */
-static bool discard_parts(void *socket, zmq_msg_t *part)
+/* Drops the parts behind `part`, which no frame of Bezel has. */
+static void discard_parts(void *socket, zmq_msg_t *part)
 {
-    bool some = false;
     while (zmq_msg_more(part) && receive_part(socket, part) == 0)
-        some = true;
-    return some;
+        ;
 }
 
-/* Receives the id of the next frame's peer; size 0 where the sender is not Bezel's. */
-static int receive_peer(void *socket, struct link_peer *peer)
+/* Takes the id of a frame's peer from its first part. False: the sender is not Bezel's. */
+static bool take_id(const zmq_msg_t *part, struct link_peer *peer)
 {
-    zmq_msg_t id;
-    zmq_msg_init(&id);
-    int err = receive_part(socket, &id);
-    size_t n = err ? 0 : zmq_msg_size(&id);
-    peer->size = n <= LINK_PEER_MAX && zmq_msg_more(&id) ? (uint8_t)n : 0;
-    memcpy(peer->id, zmq_msg_data(&id), peer->size);
-    if (!err && peer->size == 0)
-        discard_parts(socket, &id);
-    zmq_msg_close(&id);
-    return err;
+    size_t n = zmq_msg_size(part);
+    if (n == 0 || n > LINK_PEER_MAX || !zmq_msg_more(part))
+        return false;
+    peer->size = (uint8_t)n;
+    memcpy(peer->id, zmq_msg_data((zmq_msg_t *)part), n);
+    return true;
+}
+
+/* Whether `path` is that of a peer: hops, each of which has an id. */
+static bool is_path(const uint8_t *path, size_t n)
+{
+    size_t at = 0;
+    while (at < n && path[at] > 0 && path[at] <= LINK_PEER_MAX)
+        at += 1 + (size_t)path[at];
+    return n > 0 && at == n;
+}
+
+/*
+ * Takes a path, which is a part before the frame. At a collector it follows its own peer's id; at a relay its first hop
+ * is the relay's own peer.
+ */
+static bool take_path(const struct link *link, const zmq_msg_t *part, struct link_peer *peer)
+{
+    const uint8_t *path = zmq_msg_data((zmq_msg_t *)part);
+    size_t n = zmq_msg_size(part);
+    if (n > LINK_PATH_MAX || !is_path(path, n))
+        return false;
+    if (!link->bound) {
+        peer->size = path[0];
+        memcpy(peer->id, path + 1, peer->size);
+        path += 1 + peer->size;
+        n -= 1 + (size_t)peer->size;
+    }
+    peer->path_size = (uint8_t)n;
+    memcpy(peer->path, path, n);
+    return true;
+}
+
+/*
+ * Receives a frame's parts: the peer's id on a bound link; a path, if it passed a relay; the frame itself. Returns 0
+ * with the frame in *part; BEZEL_EMALFORMED where they are others, with *part the last one; or an error.
+ */
+static int receive_parts(const struct link *link, struct link_peer *peer, zmq_msg_t *part)
+{
+    int err = receive_part(link->socket, part);
+    if (!err && link->bound)
+        err = take_id(part, peer) ? receive_part(link->socket, part) : BEZEL_EMALFORMED;
+    if (!err && link->relay && (zmq_msg_more(part) || !link->bound))
+        err = zmq_msg_more(part) && take_path(link, part, peer) ? receive_part(link->socket, part) : BEZEL_EMALFORMED;
+    return !err && zmq_msg_more(part) ? BEZEL_EMALFORMED : err;
 }
 
 /* Finds the key of a frame's connection: 0, or BEZEL_ENOENT where it was taken back. */
@@ -403,27 +496,19 @@ bool link_speaks_for(const struct link *link, const struct link_frame *frame, co
 int link_receive(struct link *link, struct link_frame *frame)
 {
     zmq_msg_t *part = (zmq_msg_t *)frame->handle;
-    bool foreign = false;
-    frame->peer.size = 0;
+    frame->peer = (struct link_peer){0};
     if (link->dial)
         link_dial_step(link);
     if (link->monitor)
         link_monitor_look(link);
-    if (link->bound) {
-        int err = receive_peer(link->socket, &frame->peer);
-        if (err)
-            return err;
-        foreign = frame->peer.size == 0;
-    }
     zmq_msg_init(part);
-    int err = foreign ? BEZEL_EAGAIN : receive_part(link->socket, part);
-    if (!err && discard_parts(link->socket, part)) {
-        foreign = true;
-        err = BEZEL_EAGAIN;
-    }
-    if (foreign)
+    int err = receive_parts(link, &frame->peer, part);
+    if (err == BEZEL_EMALFORMED) {
+        discard_parts(link->socket, part);
         log_warn("BEZEL-LINK-FOREIGN", "dropped a message on %s that is not Bezel's: another program may connect there",
                  link->endpoint);
+        err = BEZEL_EAGAIN;
+    }
     if (err) {
         zmq_msg_close(part);
         return err;

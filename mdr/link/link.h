@@ -32,6 +32,7 @@ struct keyring;
 enum {
     LINK_FRAME_LEAST = 1024, /* of `max_frame`: handshakes with keys need up to 512 */
     LINK_PEER_MAX = 8,       /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is not Bezel's */
+    LINK_PATH_MAX = 54,      /* bytes of a path: nine relays, as ZeroMQ's ids are */
     LINK_ENDPOINT_MAX = ENDPOINT_MAX,
     LINK_HOST_MAX = 63,   /* bytes of an address as a number, with its zone */
     LINK_WAIT_MAX = 2112, /* two for each node of an experiment, and some */
@@ -44,11 +45,26 @@ struct link_keys {
     struct keyring *known;     /* binding: the keys that are admitted; borrowed until link_close() */
 };
 
-/** The sender of a frame to a bound link. Plain value; valid as long as that connection lives. */
+/**
+ * The sender of a frame to a bound link, or to a link of a relay. Plain value, zeros behind the sizes; valid as long as
+ * that connection lives.
+ */
 struct link_peer {
-    uint8_t size; /* 0: the peer of a connected link */
+    uint8_t size;      /* of its id, or of that of the relay through which it comes; 0: the peer of a connected link */
+    uint8_t path_size; /* 0: it comes through no relay */
     uint8_t id[LINK_PEER_MAX];
+    uint8_t path[LINK_PATH_MAX]; /* from there on: of each hop the size of an id, and the id */
 };
+
+/** Whether both are the same one. */
+bool link_peer_is(const struct link_peer *a, const struct link_peer *b);
+
+/**
+ * The two parts of a peer's key in a struct hash_index; the second one is no ring's number, nor HASH_INDEX_NO_RING. Two
+ * peers behind relays may have the same key, so what is found is to be compared.
+ */
+uint64_t link_peer_key(const struct link_peer *peer);
+uint32_t link_peer_sizes(const struct link_peer *peer);
 
 /**
  * A received frame, valid until link_frame_free(). Short data are in `handle` itself: do not copy or move a frame.
@@ -96,23 +112,30 @@ void link_close(struct link *link, int linger_ms);
 const char *link_endpoint(const struct link *link);
 
 /**
- * Queues a copy of `n` bytes for `peer` (NULL on a connected link). Returns 0; BEZEL_EAGAIN where the queue is full;
- * BEZEL_EUNREACH where a bound link has no such peer any more; BEZEL_EINVAL where a bound link gets no peer, or a
- * connected one gets a peer; BEZEL_ENOMEM; BEZEL_ESYS.
+ * The link is one of a collector, where relays connect (a bound link), or the one by which a relay connects: its frames
+ * have parts that say from whom they come, or for whom they are. Right after it was opened.
+ */
+void link_set_relay(struct link *link);
+
+/**
+ * Queues a copy of `n` bytes for `peer`: of a bound link a peer; of a relay's connected link the peer of its bound link
+ * in whose name it speaks; of another connected link NULL. Returns 0; BEZEL_EAGAIN where the queue is full;
+ * BEZEL_EUNREACH where a bound link has no such peer any more; BEZEL_EFULL where the path through all relays is too
+ * long; BEZEL_EINVAL where a link gets no peer that needs one, or the other way round; BEZEL_ENOMEM; BEZEL_ESYS.
  */
 int link_send(struct link *link, const struct link_peer *peer, const void *data, size_t n) BEZEL_MUST_CHECK;
 
 /**
  * Queues `n` bytes on a connected link without copying: they must stay as they are until `release(data, hint)` is
  * called, once, from any thread, when no queue holds them any more; it must not use a link. On failure it has been
- * called when this returns, but for BEZEL_EINVAL (a bound link). Errors as link_send().
+ * called when this returns, but for BEZEL_EINVAL. `peer` and errors as link_send().
  */
-int link_send_shared(struct link *link, void *data, size_t n, void (*release)(void *data, void *hint),
-                     void *hint) BEZEL_MUST_CHECK;
+int link_send_shared(struct link *link, const struct link_peer *peer, void *data, size_t n,
+                     void (*release)(void *data, void *hint), void *hint) BEZEL_MUST_CHECK;
 
 /**
  * Takes the next frame: 0 with *frame to be freed by link_frame_free(), BEZEL_EAGAIN where there is none, BEZEL_ESYS.
- * Never blocks. Messages of several parts, which Bezel does not send, are dropped.
+ * Never blocks. Messages of other parts than Bezel sends are dropped.
  */
 int link_receive(struct link *link, struct link_frame *frame) BEZEL_MUST_CHECK;
 

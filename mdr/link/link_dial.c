@@ -14,7 +14,7 @@
 
 #define REDIAL_PAUSE CLOCK_S
 
-enum { LINK_KEPT = 16 }; /* frames that wait for the address of a name */
+enum { LINK_KEPT = 16, LINK_KEPT_PARTS = 2 * LINK_KEPT }; /* frames that wait for the address of a name */
 
 struct link_dial {
     struct address address;
@@ -22,8 +22,10 @@ struct link_dial {
     int64_t again;             /* ns */
     char why[DIAL_WHY_MAX];    /* of the last one; "": none yet */
     char logged[DIAL_WHY_MAX]; /* the last of these that was logged */
-    int kept_max, kept_count;  /* kept_max: at most LINK_KEPT */
-    zmq_msg_t kept[LINK_KEPT];
+    int kept_max, kept_count;  /* frames; kept_max: at most LINK_KEPT */
+    int part_count;            /* of these frames */
+    zmq_msg_t parts[LINK_KEPT_PARTS];
+    int flags[LINK_KEPT_PARTS]; /* ZMQ_SNDMORE: another part follows */
 };
 
 static int dial_again(struct link_dial *d)
@@ -45,13 +47,16 @@ int link_dial_begin(struct link *link, const struct address *address, int queue)
     return dial_again(d);
 }
 
-int link_dial_keep(struct link *link, zmq_msg_t *frame)
+/* A frame has one part or two, so there is room for all parts where there is for the frame. */
+int link_dial_keep(struct link *link, zmq_msg_t *part, int flags)
 {
     struct link_dial *d = link->dial;
     if (d->kept_count == d->kept_max)
         return errno = EAGAIN, -1;
-    zmq_msg_init(&d->kept[d->kept_count]);
-    return zmq_msg_move(&d->kept[d->kept_count++], frame);
+    d->flags[d->part_count] = flags & ZMQ_SNDMORE;
+    d->kept_count += !(flags & ZMQ_SNDMORE);
+    zmq_msg_init(&d->parts[d->part_count]);
+    return zmq_msg_move(&d->parts[d->part_count++], part);
 }
 
 /* Gives ZeroMQ the address, and the frames: it has room for them, since there are at most as many as its queue takes.
@@ -65,8 +70,8 @@ static void connect_number(struct link *link, const struct address *number)
                  number->host);
         return;
     }
-    for (int i = 0; i < d->kept_count; i++)
-        (void)!zmq_msg_send(&d->kept[i], link->socket, ZMQ_DONTWAIT);
+    for (int i = 0; i < d->part_count; i++)
+        (void)!zmq_msg_send(&d->parts[i], link->socket, ZMQ_DONTWAIT | d->flags[i]);
     link_dial_end(link);
 }
 
@@ -106,8 +111,8 @@ void link_dial_end(struct link *link)
     struct link_dial *d = link->dial;
     if (!d)
         return;
-    for (int i = 0; i < d->kept_count; i++)
-        zmq_msg_close(&d->kept[i]); /* empty where it was sent */
+    for (int i = 0; i < d->part_count; i++)
+        zmq_msg_close(&d->parts[i]); /* empty where it was sent */
     dial_end(d->dial);
     free(d);
     link->dial = NULL;

@@ -20,6 +20,7 @@ struct link {
     void *monitor;   /* of a connected link with keys, until its first frame: reports failed handshakes; else NULL */
     unsigned logged; /* events of the monitor that were logged */
     bool bound, keyed;
+    bool relay;     /* link_set_relay() */
     bool connected; /* the monitor has seen a connection */
     char endpoint[LINK_ENDPOINT_MAX];
     unsigned domain;       /* of a bound link with keys: its number, which is its domain in ZAP; else 0 */
@@ -49,12 +50,12 @@ int link_connect_number(struct link *link, bool ipv6, const char *endpoint);
 
 /**
  * A link to a name: link_dial_begin() dials it (0, or -1 with errno). Until it has an address, link_dial_keep() keeps
- * frames, and returns as zmq_msg_send() with ZMQ_DONTWAIT. link_dial_step() takes the next step, after which link->dial
- * is NULL where ZeroMQ has the address and the frames. link_dial_fd(): readable when a step is due; -1: none is under
- * way. link_dial_why(): why there is no address yet; NULL: not known.
+ * parts of frames, and returns as zmq_msg_send() with ZMQ_DONTWAIT and `flags`. link_dial_step() takes the next step,
+ * after which link->dial is NULL where ZeroMQ has the address and the frames. link_dial_fd(): readable when a step is
+ * due; -1: none is under way. link_dial_why(): why there is no address yet; NULL: not known.
  */
 int link_dial_begin(struct link *link, const struct address *address, int queue);
-int link_dial_keep(struct link *link, struct zmq_msg_t *frame);
+int link_dial_keep(struct link *link, struct zmq_msg_t *part, int flags);
 void link_dial_step(struct link *link);
 int link_dial_fd(const struct link *link);
 const char *link_dial_why(const struct link *link);

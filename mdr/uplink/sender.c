@@ -11,13 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A new link, and HELLO on it. */
-static int attempt(struct sender *f, int64_t now)
+static void greet(struct sender *f, int64_t now)
 {
-    int err = link_connect(f->endpoint, MESSAGE_MAX_BYTES, SENDER_QUEUE, f->keys, &f->link);
-    if (err)
-        return err;
-    f->counts.attempts++;
     f->state = GREETING;
     f->until = now + SENDER_SILENCE_NS;
     memset(f->welcomed, 0, sizeof f->welcomed);
@@ -25,6 +20,16 @@ static int attempt(struct sender *f, int64_t now)
     f->hello.attempt = (uint64_t)now > f->hello.attempt ? (uint64_t)now : f->hello.attempt + 1;
     f->message.hello = f->hello;
     sender_message(f, now);
+}
+
+/* A new link, and HELLO on it. */
+static int attempt(struct sender *f, int64_t now)
+{
+    int err = link_connect(sender_endpoint(f), MESSAGE_MAX_BYTES, SENDER_QUEUE, f->keys, &f->link);
+    if (err)
+        return err;
+    f->counts.attempts++;
+    greet(f, now);
     return 0;
 }
 
@@ -36,13 +41,13 @@ static void hang_up(struct sender *f, int64_t until)
     f->until = until;
 }
 
-/* Later messages of this connection are not received, because its link is closed. */
+/* Acknowledgements that were on the way are not taken any more: WELCOME tells what they did. */
 void sender_ask_again(struct sender *f, int64_t now)
 {
     if (now < f->again_at || f->state != UP || f->given_up)
         return;
     f->again_at = now + backoff_next(&f->asks);
-    hang_up(f, now);
+    greet(f, now);
 }
 
 void sender_come_up(struct sender *f, int64_t now)
@@ -60,15 +65,22 @@ void sender_come_up(struct sender *f, int64_t now)
     f->source.books_due(f->source.context, now);
 }
 
+/* There is no answer here: tries the next endpoint. */
+static void give_up_connection(struct sender *f, int64_t now)
+{
+    f->endpoint = (f->endpoint + 1) % f->endpoint_count;
+    hang_up(f, now + backoff_next(&f->attempts));
+}
+
 static void keep_connection(struct sender *f, int64_t now)
 {
     if (f->state == UP && now - f->received_at > SENDER_SILENCE_NS) {
         log_warn("BEZEL-COLLECTOR-SILENT",
                  "no message from the collector at %s for 2 s: connecting again; packets wait in the window",
-                 f->endpoint);
-        hang_up(f, now + backoff_next(&f->attempts));
+                 sender_endpoint(f));
+        give_up_connection(f, now);
     } else if (f->state == GREETING && now >= f->until) {
-        hang_up(f, now + backoff_next(&f->attempts));
+        give_up_connection(f, now);
     } else if (f->state == WAITING && now >= f->until) {
         if (attempt(f, now) != 0)
             f->until = now + backoff_next(&f->attempts); /* no memory, or no descriptor now */
@@ -142,13 +154,34 @@ static bool any_is_torn(struct window *w)
     return false;
 }
 
+/* Takes other endpoints than there are. Returns 0, or BEZEL_EINVAL and leaves those. */
+static int set_endpoints(struct sender *f, const char *text)
+{
+    char list[SENDER_ENDPOINTS_MAX][LINK_ENDPOINT_MAX] = {{0}};
+    unsigned n = 0;
+    for (size_t length; *(text += strspn(text, " ")); text += length) {
+        length = strcspn(text, " ");
+        if (n == SENDER_ENDPOINTS_MAX || length >= LINK_ENDPOINT_MAX)
+            return BEZEL_EINVAL;
+        memcpy(list[n++], text, length);
+    }
+    if (n == 0 || memcmp(f->endpoints, list, sizeof list) == 0)
+        return BEZEL_EINVAL;
+    memcpy(f->endpoints, list, sizeof list);
+    f->endpoint_count = n;
+    f->endpoint = 0;
+    return 0;
+}
+
 int sender_open(const struct uplink_source *source, const struct sender_options *options, struct sender **out)
 {
-    if (strlen(options->endpoint) >= LINK_ENDPOINT_MAX)
-        return BEZEL_EINVAL;
     struct sender *f = calloc(1, sizeof *f);
     if (!f)
         return BEZEL_ENOMEM;
+    if (set_endpoints(f, options->endpoints) != 0) {
+        free(f);
+        return BEZEL_EINVAL;
+    }
     f->source = *source;
     f->window = source->window;
     f->keys = options->keys;
@@ -158,7 +191,6 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
     f->hello.attempt = (uint64_t)clock_now(); /* above all attempts of earlier daemons */
     f->attempts = backoff_make(seed_of(&f->hello), SENDER_PAUSE_FIRST_NS, SENDER_PAUSE_LAST_NS);
     f->asks = backoff_make(~seed_of(&f->hello), SENDER_AGAIN_FIRST_NS, SENDER_AGAIN_LAST_NS);
-    memcpy(f->endpoint, options->endpoint, strlen(options->endpoint) + 1);
     int err = send_queue_open(&f->send_queue, source, options->spool_dir, options->spool_bytes, clock_now());
     if (!err)
         err = attempt(f, 0);
@@ -180,11 +212,15 @@ void sender_close(struct sender *f, bool discard)
     free(f);
 }
 
-void sender_redirect(struct sender *f, const char *endpoint, int64_t now)
+const char *sender_endpoint(const struct sender *f)
 {
-    if (strcmp(endpoint, f->endpoint) == 0 || strlen(endpoint) >= sizeof f->endpoint)
+    return f->endpoints[f->endpoint];
+}
+
+void sender_redirect(struct sender *f, const char *endpoints, int64_t now)
+{
+    if (set_endpoints(f, endpoints) != 0)
         return;
-    memcpy(f->endpoint, endpoint, strlen(endpoint) + 1);
     if (f->state == DONE || f->state == REFUSED)
         return;
     f->moved = true;

@@ -20,6 +20,7 @@ enum {
     SENDER_SILENCE_NS = 2000000000, /* without a message for this long, or a WELCOME, the connection is given up */
     SENDER_LOOK_NS = 5000000,       /* time between two looks for acknowledgements, while there is room without them */
     SENDER_BOOKS_NS = 1000000000,
+    SENDER_ENDPOINTS_MAX = 4,
     SENDER_QUEUE = 1 << 20, /* frames in ZeroMQ's queue: more than any credit allows, so that the credit is the bound */
 };
 
@@ -41,7 +42,7 @@ struct sender_counts {
 struct sender;
 
 struct sender_options {
-    const char *endpoint;         /* the receiver's */
+    const char *endpoints;        /* the receiver's; or several, separated by blanks, of which one is used at a time */
     const struct link_keys *keys; /* NULL: none; borrowed until sender_close() */
     struct message_hello hello;   /* its HELLO; `run` and `uuid` are set from the source */
     const char *spool_dir;
@@ -50,8 +51,8 @@ struct sender_options {
 
 /**
  * Opens a sender of the packets of `source`, which is copied. The trace's uuid and hello.pid are the seed of the pauses
- * between attempts. Returns 0 with *f, which the caller passes to sender_close(); BEZEL_EINVAL if the endpoint is too
- * long; BEZEL_ENOMEM; or an error of link_connect() or send_queue_open().
+ * between attempts. Returns 0 with *f, which the caller passes to sender_close(); BEZEL_EINVAL if there is no endpoint,
+ * if there are too many, or one is too long; BEZEL_ENOMEM; or an error of link_connect() or send_queue_open().
  */
 int sender_open(const struct uplink_source *source, const struct sender_options *options,
                 struct sender **f) BEZEL_MUST_CHECK;
@@ -86,10 +87,14 @@ void sender_attend(struct sender *f);
 void sender_give_up(struct sender *f);
 
 /**
- * Connects to another receiver, at `endpoint`. It may lack packets that the last one has stored, and that are not here
- * any more: what follows them in their streams is not sent. Does nothing if it is the same endpoint, or is too long.
+ * Connects to another receiver, at one of `endpoints`. It may lack packets that the last one has stored, and that are
+ * not here any more: what follows them in their streams is not sent. Does nothing if they are the same ones, or would
+ * be refused by sender_open().
  */
-void sender_redirect(struct sender *f, const char *endpoint, int64_t now);
+void sender_redirect(struct sender *f, const char *endpoints, int64_t now);
+
+/** The endpoint in use, or that is tried next. */
+const char *sender_endpoint(const struct sender *f);
 
 /** Whether the receiver has saved the final books of all processes. */
 bool sender_booked(const struct sender *f);

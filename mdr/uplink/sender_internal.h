@@ -17,10 +17,10 @@
  *     UP        WELCOME arrived, with what is stored: sending starts at the oldest packet that is not
  *     REFUSED, DONE  the end
  *
- * Invariants: (1) every attempt has a link of its own, and sends HELLO once on it, so that all answers belong to this
- * attempt, and the queues of an earlier attempt are gone with its link; (2) a packet is sent at most once on a
- * connection: if the receiver misses one, a new connection is made, and its WELCOME states where to start; (3) at most
- * `credit` bytes of packets are sent on a connection and not acknowledged, but always one packet; (4) a packet is
+ * Invariants: (1) a HELLO is sent on a new link, or on one where the HELLO before it was answered completely, so that
+ * all answers belong to the latest one; (2) a packet is sent at most once after a HELLO: if the receiver misses one,
+ * HELLO is sent again, and its WELCOME, which is behind all that was sent before, states where to start; (3) at most
+ * `credit` bytes of packets are sent after a HELLO and not acknowledged, but always one packet; (4) a packet is
  * acknowledged only by a position that is not beyond what was ever sent of its stream.
  */
 enum sender_state { WAITING, GREETING, UP, REFUSED, DONE };
@@ -40,7 +40,8 @@ struct sender {
     bool welcomed[WINDOW_STREAMS]; /* this connection's WELCOME has a usable position of the stream */
     struct send_queue send_queue;
     struct link *link; /* NULL while waiting */
-    char endpoint[LINK_ENDPOINT_MAX];
+    char endpoints[SENDER_ENDPOINTS_MAX][LINK_ENDPOINT_MAX];
+    unsigned endpoint_count, endpoint; /* endpoint: the one in use */
     const struct link_keys *keys;
     struct message_hello hello;
     enum sender_state state;
@@ -50,7 +51,7 @@ struct sender {
     int64_t until; /* end of WAITING and GREETING; 0: counts from the next step */
     int64_t received_at, sent_at, books_at;
     int64_t look_at;               /* in UP: when to receive next */
-    int64_t again_at;              /* no new connection for the receiver's positions before this time */
+    int64_t again_at;              /* no HELLO for the receiver's positions before this time */
     struct backoff attempts, asks; /* pauses between attempts, and between sender_ask_again() */
     uint32_t notes_sent;           /* notes that were sent on this connection */
     uint64_t unobserved_sent;      /* of the node's own books, on this connection */
@@ -95,7 +96,7 @@ void sender_tear(struct sender *f, int64_t now);
 /** WELCOME is complete. */
 void sender_come_up(struct sender *f, int64_t now);
 
-/** The receiver lacks packets that were sent: connects again to get its positions, but not too often. */
+/** The receiver lacks packets that were sent: says HELLO again to get its positions, but not too often. */
 void sender_ask_again(struct sender *f, int64_t now);
 
 #endif

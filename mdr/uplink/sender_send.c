@@ -65,7 +65,7 @@ static bool send_packet(struct sender *f, const struct send_queue_packet *packet
     if (!p || f->send_queue.spool || p->bytes <= SENDER_COPY_BYTES)
         return link_send(f->link, NULL, packet->data, packet->bytes) == 0;
     atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); /* relaxed: the link hands it over */
-    return link_send_shared(f->link, p->data, p->bytes, let_go, p) == 0;
+    return link_send_shared(f->link, NULL, p->data, p->bytes, let_go, p) == 0;
 }
 
 /* Whether the next packet may be sent: nothing is unacknowledged, or the credit covers it too. */

@@ -74,14 +74,22 @@ bool collector_start(struct collector_process *c, const char *listen)
     fcntl(parent_pipe[1], F_SETFD, FD_CLOEXEC);
     snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
     snprintf(pipe_text, sizeof pipe_text, "%d", parent_pipe[0]);
-    const char *argv[32] = {"bezel-collector", "--run",   c->run,     "--listen",      listen,   "--control",
-                            c->control,        "--ready", ready_text, "--parent-pipe", pipe_text};
-    size_t n = 11;
+    const char *argv[40] = {"bezel-collector", "--listen", listen,          "--control", c->control,
+                            "--ready",         ready_text, "--parent-pipe", pipe_text};
+    size_t n = 9;
+    for (const char *const *parent = c->parents; parent && *parent && n < 24; parent++) {
+        argv[n++] = "--parent";
+        argv[n++] = *parent;
+    }
+    if (!c->parents) {
+        argv[n++] = "--run";
+        argv[n++] = c->run;
+    }
     if (c->sync) {
         argv[n++] = "--sync";
         argv[n++] = c->sync;
     }
-    for (const char *const *more = c->more; more && *more && n < 31; more++)
+    for (const char *const *more = c->more; more && *more && n < 39; more++)
         argv[n++] = *more;
     c->pid = fork();
     if (c->pid == 0)

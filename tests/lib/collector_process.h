@@ -18,10 +18,11 @@ struct collector_process {
     char run[96];
     char endpoint[LINK_ENDPOINT_MAX]; /* as bound */
     char control[LINK_ENDPOINT_MAX];
-    int parent_pipe;         /* write end */
-    rlim_t file_limit;       /* RLIMIT_FSIZE of the next start, 0: none */
-    const char *sync;        /* start it with --sync so; NULL: without */
-    const char *const *more; /* more arguments of the next start, at most 12, NULL-terminated; NULL: none */
+    int parent_pipe;            /* write end */
+    rlim_t file_limit;          /* RLIMIT_FSIZE of the next start, 0: none */
+    const char *sync;           /* start it with --sync so; NULL: without */
+    const char *const *parents; /* endpoints, NULL-terminated: it is an inner collector; NULL: it has the run */
+    const char *const *more;    /* more arguments of the next start, at most 12, NULL-terminated; NULL: none */
     struct message message;
 };
 

@@ -6,7 +6,7 @@
  *
  * Held: a reader that sees the flag finds the data; data is not overwritten while it is read.
  *
- * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3
+ * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3 I0 I1
  */
 #define THREADS 2
 #define DEPTH   2
@@ -35,6 +35,8 @@
 #define V1 18
 #define V2 19
 #define V3 20
+#define I0 21
+#define I1 22
 
 #include "memory.pml"
 
@@ -80,6 +82,7 @@ init {
         :: pair(V0, V1, false)
         :: pair(V2, V3, false)
         :: pair(F0, F1, true)
+        :: pair(I0, I1, true)
         fi
     }
 }

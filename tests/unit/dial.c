@@ -307,7 +307,7 @@ static void frames_wait_for_the_address(void **state)
     say(client, "first");
     say(client, "second");
     char shared[] = "third";
-    assert_int_equal(link_send_shared(client, shared, 5, NULL, NULL), 0);
+    assert_int_equal(link_send_shared(client, NULL, shared, 5, NULL, NULL), 0);
     assert_int_equal(link_send(client, NULL, "fourth", 6), BEZEL_EAGAIN); /* no more than its queue takes */
     assert_int_equal(link_wait(&client, 1, NULL, 0, 0), 0);
     assert_null(link_trouble(client));

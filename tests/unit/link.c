@@ -328,7 +328,7 @@ static void peers_stand_where_they_belong(void **state)
     assert_int_equal(link_send(server, NULL, "x", 1), BEZEL_EINVAL);
     assert_int_equal(link_send(server, &(struct link_peer){0}, "x", 1), BEZEL_EINVAL);
     assert_int_equal(link_send(client, &peer, "x", 1), BEZEL_EINVAL);
-    assert_int_equal(link_send_shared(server, &peer, 1, NULL, NULL), BEZEL_EINVAL);
+    assert_int_equal(link_send_shared(server, &peer, &peer, 1, NULL, NULL), BEZEL_EINVAL);
     link_close(client, 0);
     link_close(server, 0);
 }
@@ -364,7 +364,7 @@ static void a_shared_frame_is_released_once(void **state)
     struct link *server = bound(ipc), *client = connected(ipc);
     struct link_frame frame;
     for (int i = 0; i < 10; i++)
-        assert_int_equal(link_send_shared(client, data, sizeof data, count_release, &released), 0);
+        assert_int_equal(link_send_shared(client, NULL, data, sizeof data, count_release, &released), 0);
     for (int i = 0; i < 10; i++) {
         receive(server, &frame);
         assert_int_equal(frame.size, sizeof data);
@@ -384,7 +384,7 @@ static void an_unsent_shared_frame_is_released_by_close_and_a_refused_one_at_onc
     int queued = 0, released = 0, err = 0;
     struct link *client = connected(ipc); /* nobody is there */
     while (!err) {
-        err = link_send_shared(client, data, sizeof data, count_release, &released);
+        err = link_send_shared(client, NULL, data, sizeof data, count_release, &released);
         queued += !err;
     }
     assert_int_equal(err, BEZEL_EAGAIN);
@@ -451,6 +451,128 @@ static void foreign_messages_are_dropped(void **state)
     zmq_close(named);
     zmq_ctx_term(context);
     link_close(client, 0);
+    link_close(server, 0);
+}
+
+/* ---- relays ------------------------------------------------------------------------------------------------------ */
+
+static void a_frame_passes_a_relay_in_the_name_of_who_sent_it(void **state)
+{
+    (void)state;
+    char data[] = "shared";
+    struct link *root = bound("tcp://127.0.0.1:*"), *below = bound(ipc), *above = connected(link_endpoint(root));
+    struct link *a = connected(ipc), *b = connected(ipc);
+    struct link_frame from_a, from_b, at_root;
+    link_set_relay(root);
+    link_set_relay(above);
+    link_set_relay(below);
+    say(a, "from a");
+    receive(below, &from_a);
+    say(b, "from b");
+    receive(below, &from_b);
+    assert_false(link_peer_is(&from_a.peer, &from_b.peer));
+    assert_int_equal(from_a.peer.path_size, 0);
+    assert_int_equal(link_send(above, &from_b.peer, from_b.data, from_b.size), 0);
+    receive(root, &at_root);
+    assert_int_equal(at_root.size, 6);
+    assert_memory_equal(at_root.data, "from b", 6);
+    assert_int_equal(at_root.peer.path_size, 1 + from_b.peer.size);
+    assert_int_equal(at_root.peer.path[0], from_b.peer.size);
+    assert_memory_equal(at_root.peer.path + 1, from_b.peer.id, from_b.peer.size);
+    assert_int_equal(link_send(root, &at_root.peer, "to b", 4), 0);
+    link_frame_free(&at_root);
+    receive(above, &at_root);
+    assert_true(link_peer_is(&at_root.peer, &from_b.peer));
+    assert_int_equal(link_send(below, &at_root.peer, at_root.data, at_root.size), 0);
+    assert_received(b, "to b");
+    link_frame_free(&at_root);
+    assert_int_equal(link_send_shared(above, &from_a.peer, data, 6, NULL, NULL), 0);
+    receive(root, &at_root);
+    assert_memory_equal(at_root.data, "shared", 6);
+    assert_memory_equal(at_root.peer.path + 1, from_a.peer.id, from_a.peer.size);
+    link_frame_free(&at_root);
+    assert_int_equal(link_send(above, NULL, "x", 1), BEZEL_EINVAL);
+    assert_int_equal(link_send(a, &from_a.peer, "x", 1), BEZEL_EINVAL);
+    struct link_peer far = from_a.peer;
+    far.path_size = LINK_PATH_MAX - 5; /* with its own hop one more than fits */
+    memset(far.path, 1, far.path_size);
+    assert_int_equal(link_send(above, &far, "x", 1), BEZEL_EFULL);
+    link_frame_free(&from_a);
+    link_frame_free(&from_b);
+    link_close(a, 0);
+    link_close(b, 0);
+    link_close(above, 0);
+    link_close(below, 0);
+    link_close(root, 0);
+}
+
+static void send_parts(void *socket, const void *path, size_t n, const char *text, bool more)
+{
+    assert_int_equal(zmq_send(socket, path, n, ZMQ_SNDMORE), (int)n);
+    assert_int_equal(zmq_send(socket, text, strlen(text), more ? ZMQ_SNDMORE : 0), (int)strlen(text));
+    if (more)
+        assert_int_equal(zmq_send(socket, "", 0, 0), 0);
+}
+
+static void paths_that_are_none_are_dropped(void **state)
+{
+    (void)state;
+    static const uint8_t no_hop[] = {0}, cut[] = {5, 0, 1, 2, 3}, long_hop[] = {9, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const uint8_t behind[] = {1, 7, 3, 7, 7}, good[] = {1, 7, 2, 8, 9};
+    uint8_t too_long[LINK_PATH_MAX + 2];
+    struct link *server = bound(ipc);
+    struct link_frame frame;
+    link_set_relay(server);
+    void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_DEALER);
+    assert_int_equal(zmq_connect(socket, ipc), 0);
+    for (size_t i = 0; i < sizeof too_long; i++)
+        too_long[i] = 1; /* hops of one byte */
+    send_parts(socket, "", 0, "no path", false);
+    send_parts(socket, no_hop, sizeof no_hop, "no hop", false);
+    send_parts(socket, cut, sizeof cut, "cut", false);
+    send_parts(socket, long_hop, sizeof long_hop, "long hop", false);
+    send_parts(socket, behind, sizeof behind, "cut behind", false);
+    send_parts(socket, too_long, sizeof too_long, "too long", false);
+    send_parts(socket, good, sizeof good, "one part more", true);
+    send_parts(socket, good, sizeof good, "good", false);
+    receive(server, &frame);
+    assert_int_equal(frame.size, 4);
+    assert_memory_equal(frame.data, "good", 4);
+    assert_int_equal(frame.peer.path_size, sizeof good);
+    assert_memory_equal(frame.peer.path, good, sizeof good);
+    link_frame_free(&frame);
+    send_parts(socket, too_long, LINK_PATH_MAX, "longest", false);
+    assert_received(server, "longest");
+    assert_int_equal(zmq_send(socket, "alone", 5, 0), 5);
+    receive(server, &frame);
+    assert_int_equal(frame.peer.path_size, 0);
+    link_frame_free(&frame);
+    zmq_close(socket);
+    zmq_ctx_term(context);
+    link_close(server, 0);
+}
+
+/* The other side of a relay's link: a parent that does not say for whom its frames are. */
+static void a_relay_drops_frames_for_nobody(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *above = connected(ipc);
+    struct link_frame frame;
+    struct link_peer child = {.size = 3, .id = {1, 2, 3}};
+    link_set_relay(server);
+    link_set_relay(above);
+    assert_int_equal(link_send(above, &child, "hello", 5), 0);
+    receive(server, &frame);
+    struct link_peer whole = frame.peer, relay = frame.peer;
+    link_frame_free(&frame);
+    relay.path_size = 0;
+    assert_int_equal(link_send(server, &relay, "for nobody", 10), 0);
+    assert_int_equal(link_send(server, &whole, "for the child", 13), 0);
+    receive(above, &frame);
+    assert_int_equal(frame.size, 13);
+    assert_true(link_peer_is(&frame.peer, &child));
+    link_frame_free(&frame);
+    link_close(above, 0);
     link_close(server, 0);
 }
 
@@ -535,6 +657,9 @@ int main(void)
         cmocka_unit_test(what_lingers_arrives),
         cmocka_unit_test(a_frame_above_the_maximum_ends_its_connection_alone),
         cmocka_unit_test(foreign_messages_are_dropped),
+        cmocka_unit_test(a_frame_passes_a_relay_in_the_name_of_who_sent_it),
+        cmocka_unit_test(paths_that_are_none_are_dropped),
+        cmocka_unit_test(a_relay_drops_frames_for_nobody),
         cmocka_unit_test(waiting_looks_at_links_and_descriptors),
         cmocka_unit_test(a_signal_ends_waiting),
     };

@@ -96,7 +96,7 @@ static void upper_open(struct scene *s)
 static void sender_begin(struct scene *s)
 {
     struct uplink_source source = external_uplink(s->fixture.external);
-    struct sender_options options = {.endpoint = s->endpoint, .hello = s->hello};
+    struct sender_options options = {.endpoints = s->endpoint, .hello = s->hello};
     assert_int_equal(sender_open(&source, &options, &s->forward), 0);
 }
 

@@ -293,7 +293,7 @@ static void open_sender(void)
                                    .spool_full = spool_full};
     memcpy(source.run, run, sizeof run);
     memcpy(source.uuid, uuid, sizeof uuid);
-    struct sender_options options = {.endpoint = p.endpoint,
+    struct sender_options options = {.endpoints = p.endpoint,
                                      .hello = {.node = "anybody", .pid = 1},
                                      .spool_dir = scratch_dir,
                                      .spool_bytes = 4 * SPOOL_BYTES_MIN};

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by the relay's files; relay.h is the interface. */
+#ifndef BEZEL_COLLECTOR_RELAY_RELAY_INTERNAL_H
+#define BEZEL_COLLECTOR_RELAY_RELAY_INTERNAL_H
+
+#include "base/hash_index.h"
+#include "collector/relay/relay.h"
+#include "mdr/link/unidentified_peers.h"
+
+#include <stdatomic.h>
+
+/** A node below, here or below another inner collector. It stays in memory while a queue holds frames of it. */
+struct relay_child {
+    struct link_peer peer;
+    uint64_t connection; /* link_connection() of its HELLO */
+    uint8_t uuid[16];    /* of its trace */
+    uint64_t attempt;    /* of its HELLO */
+    char node[MESSAGE_NAME_MAX + 1];
+    int64_t heard_at;
+    _Atomic uint64_t held;    /* bytes in queues to a parent, plus 1 until it is forgotten */
+    struct relay_child *next; /* of those that were forgotten */
+};
+
+struct relay {
+    struct link *below, *above;
+    struct relay_options options;
+    uint8_t run[16];
+    bool has_run;
+    size_t parent;       /* in options.parents */
+    int64_t answered_at; /* when the parent last said something, or was connected to */
+    int64_t tick_at, unidentified_at;
+    uint64_t credit; /* of each child */
+    _Atomic uint64_t held;
+    struct relay_child **children; /* packed, with room for options.children */
+    struct relay_child *forgotten;
+    struct hash_index by_peer; /* numbers of children */
+    struct unidentified_peers *unidentified_peers;
+    uint32_t clock_port;
+    struct relay_clock clock;
+    struct relay_status status;
+    struct message message; /* scratch: too large for the stack */
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+};
+
+/** Allocates room for the children, or frees it and them; no queue holds their frames then. 0 or BEZEL_ENOMEM. */
+int relay_children_open(struct relay *r) BEZEL_MUST_CHECK;
+void relay_children_close(struct relay *r);
+
+/** The child that has sent, or is to receive; NULL: none. */
+struct relay_child *relay_find(const struct relay *r, const struct link_peer *peer);
+
+/**
+ * Adds a child that sent `hello`, in place of one with the same connection, or of the same node and trace. NULL: memory
+ * is short, or there are as many as may be.
+ */
+struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello);
+
+/** Whether a child has sent a later HELLO than this one, over another connection. */
+bool relay_is_late(const struct relay *r, const struct link_peer *peer, const struct message_hello *hello);
+
+/** Forgets a child, or all: what they send is dropped from now on. */
+void relay_forget(struct relay *r, struct relay_child *child);
+void relay_forget_all(struct relay *r);
+
+/** Forgets children that said nothing for RELAY_CHILD_SILENCE, and frees those whose frames are gone. */
+void relay_look_at_children(struct relay *r, int64_t now);
+
+/** Ends connections that are no child's. */
+void relay_end_unidentified(struct relay *r, int64_t now);
+
+/** `bytes` of it went into a queue to the parent; they are in none any more (from any thread). */
+void relay_hold(struct relay *r, struct relay_child *child, uint64_t bytes);
+void relay_let_go(struct relay *r, struct relay_child *child, uint64_t bytes);
+
+#endif

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/relay_daemon.h"
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/limit.h"
+#include "base/log.h"
+#include "base/serve.h"
+#include "base/uuid.h"
+#include "collector/clock_server.h"
+#include "mdr/command/command_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_TIME (2 * CLOCK_S) /* the longest that it serves its nodes once `bezel run` is gone */
+
+enum { LINGER_MS = 500, COMMANDS_A_TURN = 16 };
+
+struct relay_daemon {
+    const struct collector_daemon_options *options;
+    struct link_keys keys;
+    struct link *below;
+    struct relay *relay;
+    struct clock_server *clock;
+    struct command_server *control;
+    struct relay_clock asked; /* what the clock server was told */
+    int signals;
+    int64_t tick_at, end_at; /* end_at: 0: serving */
+    bool drained, finish;
+};
+
+/* ---- start ------------------------------------------------------------------------------------------------------- */
+
+static int report_endpoint(int err, const char *endpoint)
+{
+    if (err == BEZEL_EBUSY)
+        log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: use another port, or tcp://127.0.0.1:*",
+                  endpoint);
+    else if (err)
+        log_error("BEZEL-ENDPOINT", "%s: %s", endpoint, limit_reason(err));
+    return err;
+}
+
+/* Without it the clocks of nodes on other machines are compared by their wall clocks. */
+static void open_clock(struct relay_daemon *v)
+{
+    const char *listen = v->options->listen;
+    int err = clock_server_open_inner(listen, v->options->key ? &v->keys : NULL, &v->options->clock, &v->clock);
+    if (err)
+        log_warn("BEZEL-CLOCK",
+                 "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
+                 "compared by their wall clocks alone",
+                 listen, limit_reason(err));
+    relay_set_clock_port(v->relay, clock_server_port(v->clock));
+}
+
+static int open_relay(struct relay_daemon *v, const struct relay_options *inner)
+{
+    uint8_t run[16];
+    struct relay_options options = *inner;
+    options.keys = v->options->key ? &v->keys : NULL;
+    options.children = v->options->limits.connections;
+    if (v->options->id && uuid_read(v->options->id, run))
+        options.run = run;
+    v->relay = relay_new(v->below, &options);
+    if (!v->relay)
+        log_error("BEZEL-START", "relay: %s", limit_reason(BEZEL_ENOMEM));
+    return v->relay ? 0 : BEZEL_ENOMEM;
+}
+
+static int start(struct relay_daemon *v, const struct relay_options *inner, const char *parent_key)
+{
+    const struct collector_daemon_options *o = v->options;
+    int err = 0;
+    serve_parent_pipe(o->parent_pipe);
+    v->signals = serve_signals();
+    if (v->signals < 0) {
+        log_error("BEZEL-START", "signalfd: %s", limit_reason(BEZEL_ESYS));
+        return BEZEL_ESYS;
+    }
+    if (o->key)
+        err = link_keys_open(o->key, o->keys, parent_key, &v->keys);
+    if (!err)
+        err = report_endpoint(link_bind(o->listen, o->packet_max, o->key ? &v->keys : NULL, &v->below), o->listen);
+    if (!err)
+        err = report_endpoint(command_server_open(o->control, endpoint_path(o->control) ? NULL : &v->keys, &v->control),
+                              o->control);
+    if (!err)
+        err = open_relay(v, inner);
+    if (!err)
+        open_clock(v);
+    return err;
+}
+
+static void send_ready(const struct relay_daemon *v)
+{
+    if (v->options->ready < 0)
+        return;
+    dprintf(v->options->ready, "%s\n", link_endpoint(v->below));
+    close(v->options->ready);
+}
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t port_of(const struct link *link)
+{
+    struct address address;
+    const char *why;
+    return address_read(link_endpoint(link), &address, &why) == 0 ? address.port : 0;
+}
+
+static void reply(struct relay_daemon *v, const struct command_request *from)
+{
+    struct relay_status s = relay_status(v->relay);
+    struct message_reply r = {.answer = ANSWER_COLLECTOR,
+                              .state = v->finish || v->end_at ? DAEMON_DRAINING
+                                       : v->drained           ? DAEMON_DRAINED
+                                                              : DAEMON_ACTIVE,
+                              .collector = {.bytes = s.bytes,
+                                            .packets = s.frames,
+                                            .refused = s.refused + s.dropped,
+                                            .over_rate = s.forgotten,
+                                            .unidentified = s.unidentified,
+                                            .peers = s.children,
+                                            .port = port_of(v->below)}};
+    if (!relay_takes(v->relay))
+        snprintf(r.text, sizeof r.text, "the parent at %.150s takes nothing, and the buffer is full: the nodes keep it",
+                 relay_parent(v->relay));
+    command_server_reply(v->control, from, NULL, &r);
+}
+
+/* Carries out a command. False: an inner collector has no such command. */
+static bool carry_out(struct relay_daemon *v, const struct message_command *c)
+{
+    switch (c->verb) {
+    case VERB_CONFIGURE: /* its options have configured it */
+    case VERB_START:
+        return true;
+    case VERB_QUERY:
+        return c->subject == SUBJECT_STATE;
+    case VERB_STOP:
+        v->drained = true;
+        return true;
+    case VERB_SHUTDOWN:
+        v->finish = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void serve_control(struct relay_daemon *v)
+{
+    struct command_request from;
+    for (int budget = COMMANDS_A_TURN; command_server_receive(v->control, &budget, &from);) {
+        const struct message *m = command_server_message(v->control);
+        if (m->type != MESSAGE_COMMAND)
+            continue;
+        if (carry_out(v, &m->command))
+            reply(v, &from);
+        else
+            command_server_refuse(v->control, &from, ANSWER_REFUSED,
+                                  "an inner collector does not carry out this command: ask the root");
+    }
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+static void watch_parent_pipe(struct relay_daemon *v)
+{
+    if (v->end_at || !serve_is_deserted(v->options->parent_pipe))
+        return;
+    log_warn("BEZEL-PARENT-PIPE",
+             "the process that started this collector is gone: it ends with its last node, or in 2 s");
+    v->end_at = clock_now() + DRAIN_TIME;
+}
+
+/* Has questions for the time answered by whom the parent named. */
+static void follow_clock(struct relay_daemon *v)
+{
+    const struct relay_clock *c = relay_clock(v->relay);
+    char endpoint[ADDRESS_TEXT_MAX] = "";
+    struct address address;
+    const char *why;
+    if (memcmp(c, &v->asked, sizeof *c) == 0)
+        return;
+    v->asked = *c;
+    if (c->port > 0 && c->port <= UINT16_MAX && address_read(c->parent, &address, &why) == 0) {
+        address.port = (uint16_t)c->port;
+        address_print(&address, endpoint);
+    }
+    clock_server_pass(v->clock, c->identity, endpoint);
+}
+
+/* While the buffer is full, what goes out of it wakes nobody. */
+static void wait_for_something(const struct relay_daemon *v)
+{
+    bool takes = relay_takes(v->relay);
+    struct link *links[] = {takes ? v->below : NULL, relay_above(v->relay), command_server_link(v->control)};
+    int fds[] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
+    int64_t now = clock_now(), until = takes ? v->tick_at : now + CLOCK_MS;
+    (void)link_wait(links, 3, fds, 2, until > now ? until - now : 0);
+}
+
+static void serve(struct relay_daemon *v)
+{
+    while (!v->finish) {
+        wait_for_something(v);
+        v->finish |= serve_terms(v->signals) > 0;
+        watch_parent_pipe(v);
+        serve_control(v);
+        (void)relay_turn(v->relay, clock_now());
+        int64_t now = clock_now();
+        v->tick_at = relay_tick(v->relay, now);
+        follow_clock(v);
+        if (v->end_at && (now >= v->end_at || relay_status(v->relay).children == 0))
+            v->finish = true;
+    }
+}
+
+int relay_daemon_run(const struct collector_daemon_options *options, const struct relay_options *inner,
+                     const char *parent_key)
+{
+    struct relay_daemon v = {.options = options, .signals = -1};
+    int err = start(&v, inner, parent_key);
+    if (!err) {
+        send_ready(&v);
+        serve(&v);
+    }
+    clock_server_close(v.clock);
+    relay_free(v.relay);
+    link_close(v.below, LINGER_MS);
+    command_server_close(v.control, LINGER_MS);
+    link_keys_close(&v.keys);
+    if (v.signals >= 0)
+        close(v.signals);
+    return err ? EXIT_FAILED : EXIT_OK;
+}

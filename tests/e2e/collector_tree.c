@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * A tree of collectors: a root, two inner ones below it, and another one below these. All of them are killed or stopped
+ * for longer than all patience, one after the other, while nodes send: what was acknowledged is stored once, and the
+ * rest comes.
+ */
+#include "tests/lib/collector_process.h"
+#include "tests/lib/fake_sensor.h"
+#include "tests/lib/patience.h"
+#include "tests/lib/seed.h"
+
+#include "collector/rundb/summary.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+enum { ROOT, LEFT, RIGHT, LOW, COLLECTORS };
+enum { NODES = 3, RINGS = 2 };
+
+static const uint8_t run_id[16] = "a run's identity";
+static uint64_t seed;
+static struct collector_process c[COLLECTORS];
+static char listen_at[COLLECTORS][LINK_ENDPOINT_MAX];
+static const char *const parents[COLLECTORS][3] = {
+    [LEFT] = {listen_at[ROOT]}, [RIGHT] = {listen_at[ROOT]}, [LOW] = {listen_at[LEFT], listen_at[RIGHT]}};
+static struct fake_sensor *nodes[NODES];
+static const char *const names[NODES] = {"desk", "rack", "belt"};
+static const unsigned above[NODES] = {LOW, LOW, LEFT};
+
+static void start(unsigned i)
+{
+    c[i].parents = i == ROOT ? NULL : parents[i];
+    assert_true(collector_start(&c[i], listen_at[i]));
+}
+
+static void begin_tree(void)
+{
+    for (unsigned i = 0; i < COLLECTORS; i++) {
+        assert_true(collector_make(&c[i]));
+        snprintf(listen_at[i], sizeof listen_at[i], "ipc://%s/data", c[i].dir);
+        start(i);
+    }
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i] = fake_new(names[i], run_id, seed_next(&seed));
+        fake_add_process(nodes[i], "app", 10 + i, ROLE_SUT);
+        assert_true(fake_connect(nodes[i], listen_at[above[i]]));
+    }
+}
+
+static void send_some(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        unsigned ring = (unsigned)(seed_next(&seed) % RINGS);
+        if (nodes[i]->processes[0]->rings[ring].packets < FAKE_PACKETS - 2)
+            fake_cut(nodes[i], 0, ring, 1 + (uint32_t)(seed_next(&seed) % 100));
+        fake_round(nodes[i], CLOCK_MS / 2);
+    }
+}
+
+static void send_for(int64_t ns)
+{
+    for (int64_t end = clock_now() + ns; clock_now() < end;)
+        send_some();
+}
+
+/* Until all that was sent up to now is acknowledged. */
+static void settle(void)
+{
+    int64_t deadline = clock_now() + PATIENCE;
+    for (bool all = false; !all;) {
+        all = true;
+        for (unsigned i = 0; i < NODES; i++) {
+            fake_round(nodes[i], CLOCK_MS);
+            all = all && fake_all_acked(nodes[i]);
+        }
+        assert_true(clock_now() < deadline);
+    }
+}
+
+static void assert_stored(bool all)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        for (unsigned r = 0; r < RINGS; r++) {
+            char path[256];
+            snprintf(path, sizeof path, "%s/trace/%s/app-%u-%u", c[ROOT].run, names[i], 10 + i, r);
+            assert_true(fake_file_is_right(&nodes[i]->processes[0]->rings[r], path, all));
+        }
+}
+
+static void end_tree(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        assert_true(fake_say_bye(nodes[i], PATIENCE));
+        fake_disconnect(nodes[i]);
+    }
+    for (unsigned i = COLLECTORS; i-- > 0;)
+        assert_int_equal(collector_end(&c[i], SIGTERM), 0);
+    assert_stored(true);
+    struct summary *s;
+    uint64_t stored = 0;
+    assert_int_equal(summary_load(c[ROOT].run, &s), 0);
+    assert_int_equal(s->process_count, NODES);
+    for (size_t p = 0; p < s->process_count; p++)
+        for (size_t b = 0; b < s->processes[p].book_count; b++)
+            stored += s->processes[p].books[b].stored;
+    summary_free(s);
+    for (unsigned i = 0; i < NODES; i++) {
+        stored -= fake_records(nodes[i]);
+        fake_free(nodes[i]);
+    }
+    assert_int_equal(stored, 0);
+    assert_false(collector_said(&c[ROOT], "BEZEL-PACKET-REFUSED"));
+    for (unsigned i = 0; i < COLLECTORS; i++)
+        collector_remove(&c[i]);
+}
+
+static void what_was_acknowledged_is_stored_once_whatever_becomes_of_the_tree(void **state)
+{
+    (void)state;
+    begin_tree();
+    send_for(100 * CLOCK_MS);
+    settle();
+    assert_stored(true);
+    assert_int_equal(collector_status(&c[LOW], "peers"), 2);
+    assert_int_equal(collector_status(&c[LEFT], "peers"), 3);
+    assert_int_equal(collector_status(&c[RIGHT], "peers"), 0);
+    assert_int_equal(collector_status(&c[ROOT], "peers"), 3);
+
+    assert_true(WIFSIGNALED(collector_end(&c[LEFT], SIGKILL))); /* LOW goes to RIGHT; belt waits */
+    for (int64_t deadline = clock_now() + PATIENCE; !collector_said(&c[LOW], "BEZEL-RELAY-PARENT");) {
+        send_for(50 * CLOCK_MS);
+        assert_true(clock_now() < deadline);
+    }
+    assert_stored(false);
+    start(LEFT);
+    settle();
+    assert_int_equal(collector_status(&c[RIGHT], "peers"), 2);
+
+    kill(c[RIGHT].pid, SIGSTOP); /* LOW goes back */
+    send_for(100 * CLOCK_MS);
+    settle();
+    kill(c[RIGHT].pid, SIGCONT); /* what it held comes, and is nobody's any more */
+    assert_true(WIFSIGNALED(collector_end(&c[ROOT], SIGKILL)));
+    send_for(100 * CLOCK_MS);
+    start(ROOT);
+    send_for(100 * CLOCK_MS);
+    settle();
+
+    assert_true(WIFSIGNALED(collector_end(&c[LOW], SIGKILL))); /* rack moves, desk waits */
+    assert_true(fake_connect(nodes[1], listen_at[RIGHT]));
+    send_for(100 * CLOCK_MS);
+    start(LOW);
+    send_for(100 * CLOCK_MS);
+    settle();
+    end_tree();
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_acknowledged_is_stored_once_whatever_becomes_of_the_tree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
