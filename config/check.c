@@ -5,6 +5,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "config/collectors.h"
 #include "config/diagnostics.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
@@ -192,7 +193,9 @@ static void check_remote(struct reader *r, const struct tree *root, struct exper
             reader_wrong(r, address,
                          "a bezeld is commanded over tcp only with keys: make them with `bezel keygen --dir DIR NAME`, "
                          "and add 'store: {keys: DIR}'");
-        else if (e->store.listen && is_of_this_machine(e->store.listen) && !is_of_this_machine(e->nodes[i].address))
+        else if (e->store.listen && is_of_this_machine(e->store.listen) &&
+                 collectors_leads_to_root(&e->nodes[i].parents) &&
+                 !experiment_is_beside(e, (int)i, true, EXPERIMENT_ROOT))
             reader_wrong(r, tree_get(store, "listen"),
                          "%s cannot be reached from node %s at %s: give the address or interface of this machine in "
                          "its network, or leave 'listen' out",
@@ -314,6 +317,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_adapt(r, root, e);
     real_time_check(r, root, e);
     check_keys(r, root, e);
+    collectors_check(r, root, e);
     check_remote(r, root, e);
     check_collector(r, root, e);
     check_clocks(r, root, e);

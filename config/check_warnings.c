@@ -3,6 +3,7 @@
 #include "config/check_internal.h"
 
 #include "base/units.h"
+#include "config/collectors.h"
 #include "config/diagnostics.h"
 #include "config/knobs.h"
 
@@ -359,5 +360,6 @@ void check_warn(struct reader *r, const struct tree *root, const struct experime
     warn_expiries(r, root, e);
     warn_duration(r, root, e);
     warn_clocks(r, root, e);
+    collectors_warn(r, root, e);
     warn_limits(r, root, e);
 }

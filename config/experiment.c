@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "config/check_internal.h"
+#include "config/collectors.h"
 #include "config/fields_internal.h"
 #include "config/starting.h"
 
@@ -113,6 +114,7 @@ void experiment_free(struct experiment *e)
     free(e->sensing.spool_dir);
     fields_free_texts(e->sensing.count);
     fields_free_texts(e->sensing.off);
+    collectors_free(e);
     free(e->nodes);
     free(e->processes);
     free(e->metrics);

@@ -33,6 +33,11 @@ enum {
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
     EXPERIMENT_KNOBS_MAX = 16,
+    EXPERIMENT_INNER_MAX = 64,      /* inner collectors */
+    EXPERIMENT_INNER_NAME_MAX = 62, /* bytes of their names: messages have a sign before them */
+    EXPERIMENT_PARENTS_MAX = 4,
+    EXPERIMENT_LEVELS_MAX = 9, /* inner collectors between a node and the root; as LINK_HOPS_MAX */
+    EXPERIMENT_ROOT = -1,      /* the collector that stores, among parents */
 };
 
 /** A place in the file, from 1; line 0: a default, which is not in the file. */
@@ -50,6 +55,15 @@ struct experiment_loss {
 
 #define EXPERIMENT_LOSS_WAIT INT64_C(30000000000) /* ns, by default */
 
+/**
+ * The collectors that a node or an inner collector sends to, one at a time, the first one first: indices of inner
+ * collectors, or EXPERIMENT_ROOT. None: the root alone.
+ */
+struct experiment_parents {
+    uint32_t count;
+    int of[EXPERIMENT_PARENTS_MAX];
+};
+
 /** A node of the experiment: on this machine, or where the bezeld at its tcp address is. */
 struct experiment_node {
     char *name;
@@ -59,6 +73,7 @@ struct experiment_node {
                       one is started for the run */
     struct experiment_loss on_loss; /* meaningful with `address` */
     struct clock_keeping clock;     /* what keeps the wall clock there */
+    struct experiment_parents parents;
     struct experiment_place at;
 };
 
@@ -295,13 +310,28 @@ struct experiment_collector {
     struct clock_keeping clock; /* what keeps the wall clock of its machine */
 };
 
+#define EXPERIMENT_INNER_BUFFER  (UINT64_C(64) << 20)
+#define EXPERIMENT_INNER_CONTROL 7769 /* port, of the first one on a node; of each further one the next */
+
+/** An inner collector, which passes on what its children send, to one of its parents. */
+struct experiment_inner {
+    char *name;
+    char *node;      /* a remote node, whose bezel-launcher starts it there; NULL: on the machine of `bezel run` */
+    char *listen;    /* as of the store; NULL: a socket of the run, only where nobody is elsewhere */
+    char *control;   /* where it takes commands there, tcp with a port; NULL only without `node` */
+    uint64_t buffer; /* bytes, 4 MiB .. 4 GiB; default 64 MiB */
+    struct experiment_parents parents;
+    struct experiment_place at;
+};
+
 struct experiment {
     char *name;
     int64_t duration; /* ns; 0: until the processes end */
     int64_t grace;    /* ns between SIGTERM and SIGKILL of a process that does not end; default 2 s */
     int64_t silence;  /* ns that a persistent bezeld goes on without a command; 0 (default): as it was started */
-    uint32_t node_count, process_count, metric_count, limit_count;
+    uint32_t node_count, process_count, metric_count, limit_count, inner_count;
     struct experiment_node *nodes;
+    struct experiment_inner *inner;
     struct experiment_process *processes;
     struct experiment_sensing sensing;
     struct experiment_metric *metrics;
@@ -353,6 +383,30 @@ void experiment_free(struct experiment *e);
 
 /** The node on which the collector runs, as an index; -1: it runs on the machine of `bezel run`. Pure. */
 int experiment_collector_node(const struct experiment *e);
+
+/**
+ * The node on which inner collector `i` runs, as an index; -1: it runs on the machine of `bezel run`. The number of
+ * inner collectors on its way to the root, itself included, at most: 1 .. EXPERIMENT_LEVELS_MAX. How many nodes may be
+ * connected through it. Pure.
+ */
+int experiment_inner_node(const struct experiment *e, uint32_t i);
+uint32_t experiment_inner_level(const struct experiment *e, uint32_t i);
+uint32_t experiment_inner_nodes(const struct experiment *e, uint32_t i);
+
+/** The inner collectors through which node `node` may send, bit i for collector i. Pure. */
+uint64_t experiment_node_above(const struct experiment *e, uint32_t node);
+
+/** The inner collector called `name`, as an index; -1: there is none. Pure. */
+int experiment_inner_find(const struct experiment *e, const char *name);
+
+/** Whether every node has a way to the root without the inner collectors of `gone`, bit i for collector i. Pure. */
+bool experiment_reaches_root(const struct experiment *e, uint64_t gone);
+
+/**
+ * Whether `child`, an inner collector, or with `is_node` a node, is on the same machine as `parent`, as far as their
+ * addresses tell. Pure.
+ */
+bool experiment_is_beside(const struct experiment *e, int child, bool is_node, int parent);
 
 /** Whether a node is reached over tcp, so that it may be on another machine. */
 bool experiment_is_remote(const struct experiment_node *node);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "config/collectors.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
 #include "config/starting.h"
@@ -64,6 +65,7 @@ static const struct schema_field node_fields[] = {
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
     {.key = "on-loss", .kind = SCHEMA_OWN, .offset = IN(experiment_node, on_loss), .read = fields_read_on_loss},
     {.key = "clock", .kind = SCHEMA_MAP, .fields = node_clock_fields},
+    {.key = "parents", .kind = SCHEMA_CHECKED},
     {0},
 };
 
@@ -312,6 +314,8 @@ static const struct experiment_limit default_limit = {.tolerance = 0.01};
 
 static const struct schema_table node_table =
     TABLE(experiment_node, node_count, node_fields, default_node, EXPERIMENT_NODES_MAX, true);
+static const struct schema_table inner_table =
+    TABLE(experiment_inner, inner_count, collectors_fields, collectors_default, EXPERIMENT_INNER_MAX, true);
 static const struct schema_table process_table =
     TABLE(experiment_process, process_count, process_fields, schema_default_process, EXPERIMENT_PROCESSES_MAX, false);
 static const struct schema_table metric_table =
@@ -322,7 +326,7 @@ static const struct schema_table limit_table =
 static const struct schema_table knobs_table =
     TABLE(experiment_knob, adapt.knob_count, knob_fields, knob_default, EXPERIMENT_KNOBS_MAX, false);
 
-_Static_assert(IN(experiment_node, name) == 0 && IN(experiment_metric, name) == 0,
+_Static_assert(IN(experiment_node, name) == 0 && IN(experiment_metric, name) == 0 && IN(experiment_inner, name) == 0,
                "named objects open with their name");
 
 const struct schema_field schema_experiment[] = {
@@ -347,6 +351,7 @@ const struct schema_field schema_experiment[] = {
     {.key = "adapt", .kind = SCHEMA_MAP, .fields = adapt_fields},
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
     {.key = "collector", .kind = SCHEMA_MAP, .fields = collector_fields},
+    {.key = "collectors", .kind = SCHEMA_TABLE, .offset = IN(experiment, inner), .table = &inner_table},
     {.key = "control", .kind = SCHEMA_MAP, .fields = control_fields},
     {0},
 };

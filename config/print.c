@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
+#include "config/collectors.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
 #include "config/starting.h"
@@ -217,7 +218,8 @@ static void print_clock(const struct clock_keeping *k, const char *before, FILE 
     fputs("}", out);
 }
 
-static void print_node(const struct experiment_node *n, FILE *out)
+/* With `part`, without the collectors that it sends to, which its bezeld is told. */
+static void print_node(const struct experiment *e, const struct experiment_node *n, bool part, FILE *out)
 {
     fprintf(out, "  %s: {", n->name);
     if (n->dir) {
@@ -234,14 +236,17 @@ static void print_node(const struct experiment_node *n, FILE *out)
         fprintf(out, ", on-loss: wait %s", units_exact_duration(n->on_loss.wait).s);
     else if (n->address)
         fprintf(out, ", on-loss: %s", n->on_loss.action == ON_LOSS_STOP ? "stop" : "continue");
-    print_clock(&n->clock, n->dir || n->address || n->key ? ", " : "", out);
+    const char *before = n->dir || n->address || n->key ? ", " : "";
+    print_clock(&n->clock, before, out);
+    if (e->inner_count > 0 && !part)
+        collectors_print_parents(e, &n->parents, n->clock.by ? ", " : before, out);
     fputs("}\n", out);
 }
 
-static void print_store(const struct experiment_store *s, FILE *out)
+static void print_store(const struct experiment_store *s, bool listen, FILE *out)
 {
     fputs("store:\n  listen: ", out);
-    schema_print_text(s->listen ? s->listen : "ipc", out);
+    schema_print_text(s->listen && listen ? s->listen : "ipc", out);
     fprintf(out, "\n  sync: %s\n",
             s->sync > 0 ? units_exact_duration(s->sync).s : schema_word(schema_syncs, (int)s->sync));
     if (s->serve) {
@@ -286,7 +291,7 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     fputs("nodes:\n", out);
     for (uint32_t i = 0; i < e->node_count; i++)
         if (only < 0 || only == i)
-            print_node(&e->nodes[i], out);
+            print_node(e, &e->nodes[i], only >= 0, out);
         else
             fprintf(out, "  %s: {}\n", e->nodes[i].name);
     fputs("processes:\n", out);
@@ -309,9 +314,11 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
             units_exact_duration(e->adapt.period_max).s, units_exact_duration(e->adapt.max_age).s);
     knobs_print(e, out);
     fputs("]}\n", out);
-    print_store(&e->store, out);
+    /* A node that sends to inner collectors may be unable to reach the root: it is told where they are. */
+    print_store(&e->store, only < 0 || e->inner_count == 0 || only == experiment_collector_node(e), out);
     if ((e->collector.node || e->collector.clock.by) && (only < 0 || only == experiment_collector_node(e)))
         print_collector(&e->collector, out);
+    collectors_print(e, only, out);
     if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;

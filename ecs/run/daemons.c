@@ -246,6 +246,10 @@ int daemons_find(const struct experiment *e, struct daemons *f)
     int err = f->daemons && f->node_dirs ? 0 : BEZEL_ENOMEM;
     if (err)
         log_error("BEZEL-RUN-MEMORY", "%s", err_text(err));
+    else if (e->inner_count > 0) {
+        log_error("BEZEL-RUN-COLLECTORS", "inner collectors cannot be started yet: leave 'collectors' out of the file");
+        err = BEZEL_EINVAL;
+    }
     if (!err)
         err = find_program("bezel-collector", f->collector_program, sizeof f->collector_program);
     if (!err)

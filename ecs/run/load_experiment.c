@@ -229,6 +229,55 @@ static void check_pair(struct finder *f, const char *name, const char *node, con
         check_speaker(f, &public, name, node, file, path);
 }
 
+/* Whether an inner collector runs on this machine: it needs the secret key, as the one that stores. */
+static bool has_inner_here(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->inner_count; i++)
+        if (!e->inner[i].node)
+            return true;
+    return false;
+}
+
+/* Whether inner collector `inner` may pass on to collector `parent`. */
+static bool takes_on(const struct experiment *e, uint32_t inner, int parent)
+{
+    const struct experiment_parents *parents = &e->inner[inner].parents;
+    bool is_parent = parents->count == 0 && parent == EXPERIMENT_ROOT;
+    for (uint32_t i = 0; i < parents->count; i++)
+        is_parent |= parents->of[i] == parent;
+    return is_parent;
+}
+
+/* Inner collectors have the collector's key, which has to speak for the nodes below them at parents of this machine. */
+static void check_passing_on(struct finder *f)
+{
+    const struct experiment *e = f->e;
+    char file[PATH_MAX];
+    struct key_public public;
+    const char *why;
+    uint64_t passes = 0; /* inner collectors whose parents are here */
+    for (uint32_t i = 0; i < e->inner_count; i++)
+        for (int parent = EXPERIMENT_ROOT; parent < (int)e->inner_count; parent++) {
+            bool here = parent == EXPERIMENT_ROOT ? !e->collector.node : !e->inner[parent].node;
+            passes |= here && takes_on(e, i, parent) ? UINT64_C(1) << i : 0;
+        }
+    snprintf(file, sizeof file, "%s/%s.pub", e->store.keys, e->store.key);
+    if (!passes || key_read_public(file, &public, &why) != 0)
+        return; /* that was reported */
+    check_roles(f, &public, KEY_OBSERVE, file, "store.key");
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        char text[EXPERIMENT_NAME_MAX + 160];
+        if (!(experiment_node_above(e, i) & passes) || key_speaks_for(&public, e->store.key, e->nodes[i].name))
+            continue;
+        snprintf(
+            text, sizeof text,
+            "does not speak for node %s, whose packets inner collectors pass on with this key: add the node to its "
+            "line 'nodes:'",
+            e->nodes[i].name);
+        report(f, false, "store.key", file, text);
+    }
+}
+
 static int check_keys(const struct experiment *e, struct experiment_diagnostics *found)
 {
     struct finder f = {.found = found, .e = e};
@@ -239,7 +288,7 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
         report(&f, false, "store.keys", e->store.keys,
                "this libzmq was built without CURVE: install one with CURVE, such as Debian's");
     else if (keyring_examine(e->store.keys, report_wrong_file, &f) >= 0) {
-        if (e->collector.node)
+        if (e->collector.node && !has_inner_here(e))
             check_public(&f, e->store.key, "store.key");
         else
             check_pair(&f, e->store.key, NULL, "store.key");
@@ -252,6 +301,7 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
             else
                 check_pair(&f, e->nodes[i].key, e->nodes[i].name, path);
         }
+        check_passing_on(&f);
     }
     return f.err;
 }

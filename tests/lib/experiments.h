@@ -88,6 +88,21 @@ static inline bool experiments_same_real_time(const struct experiment_real_time 
            a->timer_slack == b->timer_slack;
 }
 
+static inline bool experiments_same_parents(const struct experiment_parents *a, const struct experiment_parents *b)
+{
+    static const struct experiment_parents root = {1, {EXPERIMENT_ROOT}}; /* as printed, where none are given */
+    a = a->count ? a : &root;
+    b = b->count ? b : &root;
+    return a->count == b->count && memcmp(a->of, b->of, a->count * sizeof *a->of) == 0;
+}
+
+static inline bool experiments_same_inner(const struct experiment_inner *a, const struct experiment_inner *b)
+{
+    return experiments_same_text(a->name, b->name) && experiments_same_text(a->node, b->node) &&
+           experiments_same_text(a->listen, b->listen) && experiments_same_text(a->control, b->control) &&
+           a->buffer == b->buffer && experiments_same_parents(&a->parents, &b->parents);
+}
+
 /** Whether two models are equal, except for places. */
 static inline bool experiments_same(const struct experiment *a, const struct experiment *b)
 {
@@ -111,7 +126,11 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
                experiments_same_text(a->nodes[i].dir, b->nodes[i].dir) &&
                experiments_same_text(a->nodes[i].address, b->nodes[i].address) &&
-               experiments_same_clock(&a->nodes[i].clock, &b->nodes[i].clock);
+               experiments_same_clock(&a->nodes[i].clock, &b->nodes[i].clock) &&
+               experiments_same_parents(&a->nodes[i].parents, &b->nodes[i].parents);
+    same = same && a->inner_count == b->inner_count;
+    for (uint32_t i = 0; same && i < a->inner_count; i++)
+        same = experiments_same_inner(&a->inner[i], &b->inner[i]);
     for (uint32_t i = 0; same && i < a->process_count; i++)
         same = experiments_same_process(&a->processes[i], &b->processes[i]);
     for (uint32_t i = 0; same && i < a->metric_count; i++)
