@@ -3,6 +3,7 @@
 #include "ecs/export/record_writer.h"
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "base/units.h"
 #include "ecs/export/export_internal.h"
 #include "ecs/report/json.h"
@@ -81,8 +82,13 @@ static void put_jsonl(FILE *out, const struct record_item *record)
 /* Control characters could change what the terminal shows. */
 static void put_plain(FILE *out, const char *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        fputc_unlocked((unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i], out);
+    for (size_t i = 0; i < n; i++) {
+        const char pair[] = {text[i], i + 1 < n ? text[i + 1] : '\0', '\0'};
+        size_t control = text[i] ? plain_control(pair) : 1;
+        fputc_unlocked(control ? '?' : text[i], out);
+        if (control == 2)
+            fputc_unlocked('?', out), i++;
+    }
 }
 
 static void put_name(FILE *out, const char *name)

@@ -7,6 +7,7 @@
 #include "ecs/report/table.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -490,8 +491,14 @@ static void print_next(const struct report *r, FILE *out)
         fprintf(out, "Every record so far:  bezel export %s | xargs babeltrace2\n", r->run);
 }
 
-void report_text(const struct report *r, FILE *out)
+void report_text(const struct report *as_is, FILE *out)
 {
+    char run[PATH_MAX];
+    struct report plain = *as_is;
+    const struct report *r = &plain;
+    snprintf(run, sizeof run, "%s", as_is->run);
+    plain_text(run);
+    plain.run = run;
     print_sentence(r, out);
     print_limits(r, out);
     report_timeline(r, out);

@@ -3,6 +3,7 @@
 #include "ecs/top/top_screen.h"
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "ecs/top/top_table.h"
 
 #include <inttypes.h>
@@ -48,6 +49,7 @@ void top_screen_moment(const struct top_state *s, const struct top_data *d, char
     else
         snprintf(text, size, "%s  %s back  %s  %s", top_clock(d->time, 3).s, units_duration(d->last - d->time).s,
                  state_of(d), d->run);
+    plain_text(text);
 }
 
 void top_screen_cost(const struct top_data *d, char *text, size_t size)

@@ -6,6 +6,7 @@
 #include "collector/receive/receiver_packet.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/rundb/summary.h"
+#include "ecs/export/record_writer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -431,6 +432,28 @@ static void records_are_written_with_their_names_and_labels(void **state)
     writer_close(&w);
 }
 
+/* A record of a process as people see it: an escape sequence, as one byte of Latin-1 too, moves no cursor. */
+static void text_for_people_has_no_control_characters(void **state)
+{
+    (void)state;
+    struct model_node node = {.name = "studio"};
+    struct model_process p = {.name = "a\x1b[2Jb\xc2\x9b"
+                                      "2J\xc3\x9b",
+                              .node = &node};
+    const struct packet_header packet = {.ring = 3};
+    const struct record_item loss = {.process = &p, .packet = &packet, .lost = 5};
+    struct record_writer *w;
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_int_equal(record_writer_open(out, RECORD_WRITER_TEXT, NULL, false, &w), 0);
+    record_writer_put(w, &loss);
+    record_writer_close(w);
+    fclose(out);
+    assert_non_null(strstr(text, " studio a?[2Jb??2J\xc3\x9b[0] -- 5 records"));
+    free(text);
+}
+
 /* From now on processes declare one aspect of the id and some of the names that the others have, in another order. */
 static void change_dictionary(struct writer *w)
 {
@@ -662,6 +685,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(only_exports_and_empty_directories_are_replaced),
         cmocka_unit_test(what_cannot_be_read_to_its_end_is_neither_replaced_nor_exported_in_part),
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
+        cmocka_unit_test(text_for_people_has_no_control_characters),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
         cmocka_unit_test(all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven),

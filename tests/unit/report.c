@@ -19,15 +19,14 @@ typedef void writer(const struct report *r, FILE *out);
 
 static bool running; /* of those without an end: somebody runs them */
 
+static const char *directory = "runs/20231114-221320-video";
+
 static char *written(const struct sample *s, writer *write, bool all)
 {
     struct verdict *v;
     assert_int_equal(verdict_new(&s->summary, &s->experiment, running, &v), 0);
-    struct report r = {.run = "runs/20231114-221320-video",
-                       .summary = &s->summary,
-                       .experiment = &s->experiment,
-                       .verdict = v,
-                       .all = all};
+    struct report r = {
+        .run = directory, .summary = &s->summary, .experiment = &s->experiment, .verdict = v, .all = all};
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
@@ -594,7 +593,11 @@ static void names_do_nothing_to_a_terminal(void **state)
     s.processes[1].name = "cli\033]0;ent\xc2\x9b";
     s.processes[1].state = PROCESS_RUNNING;
     s.books[1][0].attempts += 5;
+    const char *before = directory;
+    directory = "runs/\033[2J\n";
     char *text = written(&s, report_text, true);
+    directory = before;
+    assert_non_null(strstr(text, "runs/?[2J?/trace\n"));
     assert_null(strchr(text, '\033'));
     assert_null(strstr(text, "\xc2\x9b"));
     assert_non_null(strstr(text, "?[2Jvideo??2J"));

@@ -192,6 +192,18 @@ static void records_read_as_recorded_and_harm_no_terminal(void **state)
     check_golden(&t, "decisions-ascii");
 }
 
+static void the_name_of_the_run_harms_no_terminal(void **state)
+{
+    (void)state;
+    struct scene t;
+    char text[256];
+    set_up(&t, TOP_NODES, 80, 24, TOP_ASCII);
+    t.d.run = "e\033[2Jvil";
+    top_screen_moment(&t.s, &t.d, text, sizeof text);
+    assert_non_null(strstr(text, "e?[2Jvil"));
+    top_grid_fini(&t.grid);
+}
+
 static void help_reads_as_recorded(void **state)
 {
     (void)state;
@@ -314,6 +326,7 @@ int main(void)
         cmocka_unit_test(nodes_read_as_recorded),
         cmocka_unit_test(limits_read_as_recorded),
         cmocka_unit_test(records_read_as_recorded_and_harm_no_terminal),
+        cmocka_unit_test(the_name_of_the_run_harms_no_terminal),
         cmocka_unit_test(help_reads_as_recorded),
         cmocka_unit_test(narrow_and_wide_screens_hold),
         cmocka_unit_test(the_filter_takes_parts_of_names_and_globs),
