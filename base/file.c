@@ -309,6 +309,15 @@ void file_bezel_dir(char *path, size_t size)
     snprintf(path, size, "%s", set && *set ? set : standard);
 }
 
+const char *file_runtime_dir(void)
+{
+    const char *dir = secure_getenv("XDG_RUNTIME_DIR");
+    struct stat st;
+    bool ours = dir && dir[0] == '/' && stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+                (st.st_mode & 022) == 0;
+    return ours ? dir : NULL;
+}
+
 bool file_is_locked(const char *path)
 {
     struct flock lock = {.l_type = F_WRLCK};

@@ -97,4 +97,11 @@ void file_default_dir(char path[FILE_DEFAULT_DIR_BYTES]);
  */
 void file_bezel_dir(char *path, size_t size);
 
+/**
+ * The folder for files and sockets of this session, $XDG_RUNTIME_DIR. NULL where it is not set, or is none that only
+ * this user can write in: sudo and su keep the name of another user's folder, and a container that of a missing one.
+ * The text is that of the environment.
+ */
+const char *file_runtime_dir(void);
+
 #endif

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/linked/linked.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -52,10 +54,10 @@ bool linked_read(const char *text, struct linked_state *s)
 /* In /tmp others might have made it first: it has to be ours alone. */
 static int make_folder(struct linked *l, const char *run)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *runtime = file_runtime_dir();
     struct stat st;
-    int n = runtime && *runtime ? snprintf(l->folder, sizeof l->folder, "%s/bezel-%.8s", runtime, run)
-                                : snprintf(l->folder, sizeof l->folder, "/tmp/bezel-%u-%.8s", (unsigned)getuid(), run);
+    int n = runtime ? snprintf(l->folder, sizeof l->folder, "%s/bezel-%.8s", runtime, run)
+                    : snprintf(l->folder, sizeof l->folder, "/tmp/bezel-%u-%.8s", (unsigned)getuid(), run);
     if (n >= (int)sizeof l->folder) {
         l->folder[0] = '\0'; /* it is cut */
         return errno = ENAMETOOLONG, BEZEL_ESYS;

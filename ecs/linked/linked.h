@@ -26,7 +26,8 @@ struct linked_state {
 struct linked;
 
 /**
- * Joins the views of run `run` (its UUID as text). The folder is in $XDG_RUNTIME_DIR, else in /tmp. Returns 0 with *l
+ * Joins the views of run `run` (its UUID as text). The folder is in $XDG_RUNTIME_DIR if that is
+ * this user's, else in /tmp. Returns 0 with *l
  * for linked_close(), or an error with errno: then there are no linked views.
  */
 int linked_open(const char *run, struct linked **l) BEZEL_MUST_CHECK;

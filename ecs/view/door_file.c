@@ -16,7 +16,8 @@ static const char folder_name[] = "bezel-view-XXXXXX";
 
 int door_file_init(struct door_file *f, const char *path, uint16_t port)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    const char *runtime = file_runtime_dir(), *tmp = getenv("TMPDIR");
+    const char *where = runtime ? runtime : tmp && *tmp ? tmp : "/tmp";
     int n;
     *f = (struct door_file){.port = port};
     if (path) {
@@ -24,11 +25,8 @@ int door_file_init(struct door_file *f, const char *path, uint16_t port)
         return n < (int)sizeof f->path ? 0 : (errno = ENAMETOOLONG, BEZEL_ESYS);
     }
     char folder[PATH_MAX];
-    n = snprintf(folder, sizeof folder, "%s/%s",
-                 runtime && *runtime ? runtime
-                 : tmp && *tmp       ? tmp
-                                     : "/tmp",
-                 folder_name);
+    snprintf(f->path, sizeof f->path, "%s", where); /* what an error is about */
+    n = snprintf(folder, sizeof folder, "%s/%s", where, folder_name);
     if (n >= (int)sizeof folder)
         return errno = ENAMETOOLONG, BEZEL_ESYS;
     if (!mkdtemp(folder))

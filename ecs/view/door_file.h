@@ -19,8 +19,9 @@ struct door_file {
 };
 
 /**
- * Names the file: `path`, or with NULL one in $XDG_RUNTIME_DIR, else in a new folder of mode 0700 below $TMPDIR or
- * /tmp. Returns 0 or an error, with errno.
+ * Names the file: `path`, or with NULL one in a new folder of mode 0700 in $XDG_RUNTIME_DIR if that is this
+ * user's, else in $TMPDIR or /tmp. Returns 0, or an error with errno: then the path is that of the folder or file that
+ * it is about.
  */
 int door_file_init(struct door_file *f, const char *path, uint16_t port) BEZEL_MUST_CHECK;
 

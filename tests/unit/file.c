@@ -241,6 +241,29 @@ static void the_folder_is_the_environments_or_the_users(void **state)
     assert_string_equal(path, expected);
 }
 
+/* sudo keeps the name of another user's folder, and a container that of one that is not there. */
+static void the_folder_of_a_session_is_the_users_own(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", at(""), 1), 0);
+    assert_string_equal(file_runtime_dir(), at(""));
+    assert_int_equal(chmod(at(""), 0770), 0);
+    assert_null(file_runtime_dir());
+    assert_int_equal(chmod(at(""), 0700), 0);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", at("missing"), 1), 0);
+    assert_null(file_runtime_dir());
+    if (geteuid() == 0) {
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", at(""), 1), 0);
+        assert_int_equal(chown(at(""), 65534, 65534), 0);
+        assert_null(file_runtime_dir());
+        assert_int_equal(chown(at(""), 0, 0), 0);
+    }
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", ".", 1), 0);
+    assert_null(file_runtime_dir());
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    assert_null(file_runtime_dir());
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_begin, scratch_end)
 
 int main(void)
@@ -256,6 +279,7 @@ int main(void)
         TEST(all_bytes_are_written_or_the_error_is_told),
         TEST(a_tree_is_removed_and_nothing_that_it_links_to),
         cmocka_unit_test(the_folder_is_the_environments_or_the_users),
+        TEST(the_folder_of_a_session_is_the_users_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

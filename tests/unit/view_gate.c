@@ -1,13 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
+#include "ecs/view/door_file.h"
 #include "ecs/view/gate.h"
+#include "tests/lib/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -103,6 +109,37 @@ static void without_control_no_secret_controls(void **unused)
     assert_false(gate_may_control(&g, g.token));
 }
 
+/* ---- the file that has the token ----------------------------------------------------------------------------------
+ */
+
+static void the_file_is_for_its_user_alone_wherever_it_is_made(void **unused)
+{
+    char planted[PATH_MAX + 8], text[SCRATCH_PATH + 8];
+    struct door_file f;
+    struct stat st;
+    (void)unused;
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", "/nowhere", 1), 0);
+    assert_int_equal(setenv("TMPDIR", scratch_dir, 1), 0);
+    assert_int_equal(door_file_init(&f, NULL, 1), 0);
+    assert_memory_equal(f.path, scratch_dir, strlen(scratch_dir));
+    snprintf(text, sizeof text, "%s/stays", scratch_dir);
+    assert_int_equal(file_replace(text, "stays", 5), 0);
+    snprintf(planted, sizeof planted, "%s.new", f.path);
+    assert_int_equal(symlink(text, planted), 0);
+    assert_int_equal(symlink(text, f.path), 0);
+    assert_int_equal(door_file_write(&f, "token"), 0);
+    assert_true(lstat(f.path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0600);
+    assert_true(lstat(planted, &st) != 0);
+    assert_true(stat(text, &st) == 0 && st.st_size == 5);
+    door_file_remove(&f);
+    *strrchr(f.path, '/') = '\0';
+    assert_true(lstat(f.path, &st) != 0);
+
+    assert_int_equal(setenv("TMPDIR", "/nowhere", 1), 0);
+    assert_int_equal(door_file_init(&f, NULL, 1), BEZEL_ESYS);
+    assert_string_equal(f.path, "/nowhere"); /* for the operator */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +148,7 @@ int main(void)
         cmocka_unit_test(only_names_of_this_machine_are_hosts),
         cmocka_unit_test(an_origin_is_our_own_or_the_one_that_is_allowed),
         cmocka_unit_test(without_control_no_secret_controls),
+        cmocka_unit_test_setup_teardown(the_file_is_for_its_user_alone_wherever_it_is_made, scratch_begin, scratch_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
