@@ -82,6 +82,8 @@ const plots = (() => {
 
     /* ---- Axes ------------------------------------------------------------------------------------------------------ */
 
+    const FAR = 1e307, NEAR = 1e-300; /* beyond and within, differences of values overflow or vanish */
+
     /* 1, 2 or 5 times a power of ten, so that at most `most` steps fit into `range`. */
     function tickStep(range, most) {
         const power = Math.pow(10, Math.floor(Math.log10(range / most)));
@@ -109,8 +111,12 @@ const plots = (() => {
         }
         if (!isFinite(low) || !isFinite(high))
             [low, high] = log ? [1e6, 1e7] : [0, 1];
+        low = Math.max(low, log ? NEAR : -FAR);
+        high = Math.min(high, FAR);
         if (log)
             return { low: Math.pow(10, Math.floor(Math.log10(low) + 1e-9)), high: 10 * Math.pow(10, Math.ceil(Math.log10(high) - 1e-9)), log };
+        if (high !== low && high - low < NEAR)
+            high = low + NEAR;
         const pad = (high - low || Math.abs(high) || 1) * 0.04, step = tickStep(high - low + 2 * pad, 20);
         return { low: low === 0 ? 0 : Math.floor((low - pad) / step) * step, high: Math.ceil((high + pad) / step) * step, log };
     }
@@ -122,10 +128,15 @@ const plots = (() => {
                 ticks.push(v);
             return ticks;
         }
-        const step = tickStep(axis.high - axis.low, 5);
-        for (let i = Math.ceil(axis.low / step); i * step <= axis.high; i++)
-            ticks.push(i * step);
-        return ticks;
+        return stepsIn(axis.low, axis.high, tickStep(axis.high - axis.low, 5));
+    }
+
+    /* The multiples of `step` from `low` to `high`. Beyond 2^53 steps one more is no other number: there are none. */
+    function stepsIn(low, high, step) {
+        const list = [];
+        for (let i = Math.ceil(low / step); i * step <= high && i < i + 1; i++)
+            list.push(i * step);
+        return list;
     }
 
     /* The index of the last of `rows` whose time is `at` or before; -1: none. */
@@ -678,11 +689,11 @@ const plots = (() => {
                 ink.fillText(quantity(v, this.unit), this.left - 6, y + 4);
             }
             ink.textAlign = "center";
-            for (let i = Math.ceil(view.from / step); i * step <= view.to; i++) {
-                const x = this.x(i * step);
+            for (const at of stepsIn(view.from, view.to, step)) {
+                const x = this.x(at);
                 ink.moveTo(x, this.top);
                 ink.lineTo(x, this.foot);
-                ink.fillText(moment(i * step, step), x, this.foot + 14);
+                ink.fillText(moment(at, step), x, this.foot + 14);
             }
             ink.stroke();
             ink.strokeStyle = this.style("--dim");

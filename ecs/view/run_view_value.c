@@ -36,13 +36,15 @@ void run_view_put_value(struct json *j, const char *key, const struct dict *d, c
     struct record_value v = record_item_value(d, r, i);
     if (v.as == RECORD_INT && v.integer >= -most && v.integer <= most) {
         json_int(j, key, v.integer);
-    } else if (v.as == RECORD_FLOAT) {
+    } else if (v.as == RECORD_FLOAT && isfinite(v.real)) {
         json_double(j, key, v.real);
     } else if (v.as == RECORD_ABSENT) {
         json_text(j, key, NULL);
     } else {
         if (v.as == RECORD_INT)
             snprintf(text, sizeof text, "%" PRId64, v.integer);
+        else if (v.as == RECORD_FLOAT)
+            snprintf(text, sizeof text, "%g", v.real);
         else
             snprintf(text, sizeof text, "%.*s", (int)v.length, v.text);
         json_text(j, key, text);
