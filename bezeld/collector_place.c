@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/collector_place.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/limit.h"
 #include "base/log.h"
@@ -16,9 +17,12 @@
 
 struct collector_place {
     uint8_t run[16];
+    char name[MESSAGE_NAME_MAX + 1]; /* "-NAME" of an inner collector, "": the root */
+    int inner;                       /* its index, or EXPERIMENT_ROOT */
     struct experiment *experiment;
     struct programs *programs;
     char program[PATH_MAX], listen[MESSAGE_TEXT_MAX + 1];
+    char parents[EXPERIMENT_PARENTS_MAX][LAUNCH_COLLECTOR_ENDPOINT]; /* as this machine sees them */
     int64_t silence, heard;
 };
 
@@ -35,17 +39,18 @@ static void remove_place(struct collector_places *all, struct collector_place **
     *p = all->list[--all->count];
 }
 
-static struct collector_place **find(struct collector_places *all, const uint8_t run[16])
+static struct collector_place **find(struct collector_places *all, const struct message_envelope *of)
 {
     for (uint32_t i = 0; i < all->count; i++)
-        if (memcmp(all->list[i]->run, run, sizeof all->list[i]->run) == 0)
+        if (memcmp(all->list[i]->run, of->run, sizeof all->list[i]->run) == 0 &&
+            strcmp(all->list[i]->name, of->node) == 0)
             return &all->list[i];
     return NULL;
 }
 
 bool collector_places_take(const struct message *m)
 {
-    if (m->type != MESSAGE_COMMAND)
+    if (m->type != MESSAGE_COMMAND || (m->envelope.node[0] && m->envelope.node[0] != '-'))
         return false;
     switch (m->command.verb) {
     case VERB_CONFIGURE:
@@ -63,7 +68,10 @@ static int read_experiment(struct collector_place *p, const char *text, char why
 {
     struct experiment_diagnostics found = {0};
     int err = experiment_read(text, strlen(text), &p->experiment, &found);
-    if (!err && (experiment_collector_node(p->experiment) < 0 || !p->experiment->store.key))
+    p->inner = err || !p->name[0] ? EXPERIMENT_ROOT : experiment_inner_find(p->experiment, p->name + 1);
+    bool there = !err && (!p->name[0] ? experiment_collector_node(p->experiment) >= 0
+                                      : p->inner >= 0 && experiment_inner_node(p->experiment, (uint32_t)p->inner) >= 0);
+    if (!err && (!there || !p->experiment->store.key))
         err = BEZEL_EMALFORMED;
     if (err)
         snprintf(why, COLLECTOR_PLACE_WHY_MAX, "this bezeld cannot read the experiment: %s",
@@ -74,14 +82,18 @@ static int read_experiment(struct collector_place *p, const char *text, char why
 
 static int open_programs(struct collector_places *all, struct collector_place *p, char why[COLLECTOR_PLACE_WHY_MAX])
 {
-    struct programs_options options = {.launcher = all->launcher,
-                                       .experiment = p->experiment,
-                                       .control = all->control,
-                                       .collector = {.program = p->program,
-                                                     .keys = all->keys,
-                                                     .listen = p->listen,
-                                                     .run = p->run,
-                                                     .silence = p->silence ? p->silence + AFTER_THE_NODES : 0}};
+    struct programs_options options = {
+        .launcher = all->launcher,
+        .experiment = p->experiment,
+        .control = all->control,
+        .collector = {.program = p->program,
+                      .keys = all->keys,
+                      .listen = p->listen,
+                      .run = p->run,
+                      .inner = p->inner >= 0 ? &p->experiment->inner[p->inner] : NULL,
+                      .parents = (const char(*)[LAUNCH_COLLECTOR_ENDPOINT])p->parents,
+                      .connections = p->inner >= 0 ? experiment_inner_nodes(p->experiment, (uint32_t)p->inner) : 0,
+                      .silence = p->silence ? p->silence + AFTER_THE_NODES : 0}};
     memcpy(options.run, p->run, sizeof options.run);
     return programs_open(&options, &p->programs, why);
 }
@@ -91,10 +103,11 @@ static struct collector_place *make(struct collector_places *all, const struct m
                                     char why[COLLECTOR_PLACE_WHY_MAX])
 {
     struct collector_place *p = all->count < COLLECTOR_PLACES_MAX ? calloc(1, sizeof *p) : NULL;
-    snprintf(why, COLLECTOR_PLACE_WHY_MAX, "this bezeld has the collectors of %u runs, the maximum", all->count);
+    snprintf(why, COLLECTOR_PLACE_WHY_MAX, "this bezeld has %u collectors of runs, the maximum", all->count);
     if (!p)
         return NULL;
     memcpy(p->run, m->envelope.run, sizeof p->run);
+    snprintf(p->name, sizeof p->name, "%s", m->envelope.node);
     p->heard = clock_now();
     int err = read_experiment(p, m->configure.experiment, why);
     if (!err && program_find_own("bezel-collector", p->program, sizeof p->program) != 0) {
@@ -112,10 +125,42 @@ static struct collector_place *make(struct collector_places *all, const struct m
     return NULL;
 }
 
+/* One that listens at all addresses is where the request came from. */
+static void see_parent(const char *text, const struct command_request *from, char endpoint[LAUNCH_COLLECTOR_ENDPOINT])
+{
+    struct address address;
+    const char *why;
+    bool any = address_read(text, &address, &why) == 0 && address.kind == ADDRESS_ANY;
+    if (any)
+        snprintf(endpoint, LAUNCH_COLLECTOR_ENDPOINT, "tcp://%.200s:%u", from->host[0] ? from->host : "127.0.0.1",
+                 address.port);
+    else
+        snprintf(endpoint, LAUNCH_COLLECTOR_ENDPOINT, "%s", text);
+}
+
+/*
+ * Where it is to listen, and its parents. One that runs and has other parents by now, because another `bezel run` has
+ * taken the run over, ends: it is then started again.
+ */
+static void take_endpoints(struct collector_place *p, const char *text, const struct command_request *from)
+{
+    char list[MESSAGE_TEXT_MAX + 1], *rest = NULL, before[sizeof p->parents];
+    size_t n = 0;
+    memcpy(before, p->parents, sizeof before);
+    snprintf(list, sizeof list, "%s", text);
+    const char *one = strtok_r(list, " ", &rest);
+    snprintf(p->listen, sizeof p->listen, "%s", one ? one : "");
+    memset(p->parents, 0, sizeof p->parents);
+    while (n < EXPERIMENT_PARENTS_MAX && (one = strtok_r(NULL, " ", &rest)))
+        see_parent(one, from, p->parents[n++]);
+    if (before[0] && memcmp(before, p->parents, sizeof before) != 0)
+        programs_end(p->programs, END_TERM);
+}
+
 static void configure(struct collector_places *all, const struct command_request *from)
 {
     const struct message *m = command_server_message(all->control);
-    struct collector_place **there = find(all, from->envelope.run), *p = there ? *there : NULL;
+    struct collector_place **there = find(all, &from->envelope), *p = there ? *there : NULL;
     char why[COLLECTOR_PLACE_WHY_MAX] = "";
     bool begun = !p;
     if (!from->may_launch)
@@ -132,7 +177,7 @@ static void configure(struct collector_places *all, const struct command_request
         command_server_refuse(all->control, from, ANSWER_REFUSED, why);
         return;
     }
-    snprintf(p->listen, sizeof p->listen, "%s", m->configure.collector);
+    take_endpoints(p, m->configure.collector, from);
     p->heard = clock_now();
     command_server_reply(all->control, from, NULL,
                          &(struct message_reply){.state = DAEMON_ACTIVE, .answer = ANSWER_SESSION, .begun = begun});
@@ -150,7 +195,7 @@ static void answer(struct collector_places *all, const struct command_request *f
 void collector_places_receive(struct collector_places *all, const struct command_request *from)
 {
     const struct message *m = command_server_message(all->control);
-    struct collector_place **p = find(all, from->envelope.run);
+    struct collector_place **p = find(all, &from->envelope);
     if (m->command.verb == VERB_CONFIGURE) {
         configure(all, from);
         return;

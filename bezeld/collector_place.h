@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Collectors that run on this machine, for experiments that say so (`collector: {node: NAME}`). A CONFIGURE of a run
- * that names no node makes a place for the run's collector; then START, QUERY, ENDING and DISCARD are passed on to the
- * launcher, which starts it, remembers it, and keeps its output. Here only the experiment is kept: a bezeld that was
- * restarted gets CONFIGURE again. One thread.
+ * Collectors that run on this machine, for experiments that say so (`collector: {node: NAME}`, `collectors`). A
+ * CONFIGURE of a run that names no node makes a place for the run's root; one that names "-NAME", for its inner
+ * collector NAME, whose parents the message has behind where it is to listen. Then START, QUERY, ENDING and DISCARD are
+ * passed on to the launcher, which starts it, remembers it, and keeps its output. Here only the experiment is kept: a
+ * bezeld that was restarted gets CONFIGURE again. One thread.
  */
 #ifndef BEZEL_BEZELD_COLLECTOR_PLACE_H
 #define BEZEL_BEZELD_COLLECTOR_PLACE_H
@@ -28,7 +29,7 @@ struct collector_places {
     struct collector_place *list[COLLECTOR_PLACES_MAX]; /* owned */
 };
 
-/** Whether the message of the control endpoint, which names no node, is about a collector. Pure. */
+/** Whether the message of the control endpoint is about a collector. Pure. */
 bool collector_places_take(const struct message *m);
 
 /** Carries out the message of the control endpoint, and answers `from`. */

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node_internal.h"
 #include "sensor/external/notes.h"
@@ -13,10 +12,10 @@
  * limits are judged by what is counted, and the policy decides as before. A restarted daemon goes on with the pause.
  */
 
-static void take(struct node *n, bool on, int64_t now)
+static void take(struct node *n, bool on)
 {
     n->pause.on = on;
-    node_collect(n, now);
+    external_collect(n->external, n->policy.on && !on);
 }
 
 void node_pause_start(struct node *n)
@@ -24,7 +23,7 @@ void node_pause_start(struct node *n)
     state_file_init(&n->pause.file, n->options.dir, "pause", n->options.run, "that it is paused");
     char *text = state_file_read(&n->pause.file);
     if (text)
-        take(n, true, clock_now());
+        take(n, true);
     free(text);
 }
 
@@ -32,8 +31,9 @@ void node_pause(struct node *n, bool on, int64_t now)
 {
     if (n->pause.on == on || n->draining)
         return;
-    take(n, on, now);
+    take(n, on);
     if (on) {
+        external_poll(n->external, now); /* what was recorded before */
         state_file_write(&n->pause.file, "paused\n");
         notes_record(n->external, NULL, now, "BEZEL-PAUSED", "paused by an operator: records are counted as `off`");
     } else {

@@ -83,9 +83,13 @@ int programs_open(const struct programs_options *options, struct programs **out,
     int err = p ? 0 : BEZEL_ENOMEM;
     if (p) {
         *p = (struct programs){.options = *options, .launcher.fd = -1};
+        char inner[EXPERIMENT_NAME_MAX + 3] = "";
+        if (options->collector.inner)
+            snprintf(inner, sizeof inner, "--%s", options->collector.inner->name);
         launcher_session_name(options->run,
-                              options->collector.program ? LAUNCH_COLLECTOR_SESSION
-                                                         : options->experiment->nodes[options->node].name,
+                              inner[0]                     ? inner
+                              : options->collector.program ? LAUNCH_COLLECTOR_SESSION
+                                                           : options->experiment->nodes[options->node].name,
                               p->name);
         if (connect_launcher(p, &err) || err == BEZEL_EAGAIN) {
             *out = p;

@@ -508,16 +508,27 @@ void collectors_print_parents(const struct experiment *e, const struct experimen
     fprintf(out, "%s]", parents->count ? "" : root_name);
 }
 
+void collectors_print_ways(const struct experiment *e, uint32_t node, uint32_t only, const char *before, FILE *out)
+{
+    uint64_t above = experiment_node_above(e, node);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->inner_count && n < EXPERIMENT_PARENTS_MAX; i++)
+        if (above >> i & 1 && experiment_inner_node(e, i) == (int)only)
+            fprintf(out, "%s%s", n++ ? ", " : before, e->inner[i].name);
+    fputs(n ? "]" : "", out);
+}
+
 static void print_one(const struct experiment *e, const struct experiment_inner *c, bool part, FILE *out)
 {
     fprintf(out, "  %s: {", c->name);
     if (c->node)
         fprintf(out, "node: %s, control: \"%s\", ", c->node, c->control);
-    fputs("listen: ", out);
-    schema_print_text(c->listen ? c->listen : "ipc", out);
-    fprintf(out, ", buffer: %s", units_exact_size(c->buffer).s);
-    if (!part)
+    fprintf(out, "buffer: %s", units_exact_size(c->buffer).s);
+    if (!part) {
+        fputs(", listen: ", out);
+        schema_print_text(c->listen ? c->listen : "ipc", out);
         collectors_print_parents(e, &c->parents, ", ", out);
+    }
     fputs("}\n", out);
 }
 

@@ -21,8 +21,10 @@ bool collectors_leads_to_root(const struct experiment_parents *parents);
 
 /**
  * Prints the section, and the parents of a node after `before`. With `only` 0 or more just those that run on this node,
- * without parents. Nothing where there is nothing.
+ * without parents and endpoints, which their bezeld is told. collectors_print_ways() then prints for each node through
+ * which of these it may send: how many there are bounds what each may have under way. Nothing where there is nothing.
  */
+void collectors_print_ways(const struct experiment *e, uint32_t node, uint32_t only, const char *before, FILE *out);
 void collectors_print(const struct experiment *e, int64_t only, FILE *out);
 void collectors_print_parents(const struct experiment *e, const struct experiment_parents *parents, const char *before,
                               FILE *out);

@@ -153,7 +153,6 @@ static void print_sensing(const struct experiment *e, FILE *out)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
     fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
     fprintf(out, ", batch: %u, doorbell: %s}\n", s->batch, s->doorbell ? "yes" : "no");
-    fprintf(out, "  forward: {accumulate: %u, or: %s}\n", s->accumulate, units_exact_duration(s->accumulate_or).s);
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     if (s->spool_bytes) {
         fprintf(out, "  spool: {size: %s, dir: ", units_exact_size(s->spool_bytes).s);
@@ -219,8 +218,8 @@ static void print_clock(const struct clock_keeping *k, const char *before, FILE 
     fputs("}", out);
 }
 
-/* With `part`, without the collectors that it sends to, which its bezeld is told. */
-static void print_node(const struct experiment *e, const struct experiment_node *n, bool part, FILE *out)
+/* `only`: as below. The bezeld of a node is told to whom it sends. */
+static void print_node(const struct experiment *e, const struct experiment_node *n, int64_t only, FILE *out)
 {
     fprintf(out, "  %s: {", n->name);
     if (n->dir) {
@@ -239,8 +238,11 @@ static void print_node(const struct experiment *e, const struct experiment_node 
         fprintf(out, ", on-loss: %s", n->on_loss.action == ON_LOSS_STOP ? "stop" : "continue");
     const char *before = n->dir || n->address || n->key ? ", " : "";
     print_clock(&n->clock, before, out);
-    if (e->inner_count > 0 && !part)
-        collectors_print_parents(e, &n->parents, n->clock.by ? ", " : before, out);
+    before = n->clock.by ? ", " : before;
+    if (e->inner_count > 0 && only < 0)
+        collectors_print_parents(e, &n->parents, before, out);
+    else if (e->inner_count > 0)
+        collectors_print_ways(e, (uint32_t)only, (uint32_t)only, before[0] ? ", parents: [" : "parents: [", out);
     fputs("}\n", out);
 }
 
@@ -292,9 +294,12 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     fputs("nodes:\n", out);
     for (uint32_t i = 0; i < e->node_count; i++)
         if (only < 0 || only == i)
-            print_node(e, &e->nodes[i], only >= 0, out);
-        else
-            fprintf(out, "  %s: {}\n", e->nodes[i].name);
+            print_node(e, &e->nodes[i], only, out);
+        else {
+            fprintf(out, "  %s: {", e->nodes[i].name);
+            collectors_print_ways(e, i, (uint32_t)only, "parents: [", out);
+            fputs("}\n", out);
+        }
     fputs("processes:\n", out);
     for (uint32_t i = 0; i < e->process_count; i++)
         if (only < 0 || only == e->processes[i].node)

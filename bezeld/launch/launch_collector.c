@@ -40,10 +40,48 @@ static void print_options(const struct experiment *e, const struct launch_collec
     snprintf(c->clock, sizeof c->clock, "%s", clock_keeping_print(&e->collector.clock).s);
 }
 
+static void make_inner(const struct experiment *e, const struct launch_collector_options *o, struct launch_collector *c)
+{
+    snprintf(c->public, sizeof c->public, "%s/%s.pub", o->keys, e->store.key);
+    snprintf(c->buffer, sizeof c->buffer, "%s", units_exact_size(o->inner->buffer).s);
+    snprintf(c->connections, sizeof c->connections, "%u", o->connections ? o->connections : 1);
+    char *const args[] = {ARG("bezel-collector"),
+                          ARG("--id"),
+                          c->id,
+                          ARG("--control"),
+                          o->inner->control,
+                          ARG("--keys"),
+                          ARG(o->keys),
+                          ARG("--key"),
+                          c->key,
+                          ARG("--parent-key"),
+                          c->public,
+                          ARG("--listen"),
+                          ARG(o->listen),
+                          ARG("--buffer"),
+                          c->buffer,
+                          ARG("--connections"),
+                          c->connections,
+                          ARG("--packet"),
+                          c->packet,
+                          NULL};
+    size_t n = sizeof args / sizeof *args - 1;
+    _Static_assert(sizeof args / sizeof *args + 2 * EXPERIMENT_PARENTS_MAX <= sizeof c->argv / sizeof *c->argv,
+                   "there is room for all arguments");
+    memcpy(c->argv, args, sizeof args);
+    for (size_t i = 0; i < EXPERIMENT_PARENTS_MAX; i++) {
+        if (!o->parents[i][0])
+            continue;
+        c->argv[n++] = ARG("--parent");
+        c->argv[n++] = ARG(o->parents[i]);
+    }
+    c->argv[n] = NULL;
+}
+
 bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
                            struct launch_collector *c)
 {
-    bool files = strcmp(name, LAUNCH_COLLECTOR_FILES) == 0;
+    bool files = !o->inner && strcmp(name, LAUNCH_COLLECTOR_FILES) == 0;
     if (!files && strcmp(name, LAUNCH_COLLECTOR) != 0)
         return false;
     *c = (struct launch_collector){.launch = {.of.incarnation = 1,
@@ -55,6 +93,10 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
                                               .silence = o->silence}};
     snprintf(c->launch.of.process, sizeof c->launch.of.process, "%s", name);
     print_options(e, o, c);
+    if (o->inner) {
+        make_inner(e, o, c);
+        return true;
+    }
     char *const args[] = {ARG("bezel-collector"),
                           ARG("--run"),
                           c->directory,

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The launch of a run's collector on the machine of a node, or of the server of its files once the run is over. */
+/**
+ * The launch of a collector of a run on the machine of a node: of the root, of the server of its files once the run is
+ * over, or of an inner collector.
+ */
 #ifndef BEZEL_BEZELD_LAUNCH_LAUNCH_COLLECTOR_H
 #define BEZEL_BEZELD_LAUNCH_LAUNCH_COLLECTOR_H
 
@@ -10,35 +13,42 @@
 
 #include <limits.h>
 
-/** The names by which START asks for them, and of the session of both at the launcher: no node has such a name. */
+/**
+ * The names by which START asks for them, and of the session of root and files at the launcher. That of an inner
+ * collector is "--NAME". No node has such a name.
+ */
 #define LAUNCH_COLLECTOR         "collector"
 #define LAUNCH_COLLECTOR_FILES   "files"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 28 };
+enum { LAUNCH_COLLECTOR_ARGS = 28, LAUNCH_COLLECTOR_ENDPOINT = 256 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {
-    const char *program; /* absolute path of bezel-collector */
-    const char *keys;    /* folder of keys on this machine */
-    const char *listen;  /* where the collector takes packets */
-    const uint8_t *run;  /* 16 bytes */
-    int64_t silence;     /* ns without a command, after which they end in good order; 0: for ever */
+    const char *program;                  /* absolute path of bezel-collector */
+    const char *keys;                     /* folder of keys on this machine */
+    const char *listen;                   /* where the collector takes packets */
+    const uint8_t *run;                   /* 16 bytes */
+    int64_t silence;                      /* ns without a command, after which they end in good order; 0: for ever */
+    const struct experiment_inner *inner; /* NULL: it is the root, else ... */
+    const char (
+        *parents)[LAUNCH_COLLECTOR_ENDPOINT]; /* ... its parents as EXPERIMENT_PARENTS_MAX endpoints, "": none */
+    uint32_t connections;                     /* ... and how many nodes may be connected through it */
 };
 
 struct launch_collector {
     struct launch launch; /* of the first incarnation; borrows from the others */
     char *argv[LAUNCH_COLLECTOR_ARGS + 1];
-    char directory[PATH_MAX], key[PATH_MAX], id[37], sync[40], connections[16], processes[16], packet[40], rate[40],
-        clock[40];
+    char directory[PATH_MAX], key[PATH_MAX], public[PATH_MAX], id[37], sync[40], connections[16], processes[16],
+        packet[40], rate[40], clock[40], buffer[40];
 };
 
 /** The run directory of `run` on the machine of the collector. Returns `path`. */
 char *launch_collector_directory(const struct experiment *e, const uint8_t run[16], char path[PATH_MAX]);
 
 /**
- * Describes the collector of `e`, or with LAUNCH_COLLECTOR_FILES the server of its files. Borrows all until the last
- * use. False: there is no program of this name.
+ * Describes the collector of `e` that the options say, or with LAUNCH_COLLECTOR_FILES the server of the root's files.
+ * Borrows all until the last use. False: there is no program of this name.
  */
 bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
                            struct launch_collector *c);

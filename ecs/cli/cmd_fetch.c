@@ -63,7 +63,7 @@ static int fetch(const char *run, const struct experiment *e, const char *keys, 
     snprintf(log, sizeof log, "%s/log/collector.log", run);
     int err = read_id(run, id);
     if (!err)
-        err = remote_collector_init(&place, e, id, keys, log);
+        err = remote_collector_init(&place, e, EXPERIMENT_ROOT, id, keys, log);
     if (!err) {
         err = fetch_run(&(struct fetch_options){.run = run, .place = &place, .progress = show, .context = &progress},
                         why);

@@ -48,6 +48,17 @@ static bool take_collector(void *context, const char *name, const struct message
     return true;
 }
 
+static bool take_inner(void *context, const char *name, const struct message *answer)
+{
+    const struct message_collector_status *c = &answer->reply.collector;
+    (void)context;
+    printf("inner collector %s: %s, %s frames of %s passed on, %u nodes connected\n", name,
+           options_state(answer->reply.state), units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
+    if (answer->reply.text[0])
+        printf("inner collector %s: %s\n", name, answer->reply.text);
+    return true;
+}
+
 static bool take_manager(void *context, const char *name, const struct message *answer)
 {
     const struct message_manager_status *m = &answer->reply.manager;
@@ -67,17 +78,20 @@ static int show_nodes(struct control_client *r)
     return code;
 }
 
-/* Shows collector and resource manager, which are where `bezel run` is. */
-static int show_others(struct options *o, bool managed)
+/* Shows collectors and resource manager, which are where `bezel run` is, or known there. */
+static int show_others(struct options *o, bool managed, bool tree)
 {
     static const struct {
         enum control_client_whom whom;
         enum message_answer wanted;
         bool (*take)(void *context, const char *name, const struct message *answer);
     } others[] = {{CONTROL_CLIENT_COLLECTOR, ANSWER_COLLECTOR, take_collector},
+                  {CONTROL_CLIENT_INNER, ANSWER_COLLECTOR, take_inner},
                   {CONTROL_CLIENT_MANAGER, ANSWER_MANAGER, take_manager}};
     int code = EXIT_OK;
-    for (int i = 0; i < 1 + managed; i++) {
+    for (int i = 0; i < 3; i++) {
+        if ((others[i].whom == CONTROL_CLIENT_INNER && !tree) || (others[i].whom == CONTROL_CLIENT_MANAGER && !managed))
+            continue;
         o->whom = others[i].whom;
         struct message_command command = {.verb = VERB_QUERY};
         int answered = options_ask(o, o->words[0], &command, others[i].wanted, others[i].take, NULL);
@@ -96,9 +110,9 @@ int cmd_status(int argc, char **argv)
         code = options_reach(&o, o.words[0], &r);
     if (code != OPTIONS_GO_ON)
         return code;
-    bool managed = experiment_has_manager(r.experiment);
+    bool managed = experiment_has_manager(r.experiment), tree = r.experiment->inner_count > 0;
     code = show_nodes(&r);
     control_client_close(&r);
-    int others = options_is_file(o.words[0]) || o.node ? EXIT_OK : show_others(&o, managed);
+    int others = options_is_file(o.words[0]) || o.node ? EXIT_OK : show_others(&o, managed, tree);
     return command_end(code != EXIT_OK ? code : others);
 }

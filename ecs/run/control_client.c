@@ -57,16 +57,36 @@ static int connect_daemon(struct control_client *r, const char *private, const u
     return connect_to(r, endpoint, (struct command_caller_keys){NULL, NULL}, uuid, name, "");
 }
 
-static int connect_collector(struct control_client *r, const char *private, const uint8_t uuid[16])
+/* To a collector on a node: EXPERIMENT_ROOT, or an inner one. */
+static int connect_there(struct control_client *r, const char *private, const uint8_t uuid[16], int inner,
+                         const char *name)
 {
     const struct experiment *e = r->experiment;
     char endpoint[LINK_ENDPOINT_MAX], own[PATH_MAX], server[PATH_MAX];
-    if (!e->collector.node)
-        return connect_daemon(r, private, uuid, "collector");
     snprintf(own, sizeof own, "%s/" RUNDIR_KEYS "/%s.key", private, e->control_key);
     snprintf(server, sizeof server, "%s/" RUNDIR_KEYS "/%s.pub", private, e->store.key);
-    return connect_to(r, remote_collector_control(e, endpoint), (struct command_caller_keys){own, server}, uuid,
-                      "collector", "");
+    return connect_to(r, remote_collector_control(e, inner, endpoint), (struct command_caller_keys){own, server}, uuid,
+                      name, "");
+}
+
+static int connect_collector(struct control_client *r, const char *private, const uint8_t uuid[16])
+{
+    return r->experiment->collector.node ? connect_there(r, private, uuid, EXPERIMENT_ROOT, "collector")
+                                         : connect_daemon(r, private, uuid, "collector");
+}
+
+static int connect_inner(struct control_client *r, const char *private, const uint8_t uuid[16])
+{
+    const struct experiment *e = r->experiment;
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < e->inner_count && code == EXIT_OK; i++) {
+        char endpoint[LINK_ENDPOINT_MAX];
+        snprintf(endpoint, sizeof endpoint, "ipc://%s/.inner%u", private, i);
+        code = e->inner[i].node
+                   ? connect_there(r, private, uuid, (int)i, e->inner[i].name)
+                   : connect_to(r, endpoint, (struct command_caller_keys){NULL, NULL}, uuid, e->inner[i].name, "");
+    }
+    return code;
 }
 
 static int connect_nodes(struct control_client *r, const char *private, const uint8_t uuid[16], const char *node)
@@ -100,6 +120,8 @@ static int connect_whom(struct control_client *r, const char *private, const uin
         return connect_nodes(r, private, uuid, node);
     if (whom == CONTROL_CLIENT_COLLECTOR)
         return connect_collector(r, private, uuid);
+    if (whom == CONTROL_CLIENT_INNER)
+        return connect_inner(r, private, uuid);
     if (experiment_has_manager(r->experiment))
         return connect_daemon(r, private, uuid, "manager");
     log_error("BEZEL-NODE", "the experiment has no resource manager");
@@ -114,7 +136,8 @@ int control_client_open(const char *run, enum control_client_whom whom, const ch
     int code = report_load_experiment(run, &r->experiment) == 0 ? EXIT_OK : EXIT_FAILED;
     if (code == EXIT_OK)
         code = find_control(run, private, uuid);
-    if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
+    if (code == EXIT_OK &&
+        !(r->nodes = calloc(r->experiment->node_count + r->experiment->inner_count, sizeof *r->nodes)))
         code = EXIT_FAILED;
     if (code == EXIT_OK)
         code = connect_whom(r, private, uuid, whom, node);

@@ -11,10 +11,15 @@
 #include <stdbool.h>
 
 /** Whom a command is for. */
-enum control_client_whom { CONTROL_CLIENT_NODES, CONTROL_CLIENT_COLLECTOR, CONTROL_CLIENT_MANAGER };
+enum control_client_whom {
+    CONTROL_CLIENT_NODES,
+    CONTROL_CLIENT_COLLECTOR,
+    CONTROL_CLIENT_MANAGER,
+    CONTROL_CLIENT_INNER
+};
 
 struct control_client_node {
-    const char *name; /* the experiment's; or "collector", "manager" */
+    const char *name; /* the experiment's; or "collector", "manager"; or that of an inner collector */
     struct command_caller caller;
     bool asked;  /* it has not answered yet */
     uint32_t id; /* of the command; 0: it was not sent yet, because the daemon has to introduce itself first */
@@ -27,8 +32,8 @@ struct control_client {
 };
 
 /**
- * Connects to daemons of run directory `run`: to the collector or the resource manager, or to the bezelds of all nodes,
- * or to that of node `node` alone where it is not NULL. Returns an exit_code: EXIT_OK with *r for
+ * Connects to daemons of run directory `run`: to the collector, inner collectors or the resource manager, or to the
+ * bezelds of all nodes, or to that of node `node` alone where it is not NULL. Returns an exit_code: EXIT_OK with *r for
  * control_client_close(); EXIT_USAGE where there is no such node, or no manager, EXIT_UNREACHABLE where
  * the run is not running, EXIT_FAILED otherwise. Logs each error to stderr.
  */

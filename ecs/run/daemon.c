@@ -166,7 +166,7 @@ static int serves_place(struct daemon *d, char *line, size_t size)
         return 0;
     while (command_caller_receive(&d->caller, &m) == 0)
         if (m.type == MESSAGE_REPLY && m.reply.answer == ANSWER_COLLECTOR) {
-            remote_collector_data(d->place->experiment, m.reply.collector.port, line, d->place->request->collector);
+            remote_collector_bound(d->place, m.reply.collector.port, line);
             d->serves = d->place->served = true;
             return (void)size, 1;
         }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/run/daemons.h"
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
@@ -70,6 +69,7 @@ static int find_keys(const struct experiment *e, const struct rundir *run, struc
         return err;
     }
     snprintf(f->collector_key, sizeof f->collector_key, "%s/%s.key", f->keys, e->store.key);
+    snprintf(f->collector_public, sizeof f->collector_public, "%s/%s.pub", f->keys, e->store.key);
     if (e->control_key)
         snprintf(f->operator_key, sizeof f->operator_key, "%s/%s.key", f->keys, e->control_key);
     return 0;
@@ -139,7 +139,7 @@ static int describe_remote_collector(struct daemons *f, const struct experiment 
 {
     struct daemon *d = &f->daemons[0].process;
     snprintf(d->name, sizeof d->name, "bezel-collector on node %s", e->collector.node);
-    int err = remote_collector_init(&f->place, e, d->run, f->keys, d->log);
+    int err = remote_collector_init(&f->place, e, EXPERIMENT_ROOT, d->run, f->keys, d->log);
     d->place = &f->place;
     d->keys = (struct command_caller_keys){f->operator_key, f->place.collector_key};
     snprintf(d->control, sizeof d->control, "%s", f->place.control);
@@ -238,18 +238,17 @@ static void describe_manager(struct daemons *f, const struct rundir *run)
 int daemons_find(const struct experiment *e, struct daemons *f)
 {
     bool managed = experiment_has_manager(e);
-    *f = (struct daemons){.count = 1 + e->node_count + managed,
+    *f = (struct daemons){.count = 1 + e->node_count + e->inner_count + managed,
                           .nodes = e->node_count,
-                          .manager = managed ? 1 + e->node_count : 0,
+                          .inner_count = e->inner_count,
+                          .experiment_of = e,
+                          .inner = calloc(e->inner_count + 1, sizeof *f->inner),
+                          .manager = managed ? 1 + e->node_count + e->inner_count : 0,
                           .node_dirs = calloc(e->node_count, sizeof *f->node_dirs)};
     f->daemons = calloc(f->count, sizeof *f->daemons);
-    int err = f->daemons && f->node_dirs ? 0 : BEZEL_ENOMEM;
+    int err = f->daemons && f->node_dirs && f->inner ? 0 : BEZEL_ENOMEM;
     if (err)
         log_error("BEZEL-RUN-MEMORY", "%s", err_text(err));
-    else if (e->inner_count > 0) {
-        log_error("BEZEL-RUN-COLLECTORS", "inner collectors cannot be started yet: leave 'collectors' out of the file");
-        err = BEZEL_EINVAL;
-    }
     if (!err)
         err = find_program("bezel-collector", f->collector_program, sizeof f->collector_program);
     if (!err)
@@ -282,6 +281,8 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
         err = describe_node(f, e, i, run);
     if (!err && e->collector.node)
         err = describe_remote_collector(f, e);
+    if (!err)
+        err = daemons_inner_make(f, run);
     if (f->manager)
         describe_manager(f, run);
     return err;
@@ -298,6 +299,7 @@ void daemons_free(struct daemons *f)
     for (uint32_t i = 0; f->node_dirs && i < f->nodes; i++)
         free(f->node_dirs[i]);
     remote_collector_free(&f->place);
+    daemons_inner_free(f);
     free(f->daemons);
     free(f->node_dirs);
     *f = (struct daemons){0};
@@ -309,27 +311,32 @@ void daemons_leave(struct daemons *f)
         if (daemon_is_session(&f->daemons[d].process))
             remote_session_stopped(&f->daemons[d].process.session, 0);
     f->place.phase = REMOTE_COLLECTOR_NONE;
+    for (uint32_t i = 0; i < f->inner_count; i++)
+        f->inner[i].place.phase = REMOTE_COLLECTOR_NONE;
 }
 
-/* Where all addresses are listened at, the nodes are told so: each sees another one. */
-static void describe_collectors_endpoint(const char *data, char *text, size_t size)
+uint32_t daemons_of_inner(const struct daemons *f, uint32_t i)
 {
-    struct address address;
-    const char *why;
-    bool any = address_read(data, &address, &why) == 0 &&
-               (strcmp(address.host, "0.0.0.0") == 0 || strcmp(address.host, "::") == 0);
-    if (any)
-        snprintf(text, size, "tcp://*:%u", address.port);
-    else
-        snprintf(text, size, "%s", data);
+    return 1 + f->nodes + i;
+}
+
+static bool is_inner(const struct daemons *f, uint32_t d)
+{
+    return d >= daemons_of_inner(f, 0) && d < daemons_of_inner(f, f->inner_count);
 }
 
 int daemons_start(struct daemons *f, uint32_t d)
 {
     struct daemons_member *it = &f->daemons[d];
     it->status = (struct daemons_status){.period = -1};
-    if (it->request) /* the collector has reported its endpoint by now */
-        describe_collectors_endpoint(f->data, it->request->collector, sizeof it->request->collector);
+    int err = 0;
+    if (it->request) /* the collectors have reported their endpoints by now */
+        err = daemons_list_parents(f, &f->experiment_of->nodes[d - 1].parents, false, it->request->collector,
+                                   sizeof it->request->collector);
+    else if (is_inner(f, d))
+        err = daemons_inner_prepare(f, d - daemons_of_inner(f, 0));
+    if (err)
+        return errno = ENAMETOOLONG, err;
     if (f->manager && d == f->manager)
         snprintf(f->epoch_text, sizeof f->epoch_text, "%" PRIu64, ++f->epoch);
     return daemon_start(&it->process);
@@ -344,6 +351,8 @@ int daemons_serves(struct daemons *f, uint32_t d)
         f->daemons[d].status.answered = clock_now();
     if (serves == 1 && d == 0 && line[0])
         memcpy(f->data, line, sizeof line);
+    if (serves == 1 && is_inner(f, d) && line[0])
+        memcpy(f->inner[d - daemons_of_inner(f, 0)].data, line, sizeof line);
     return serves;
 }
 

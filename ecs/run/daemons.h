@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The daemons of a run together: 0 is the collector, 1 + i that of node i, and the last one is the resource manager
- * where the experiment has one. One thread.
+ * The daemons of a run together: 0 is the collector, 1 + i that of node i, after these come inner collectors, and the
+ * last one is the resource manager where the experiment has one. One thread.
  */
 #ifndef BEZEL_ECS_RUN_DAEMONS_H
 #define BEZEL_ECS_RUN_DAEMONS_H
@@ -40,14 +40,26 @@ struct daemons_member {
     char key[PATH_MAX + 80];           /* of a remote node: file of its public key */
 };
 
+/** What an inner collector has beside its daemon (ecs/run/daemons_inner.c). */
+struct daemons_inner {
+    char data[LINK_ENDPOINT_MAX]; /* where it takes packets, once it has served; before, where it is to listen */
+    char parents[EXPERIMENT_PARENTS_MAX][LINK_ENDPOINT_MAX];
+    char buffer[40], connections[16];
+    size_t arg_count;              /* arguments before those of the parents */
+    struct remote_collector place; /* of one on a node */
+};
+
 struct daemons {
-    uint32_t count, nodes;
+    uint32_t count, nodes, inner_count;
+    const struct experiment *experiment_of; /* borrowed; set by daemons_find() */
+    struct daemons_inner *inner;
     uint32_t manager; /* its number; 0: there is none */
     struct daemons_member *daemons;
-    char **node_dirs;                  /* of each node: its BEZEL_DIR, absolute; "": its bezeld chooses */
-    char keys[PATH_MAX];               /* folder; "": the experiment has none */
-    char collector_key[PATH_MAX + 80]; /* secret keys there */
-    char operator_key[PATH_MAX + 80];  /* "": no node is remote */
+    char **node_dirs;                     /* of each node: its BEZEL_DIR, absolute; "": its bezeld chooses */
+    char keys[PATH_MAX];                  /* folder; "": the experiment has none */
+    char collector_key[PATH_MAX + 80];    /* secret keys there, */
+    char collector_public[PATH_MAX + 80]; /* the public one */
+    char operator_key[PATH_MAX + 80];     /* "": no node is remote */
     char connections[16], processes[16], packet[40], rate[40]; /* limits of the collector, as its options */
     char experiment[PATH_MAX];                                 /* the file, in the run directory */
     char data[LINK_ENDPOINT_MAX];                              /* where the collector takes packets */
@@ -90,6 +102,30 @@ int daemons_serves(struct daemons *f, uint32_t d) BEZEL_MUST_CHECK;
 
 /** Stores the answers that `d` has sent in its status. Returns their number. */
 int daemons_listen(struct daemons *f, uint32_t d);
+
+/** The number of the daemon of inner collector `i`. */
+uint32_t daemons_of_inner(const struct daemons *f, uint32_t i);
+
+/** Prepares inner collectors, after the rest; their endpoints and parents before a start. Internal to daemons.c. */
+int daemons_inner_make(struct daemons *f, const struct rundir *run) BEZEL_MUST_CHECK;
+
+/** Has inner collector `i` listen at `before`, where its predecessor took packets; "": nowhere yet. */
+void daemons_inner_keep(struct daemons *f, uint32_t i, const char *before);
+int daemons_inner_prepare(struct daemons *f, uint32_t i) BEZEL_MUST_CHECK;
+void daemons_inner_free(struct daemons *f);
+
+/**
+ * Lists where `parents` take packets, separated by blanks, for somebody on another machine or, with `here`, a child of
+ * this process. One that has not served yet is left out. Returns 0, or BEZEL_EFULL where the list has no room.
+ */
+int daemons_list_parents(const struct daemons *f, const struct experiment_parents *parents, bool here, char *text,
+                         size_t size) BEZEL_MUST_CHECK;
+
+/** Whether a collector on a node is about to start or end: then answers are looked for often. */
+bool daemons_hurry(const struct daemons *f, bool starting);
+
+/** Has bezelds and launchers forget inner collectors that have ended. */
+void daemons_forget_inner(struct daemons *f);
 
 /** Sends `verb` to `d`. If a SHUTDOWN cannot be sent, `d` gets SIGTERM. */
 void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb);

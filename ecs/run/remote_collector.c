@@ -24,41 +24,64 @@ enum { FORGET_LINGER_MS = 500, MESSAGES_A_TURN = 256 };
 
 /* ---- Before ------------------------------------------------------------------------------------------------------ */
 
-static void endpoint_at(const struct experiment *e, uint16_t port, char endpoint[LINK_ENDPOINT_MAX])
+static void endpoint_at(const struct experiment_node *node, uint16_t port, char endpoint[LINK_ENDPOINT_MAX])
 {
     struct address address;
     char text[ADDRESS_TEXT_MAX];
     const char *why;
     endpoint[0] = '\0';
-    if (address_read(e->nodes[experiment_collector_node(e)].address, &address, &why) != 0)
+    if (address_read(node->address, &address, &why) != 0)
         return;
     address.port = port;
     snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", address_print(&address, text));
 }
 
-char *remote_collector_control(const struct experiment *e, char endpoint[LINK_ENDPOINT_MAX])
+static void control_at(const struct experiment_node *node, const char *control, char endpoint[LINK_ENDPOINT_MAX])
 {
     struct address address;
     const char *why;
-    int err = address_read(e->collector.control, &address, &why);
-    endpoint_at(e, err ? 0 : address.port, endpoint);
+    int err = address_read(control, &address, &why);
+    endpoint_at(node, err ? 0 : address.port, endpoint);
+}
+
+char *remote_collector_control(const struct experiment *e, int inner, char endpoint[LINK_ENDPOINT_MAX])
+{
+    if (inner == EXPERIMENT_ROOT)
+        control_at(&e->nodes[experiment_collector_node(e)], e->collector.control, endpoint);
+    else
+        control_at(&e->nodes[experiment_inner_node(e, (uint32_t)inner)], e->inner[inner].control, endpoint);
     return endpoint;
+}
+
+/* Where others reach what was told to listen at `listen` on `node`; *bound: with the port, for the next one. */
+static void data_at(const struct experiment_node *node, const char *listen, uint32_t port,
+                    char endpoint[LINK_ENDPOINT_MAX], char bound[LINK_ENDPOINT_MAX])
+{
+    struct address address;
+    char text[ADDRESS_TEXT_MAX];
+    const char *why;
+    endpoint_at(node, (uint16_t)port, endpoint);
+    if (address_read(listen, &address, &why) != 0) {
+        snprintf(bound, LINK_ENDPOINT_MAX, "%s", listen);
+        return;
+    }
+    address.port = (uint16_t)port;
+    snprintf(bound, LINK_ENDPOINT_MAX, "%s", address_print(&address, text));
+    if (address.kind == ADDRESS_IPV4 || address.kind == ADDRESS_IPV6)
+        snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", bound);
 }
 
 void remote_collector_data(const struct experiment *e, uint32_t port, char endpoint[LINK_ENDPOINT_MAX],
                            char listen[LINK_ENDPOINT_MAX])
 {
-    struct address address;
-    char text[ADDRESS_TEXT_MAX];
-    const char *why;
-    endpoint_at(e, (uint16_t)port, endpoint);
-    snprintf(listen, LINK_ENDPOINT_MAX, "%s", e->store.listen);
-    if (address_read(e->store.listen, &address, &why) != 0)
-        return;
-    address.port = (uint16_t)port;
-    snprintf(listen, LINK_ENDPOINT_MAX, "%s", address_print(&address, text));
-    if (address.kind == ADDRESS_IPV4 || address.kind == ADDRESS_IPV6)
-        snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", listen);
+    data_at(&e->nodes[experiment_collector_node(e)], e->store.listen, port, endpoint, listen);
+}
+
+void remote_collector_bound(struct remote_collector *c, uint32_t port, char endpoint[LINK_ENDPOINT_MAX])
+{
+    char bound[LINK_ENDPOINT_MAX];
+    data_at(c->node, c->listen, port, endpoint, bound);
+    memcpy(c->listen, bound, sizeof c->listen);
 }
 
 static int print_request(struct remote_collector *c)
@@ -66,8 +89,8 @@ static int print_request(struct remote_collector *c)
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
-    int err = out ? experiment_print_part(c->experiment, (uint32_t)experiment_collector_node(c->experiment), out)
-                  : BEZEL_ENOMEM;
+    int err =
+        out ? experiment_print_part(c->experiment, (uint32_t)(c->node - c->experiment->nodes), out) : BEZEL_ENOMEM;
     if (out && fclose(out) != 0 && !err)
         err = BEZEL_ENOMEM;
     if (!err && n > MESSAGE_EXPERIMENT_MAX)
@@ -78,22 +101,24 @@ static int print_request(struct remote_collector *c)
     return err;
 }
 
-int remote_collector_init(struct remote_collector *c, const struct experiment *e, const uint8_t run[16],
+int remote_collector_init(struct remote_collector *c, const struct experiment *e, int inner, const uint8_t run[16],
                           const char *keys, const char *log)
 {
-    *c = (struct remote_collector){
-        .experiment = e, .node = &e->nodes[experiment_collector_node(e)], .request = calloc(1, sizeof *c->request)};
+    bool root = inner == EXPERIMENT_ROOT;
+    int node = root ? experiment_collector_node(e) : experiment_inner_node(e, (uint32_t)inner);
+    *c = (struct remote_collector){.experiment = e, .node = &e->nodes[node], .request = calloc(1, sizeof *c->request)};
     memcpy(c->run, run, sizeof c->run);
+    if (!root)
+        snprintf(c->place, sizeof c->place, "-%.*s", EXPERIMENT_INNER_NAME_MAX, e->inner[inner].name);
+    snprintf(c->listen, sizeof c->listen, "%s", root ? e->store.listen : e->inner[inner].listen);
     snprintf(c->log, sizeof c->log, "%s", log);
     bool fits = snprintf(c->own, sizeof c->own, "%s/%s.key", keys, e->control_key) < (int)sizeof c->own &&
                 snprintf(c->server, sizeof c->server, "%s/%s.pub", keys, c->node->key) < (int)sizeof c->server &&
                 snprintf(c->collector_key, sizeof c->collector_key, "%s/%s.pub", keys, e->store.key) <
                     (int)sizeof c->collector_key;
-    remote_collector_control(e, c->control);
+    remote_collector_control(e, inner, c->control);
     launch_collector_directory(e, run, c->directory);
     int err = !c->request ? BEZEL_ENOMEM : fits ? print_request(c) : BEZEL_EFULL;
-    if (!err)
-        snprintf(c->request->collector, sizeof c->request->collector, "%s", e->store.listen);
     if (err)
         log_error("BEZEL-RUN-COLLECTOR", "cannot request a collector on node %s: %s", c->node->name, limit_reason(err));
     return err;
@@ -121,8 +146,13 @@ static bool send_command(struct remote_collector *c, const struct message_comman
 {
     static struct message m; /* one thread; too large for a stack */
     m.command = *command;
-    if (command->verb == VERB_CONFIGURE)
+    if (command->verb == VERB_CONFIGURE) {
         m.configure = *c->request;
+        int n = snprintf(m.configure.collector, sizeof m.configure.collector, "%s%s%s", c->listen,
+                         c->parents[0] ? " " : "", c->parents);
+        if (n >= (int)sizeof m.configure.collector)
+            return false; /* cannot happen: daemons_start() has counted */
+    }
     c->asked = clock_now();
     return command_caller_send(&c->caller, &m) > 0;
 }
@@ -167,7 +197,7 @@ void remote_collector_start(struct remote_collector *c, const char *program)
 {
     int err = c->caller.link ? 0
                              : command_caller_open(&c->caller, c->node->address,
-                                                   (struct command_caller_keys){c->own, c->server}, c->run, "");
+                                                   (struct command_caller_keys){c->own, c->server}, c->run, c->place);
     c->program = program;
     c->why[0] = '\0';
     c->hurry = false;

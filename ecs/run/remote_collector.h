@@ -4,7 +4,8 @@
 /**
  * The collector on the machine of a node, as `bezel run` sees it: it has the bezeld there make a place for it, and its
  * launcher start it, as programs are (bezeld/collector_place.h). The collector itself is commanded over a link of its
- * own. When the run is over, the server of the run's files is started in its place. One thread.
+ * own. When the run is over, the server of the run's files is started in its place. It is the root, or an inner
+ * collector, which has no files. One thread.
  *
  *     NONE -> ASKED -> LISTED -> RUNS -> ENDED; a refusal leads from any of these to ENDED
  */
@@ -28,12 +29,15 @@ struct remote_collector {
     /* Filled by remote_collector_init(). */
     const struct experiment *experiment; /* borrowed */
     const struct experiment_node *node;
+    char place[MESSAGE_NAME_MAX + 1]; /* as its bezeld calls it: "-NAME" of an inner collector, "": the root */
     uint8_t run[16];
     char log[PATH_MAX]; /* its output is appended there; "": it is not kept */
     char own[PATH_MAX], server[PATH_MAX], collector_key[PATH_MAX]; /* files of keys: operator, bezeld, collector */
     char control[LINK_ENDPOINT_MAX];                               /* where it takes commands */
     char directory[PATH_MAX];                                      /* the run directory there */
-    struct message_configure *request;                             /* owned */
+    char listen[LINK_ENDPOINT_MAX];                                /* where it is to take packets */
+    char parents[MESSAGE_TEXT_MAX + 1]; /* of an inner collector: endpoints, separated by blanks; set before a start */
+    struct message_configure *request;  /* owned */
     /* The module's. */
     enum remote_collector_phase phase;
     const char *program; /* LAUNCH_COLLECTOR, LAUNCH_COLLECTOR_FILES */
@@ -48,19 +52,23 @@ struct remote_collector {
 };
 
 /**
- * Prepares the collector of `e` in run `run`, with the keys in folder `keys`. Borrows `e`. Returns 0 with *c for
- * remote_collector_free(), or an error, logged to stderr.
+ * Prepares collector `inner` of `e`, or EXPERIMENT_ROOT, in run `run`, with the keys in folder `keys`. It runs on a
+ * node. Borrows `e`. Returns 0 with *c for remote_collector_free(), or an error, logged to stderr.
  */
-int remote_collector_init(struct remote_collector *c, const struct experiment *e, const uint8_t run[16],
+int remote_collector_init(struct remote_collector *c, const struct experiment *e, int inner, const uint8_t run[16],
                           const char *keys, const char *log) BEZEL_MUST_CHECK;
 void remote_collector_free(struct remote_collector *c);
 
-/** Where the collector of `e`, which runs on a node, takes commands. Returns `endpoint`. Pure. */
-char *remote_collector_control(const struct experiment *e, char endpoint[LINK_ENDPOINT_MAX]);
+/** Where a collector that runs on a node takes commands: EXPERIMENT_ROOT or `inner`. Returns `endpoint`. Pure. */
+char *remote_collector_control(const struct experiment *e, int inner, char endpoint[LINK_ENDPOINT_MAX]);
 
-/** Where nodes reach it, if it has bound `port`, and what a collector that is started again is to bind. Pure. */
+/**
+ * Where nodes reach the root, if it has bound `port`, and what a collector that is started again is to bind. Pure.
+ * remote_collector_bound() is for any collector, and notes what it is to bind.
+ */
 void remote_collector_data(const struct experiment *e, uint32_t port, char endpoint[LINK_ENDPOINT_MAX],
                            char listen[LINK_ENDPOINT_MAX]);
+void remote_collector_bound(struct remote_collector *c, uint32_t port, char endpoint[LINK_ENDPOINT_MAX]);
 
 /** Has `program` started, unless it runs: LAUNCH_COLLECTOR or LAUNCH_COLLECTOR_FILES. The rest is done in turns. */
 void remote_collector_start(struct remote_collector *c, const char *program);

@@ -91,7 +91,7 @@ static void wait_for_something(struct run *r)
         until = start_plan_deadline(&r->plan);
     if (until > r->next_status)
         until = r->next_status;
-    bool waits = r->daemons.place.hurry || (r->e->collector.node && r->state.phase == PHASE_STARTING);
+    bool waits = daemons_hurry(&r->daemons, r->state.phase == PHASE_STARTING);
     if ((!all || r->launch_pending || waits) && until > now + STATUS_EVERY_DRAIN)
         until = now + STATUS_EVERY_DRAIN;
     link_wait(links, link_count, fds, fd_count, until > now ? until - now : 0);
@@ -105,6 +105,13 @@ static void report_unresponsive(struct run *r, uint32_t d)
                       "%s has not answered for %s: is it stopped, or gone? A bezeld that is started again at %s takes "
                       "over the node",
                       daemon->name, units_duration(UNRESPONSIVE_AFTER).s, daemon->session.address);
+    else if (run_state_is_inner(&r->state, d))
+        console_error(
+            &r->console, "BEZEL-RUN-UNRESPONSIVE",
+            "%s%s%s has not answered for %s: is it stopped, or the line cut? What is connected to it goes to its "
+            "next parent, or keeps its packets until it answers",
+            daemon->name, daemon->place ? " on node " : "", daemon->place ? daemon->place->node->name : "",
+            units_duration(UNRESPONSIVE_AFTER).s);
     else if (daemon->place)
         console_error(&r->console, "BEZEL-RUN-UNRESPONSIVE",
                       "%s (%s) has not answered for %s: is it stopped, or the line cut? The nodes keep their packets "
@@ -410,6 +417,8 @@ static void keep_endpoint(struct run *r)
     const char *before = r->taken ? r->taken->data : "";
     if (strncmp(before, "tcp://", 6) == 0)
         snprintf(r->daemons.data, sizeof r->daemons.data, "%s", before);
+    for (uint32_t i = 0; r->taken && i < r->daemons.inner_count; i++)
+        daemons_inner_keep(&r->daemons, i, r->taken->inner[i]);
 }
 
 /* Notes where the run lies. */
@@ -425,7 +434,7 @@ static int note_away(const struct run *r)
  * error. */
 static int prepare(struct run *r, const char *text, size_t n)
 {
-    int err = limit_check_files(RUN_FILES + RUN_FILES_NODE * r->e->node_count);
+    int err = limit_check_files(RUN_FILES + RUN_FILES_NODE * (r->e->node_count + r->e->inner_count));
     if (!err)
         err = limit_check_file_size(r->e->sensing.window_bytes + UNITS_MIB);
     if (!err)
@@ -509,6 +518,8 @@ static int conclude_away(const struct run *r)
 static int conclude(struct run *r)
 {
     read_stored_trace(r);
+    if (!r->state.killed)
+        daemons_forget_inner(&r->daemons);
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));

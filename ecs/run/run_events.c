@@ -49,9 +49,9 @@ static void end_programs(struct run *r, enum message_ending how)
         send_ending(r, d);
 }
 
-static void stop_nodes(struct run *r)
+static void stop_daemons(struct run *r, uint32_t from, uint32_t to)
 {
-    for (uint32_t d = 1; d <= r->daemons.nodes; d++)
+    for (uint32_t d = from; d < to; d++)
         if (r->daemons.daemons[d].up)
             daemons_ask(&r->daemons, d, VERB_SHUTDOWN);
 }
@@ -134,12 +134,13 @@ static void report_left_running(struct run *r)
         console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
 }
 
-static void report_late(struct run *r, enum state_phase phase)
+static void report_late(struct run *r, unsigned what, enum state_phase phase)
 {
     for (uint32_t d = 0; d < r->daemons.count; d++) {
         bool starting = phase == PHASE_STARTING && r->daemons.daemons[d].up && !r->daemons.daemons[d].process.serves;
-        bool closing = (phase == PHASE_CLOSING_NODES && run_state_is_node(&r->state, d)) ||
-                       (phase == PHASE_CLOSING_COLLECTOR && d == 0);
+        bool closing = (what & ACTION_KILL_NODES && run_state_is_node(&r->state, d)) ||
+                       (what & ACTION_KILL_INNER && run_state_is_inner(&r->state, d)) ||
+                       (what & ACTION_KILL_COLLECTOR && d == STATE_COLLECTOR);
         if (starting)
             report_unready(r, &r->daemons.daemons[d].process);
         else if (closing && r->daemons.daemons[d].up)
@@ -171,7 +172,7 @@ static void report(struct run *r, struct state_actions actions, enum state_phase
     if (what & ACTION_REPORT_LOST)
         report_lost(r, actions.daemon);
     if (what & ACTION_REPORT_LATE)
-        report_late(r, phase);
+        report_late(r, what, phase);
     if (what & ACTION_REPORT_UNMATCHED)
         report_unmatched(r);
     if (what & ACTION_REPORT_UNDRAINED) {
@@ -185,6 +186,9 @@ void run_act(struct run *r, struct state_actions actions)
     unsigned what = actions.what;
     for (uint32_t d = 1; d <= r->daemons.nodes && what & ACTION_START_NODES; d++)
         start_daemon(r, d);
+    for (uint32_t d = 1; run_state_is_inner(&r->state, d + r->daemons.nodes) && what & ACTION_START_INNER; d++)
+        if (r->state.daemons[d + r->daemons.nodes].level == actions.level)
+            start_daemon(r, d + r->daemons.nodes);
     if (what & ACTION_START_DAEMON)
         start_daemon(r, actions.daemon);
     if (what & ACTION_STOP_MANAGER)
@@ -196,7 +200,9 @@ void run_act(struct run *r, struct state_actions actions)
     if (what & ACTION_DRAIN)
         drain_nodes(r);
     if (what & ACTION_STOP_NODES)
-        stop_nodes(r);
+        stop_daemons(r, 1, 1 + r->daemons.nodes);
+    if (what & ACTION_STOP_INNER)
+        stop_daemons(r, daemons_of_inner(&r->daemons, 0), daemons_of_inner(&r->daemons, r->daemons.inner_count));
     if (what & ACTION_STOP_COLLECTOR)
         daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_SHUTDOWN);
     if (what & ACTION_KILL) {
@@ -205,6 +211,8 @@ void run_act(struct run *r, struct state_actions actions)
     }
     if (what & ACTION_KILL_NODES)
         kill_daemons(r, 1, 1 + r->daemons.nodes);
+    if (what & ACTION_KILL_INNER)
+        kill_daemons(r, daemons_of_inner(&r->daemons, 0), daemons_of_inner(&r->daemons, r->daemons.inner_count));
     if (what & ACTION_KILL_COLLECTOR)
         kill_daemons(r, STATE_COLLECTOR, 1);
 }
@@ -328,10 +336,11 @@ static void report_given_up(struct run *r, uint32_t d, enum state_phase before)
     const struct state_daemon *s = &r->state.daemons[d];
     if (s->phase != DAEMON_GONE || s->drained || before <= PHASE_STARTING || before > PHASE_DRAINING)
         return;
-    console_error(
-        &r->console, "BEZEL-RUN-DAEMON",
-        "%s ended %d times within %s and is given up, with the records that it had not passed on; its log: %s",
-        daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, daemon_log(daemon));
+    console_error(&r->console, "BEZEL-RUN-DAEMON", "%s ended %d times within %s and is given up%s; its log: %s",
+                  daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s,
+                  run_state_is_inner(&r->state, d) ? ": what was connected to it goes to its next parent"
+                                                   : ", with the records that it had not passed on",
+                  daemon_log(daemon));
 }
 
 /* Another one commands the run. It goes on there; here nothing of it is ended. */
@@ -413,8 +422,8 @@ static void take_answers(struct run *r, uint32_t d)
                       r->daemons.daemons[d].process.name);
         run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT});
     }
-    bool is_home = d == STATE_COLLECTOR || d > r->daemons.nodes || sut_processes_output_is_home(&r->sut, d - 1);
-    if (d != STATE_COLLECTOR && s->drain_sent && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained && is_home)
+    bool is_node = run_state_is_node(&r->state, d), is_home = is_node && sut_processes_output_is_home(&r->sut, d - 1);
+    if (is_node && s->drain_sent && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained && is_home)
         run_feed(r, &(struct state_event){.type = EVENT_DRAINED, .daemon = d});
 }
 

@@ -75,6 +75,11 @@ int run_journal_print(const struct run_journal *j, char **text, size_t *n)
     put_line(out, "directory", j->directory);
     put_line(out, "name", j->name);
     put_line(out, "data", j->data);
+    for (uint32_t i = 0; i < EXPERIMENT_INNER_MAX; i++)
+        if (j->inner[i][0]) {
+            fprintf(out, "inner %" PRIu32 " ", i);
+            put_text(out, j->inner[i]);
+        }
     fprintf(out, "duration %" PRId64 "\noffset %" PRId64 "\nsnapshots %" PRIu32 " %" PRIu64 "\n", j->duration,
             j->realtime_offset, j->snapshots, j->snapshots_refused);
     put_state(out, j);
@@ -256,7 +261,10 @@ static int take_line(struct line *l, struct run_journal *j)
         take_text(l, j->name, sizeof j->name);
     else if (take_word(l, "data"))
         take_text(l, j->data, sizeof j->data);
-    else if (take_word(l, "duration"))
+    else if (take_word(l, "inner")) {
+        uint64_t i = take_unsigned(l, EXPERIMENT_INNER_MAX - 1);
+        take_text(l, j->inner[i], sizeof j->inner[i]);
+    } else if (take_word(l, "duration"))
         j->duration = take_signed(l, 0, INT64_MAX);
     else if (take_word(l, "offset"))
         j->realtime_offset = take_signed(l, INT64_MIN + 1, INT64_MAX);

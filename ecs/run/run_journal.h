@@ -42,7 +42,9 @@ struct run_journal {
     char directory[PATH_MAX];           /* in which it was started: relative paths of the file begin there */
     char name[EXPERIMENT_NAME_MAX + 1]; /* of the experiment, and ... */
     int64_t duration;                   /* ... how long it lasts, as options may have set them */
-    char data[LINK_ENDPOINT_MAX];       /* where the collector took packets */
+    char data[LINK_ENDPOINT_MAX];       /* where the collector took packets, ... */
+    char inner[EXPERIMENT_INNER_MAX]
+              [LINK_ENDPOINT_MAX]; /* ... and inner collectors, in the order of the file; "": not */
     int64_t realtime_offset;
     struct state_saved state;
     bool undrained;

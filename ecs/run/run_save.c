@@ -79,6 +79,8 @@ void run_save(struct run *r, bool lasting)
     snprintf(j->run, sizeof j->run, "%s", r->dir.uuid);
     snprintf(j->name, sizeof j->name, "%s", r->e->name);
     snprintf(j->data, sizeof j->data, "%s", r->daemons.data);
+    for (uint32_t i = 0; i < r->daemons.inner_count; i++)
+        snprintf(j->inner[i], sizeof j->inner[i], "%s", r->daemons.inner[i].data);
     run_describe_host(j);
     if (!getcwd(j->directory, sizeof j->directory))
         j->directory[0] = '\0';

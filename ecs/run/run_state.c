@@ -21,13 +21,27 @@ static bool is_manager(const struct run_state *s, uint32_t daemon)
 
 bool run_state_is_node(const struct run_state *s, uint32_t daemon)
 {
-    return daemon != STATE_COLLECTOR && daemon < s->daemon_count && !is_manager(s, daemon);
+    return daemon != STATE_COLLECTOR && daemon <= s->e->node_count;
+}
+
+bool run_state_is_inner(const struct run_state *s, uint32_t daemon)
+{
+    return daemon > s->e->node_count && daemon <= s->e->node_count + s->e->inner_count;
 }
 
 static bool all_nodes(const struct run_state *s, bool (*is)(const struct state_daemon *d))
 {
     for (uint32_t d = 1; run_state_is_node(s, d); d++)
         if (!is(&s->daemons[d]))
+            return false;
+    return true;
+}
+
+/* All of `level`; 0: of every level. */
+static bool all_inner(const struct run_state *s, uint32_t level, bool (*is)(const struct state_daemon *d))
+{
+    for (uint32_t d = 1 + s->e->node_count; run_state_is_inner(s, d); d++)
+        if ((level == 0 || s->daemons[d].level == level) && !is(&s->daemons[d]))
             return false;
     return true;
 }
@@ -49,10 +63,21 @@ static bool holds_nothing(const struct state_daemon *d)
 
 /* ---- The end of a run: each step goes on to the next at once where there is nothing to wait for ------------------ */
 
+/* Whether each node has a way to the collector without inner collectors that are gone. */
+static bool is_joined(const struct run_state *s)
+{
+    uint64_t gone = 0;
+    for (uint32_t i = 0; i < s->e->inner_count; i++)
+        gone |= is_gone(&s->daemons[1 + s->e->node_count + i]) ? UINT64_C(1) << i : 0;
+    return gone == 0 || experiment_reaches_root(s->e, gone);
+}
+
 static void close_collector(struct run_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_CLOSING_COLLECTOR, now);
-    if (is_gone(&s->daemons[STATE_COLLECTOR]))
+    if (!all_inner(s, 0, is_gone))
+        a->what |= ACTION_STOP_INNER;
+    else if (is_gone(&s->daemons[STATE_COLLECTOR]))
         enter(s, PHASE_DONE, now);
     else
         a->what |= ACTION_STOP_COLLECTOR;
@@ -152,9 +177,11 @@ static bool is_settled(const struct state_daemon *d)
     return serves(d) || is_gone(d);
 }
 
-/* Whether the run cannot go on without a node that is gone. */
+/* Whether the run cannot go on without a node or an inner collector that is gone. */
 static bool misses_node(const struct run_state *s)
 {
+    if (!is_joined(s))
+        return true;
     for (uint32_t i = 1; run_state_is_node(s, i); i++) {
         const struct state_daemon *d = &s->daemons[i];
         if (is_gone(d) && !d->was_drained && d->on_loss != ON_LOSS_CONTINUE)
@@ -193,6 +220,31 @@ static void go_on(struct run_state *s, int64_t now, struct state_actions *a)
     }
 }
 
+/* Starts the next level of inner collectors, or after the last one the nodes. */
+static void start_next(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    bool any = false;
+    s->level++;
+    for (uint32_t d = 1 + s->e->node_count; run_state_is_inner(s, d); d++) {
+        if (s->daemons[d].level != s->level)
+            continue;
+        s->daemons[d].phase = DAEMON_STARTS;
+        s->daemons[d].started = now;
+        any = true;
+    }
+    a->what |= any ? ACTION_START_INNER : ACTION_START_NODES;
+    a->level = s->level;
+    for (uint32_t d = 1; !any && run_state_is_node(s, d); d++)
+        s->daemons[d].phase = DAEMON_STARTS, s->daemons[d].started = now;
+}
+
+/* An inner collector serves, or is done without. */
+static void settle_inner(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    if (s->daemons[daemon].level == s->level && all_inner(s, s->level, is_settled))
+        start_next(s, now, a);
+}
+
 /* A node that cannot be had is lost; without a collector nothing can go on. */
 static void miss(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
@@ -202,6 +254,11 @@ static void miss(struct run_state *s, uint32_t daemon, int64_t now, struct state
         s->failed = true;
         s->resumes = PHASE_STARTING;
         stop(s, ENDED_BY_FAILURE, now, a);
+        return;
+    }
+    if (run_state_is_inner(s, daemon)) {
+        s->since = now;
+        settle_inner(s, daemon, now, a);
         return;
     }
     d->lost = true;
@@ -230,11 +287,11 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
     if (s->phase != PHASE_STARTING)
         return;
     s->since = now;
-    if (daemon == STATE_COLLECTOR) {
-        for (uint32_t i = 1; run_state_is_node(s, i); i++)
-            s->daemons[i].phase = DAEMON_STARTS, s->daemons[i].started = now;
-        a->what |= ACTION_START_NODES;
-    } else if (s->resumes)
+    if (daemon == STATE_COLLECTOR)
+        start_next(s, now, a);
+    else if (run_state_is_inner(s, daemon))
+        settle_inner(s, daemon, now, a);
+    else if (s->resumes)
         go_on(s, now, a);
     else if (all_nodes(s, serves)) {
         s->started = now;
@@ -338,7 +395,8 @@ static void restart(struct run_state *s, uint32_t daemon, int64_t now, struct st
         s->unmanaged = true;
         return;
     }
-    fail(s, now, a);
+    if (!run_state_is_inner(s, daemon) || !is_joined(s)) /* else its children go to their next parents */
+        fail(s, now, a);
 }
 
 static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachable, int64_t now,
@@ -363,8 +421,9 @@ static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachab
         stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_CLOSING_NODES && all_nodes(s, is_gone))
         close_collector(s, now, a);
-    else if (s->phase == PHASE_CLOSING_COLLECTOR && daemon == STATE_COLLECTOR)
-        enter(s, PHASE_DONE, now);
+    else if (s->phase == PHASE_CLOSING_COLLECTOR && all_inner(s, 0, is_gone) &&
+             (daemon == STATE_COLLECTOR || run_state_is_inner(s, daemon)))
+        close_collector(s, now, a);
 }
 
 static void on_process_ended(struct run_state *s, bool failed, bool stops, int64_t now, struct state_actions *a)
@@ -478,10 +537,14 @@ static void give_up_waiting(struct run_state *s, int64_t now, struct state_actio
         close_nodes(s, now, a);
         break;
     case PHASE_CLOSING_NODES:
-    case PHASE_CLOSING_COLLECTOR:
         s->failed = true;
         s->since = now;
-        a->what |= ACTION_REPORT_LATE | (s->phase == PHASE_CLOSING_NODES ? ACTION_KILL_NODES : ACTION_KILL_COLLECTOR);
+        a->what |= ACTION_REPORT_LATE | ACTION_KILL_NODES;
+        break;
+    case PHASE_CLOSING_COLLECTOR:
+        s->failed |= all_inner(s, 0, is_gone); /* an inner collector has nothing any more */
+        s->since = now;
+        a->what |= ACTION_REPORT_LATE | (all_inner(s, 0, is_gone) ? ACTION_KILL_COLLECTOR : ACTION_KILL_INNER);
         break;
     default:
         break;
@@ -560,11 +623,12 @@ int64_t run_state_deadline(const struct run_state *s)
 struct state_actions run_state_begin(struct run_state *s, const struct experiment *e, bool interactive, int64_t now)
 {
     memset(s, 0, sizeof *s);
+    s->e = e;
     s->interactive = interactive;
     s->duration = e->duration;
     s->grace = e->grace;
-    s->manager = experiment_has_manager(e) ? 1 + e->node_count : 0;
-    s->daemon_count = 1 + e->node_count + (s->manager != 0);
+    s->manager = experiment_has_manager(e) ? 1 + e->node_count + e->inner_count : 0;
+    s->daemon_count = 1 + e->node_count + e->inner_count + (s->manager != 0);
     for (uint32_t i = 0; i < e->process_count; i++) {
         if (e->processes[i].attach)
             s->attaches = true;
@@ -575,6 +639,8 @@ struct state_actions run_state_begin(struct run_state *s, const struct experimen
         s->daemons[1 + i] = (struct state_daemon){.persistent = e->nodes[i].address != NULL,
                                                   .on_loss = e->nodes[i].on_loss.action,
                                                   .loss_wait = e->nodes[i].on_loss.wait};
+    for (uint32_t i = 0; i < e->inner_count; i++)
+        s->daemons[1 + e->node_count + i].level = experiment_inner_level(e, i);
     s->launched_left = s->launched;
     enter(s, PHASE_STARTING, now);
     struct state_actions a = {0};

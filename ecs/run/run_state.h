@@ -7,12 +7,15 @@
  *
  *     STARTING -> RUNNING -> STOPPING -> DRAINING -> CLOSING_NODES -> CLOSING_COLLECTOR -> DONE
  *
- * STARTING: the collector starts, then the daemons of all nodes; the SUT starts when all serve. STOPPING: the launcher
+ * STARTING: the collector starts, then inner collectors level by level, then the daemons of all nodes; the SUT starts
+ * when all serve. STOPPING: the launcher
  * ends the SUT. DRAINING: every record on its way reaches the store; this lasts as long as there is progress. From
  * RUNNING to DRAINING a daemon that dies is restarted, up to STATE_RESTARTS times within STATE_RESTART_SPAN.
  *
  * RUNNING ends with the duration, or when all launched processes have ended, even if attached ones go on. Without
  * launched processes and without a duration it ends when no attached process has been there for STATE_ABSENCE.
+ *
+ * CLOSING_COLLECTOR ends inner collectors first. One that is given up is done without if each node has another way.
  *
  * A node whose bezeld is persistent may be lost: silent, or not to be had any more. The file says whether the run ends
  * then, waits for it, or goes on without it.
@@ -27,7 +30,8 @@
 #include "config/experiment.h"
 
 enum {
-    STATE_DAEMONS_MAX = EXPERIMENT_NODES_MAX + 2, /* collector, nodes, resource manager: run_state_is_node() */
+    /* Collector, nodes, inner collectors, resource manager: run_state_is_node() */
+    STATE_DAEMONS_MAX = EXPERIMENT_NODES_MAX + EXPERIMENT_INNER_MAX + 2,
     STATE_COLLECTOR = 0,
     STATE_RESTARTS = 5, /* of one daemon within STATE_RESTART_SPAN; its next death is final */
 };
@@ -100,11 +104,14 @@ enum state_action {
     ACTION_REPORT_LATE = 1 << 13,      /* something did not start, end or stop in time */
     ACTION_STOP_MANAGER = 1 << 14,
     ACTION_REPORT_LOST = 1 << 15, /* `daemon`, by the file's `on-loss` */
+    ACTION_START_INNER = 1 << 16, /* inner collectors of `level` */
+    ACTION_STOP_INNER = 1 << 17,
+    ACTION_KILL_INNER = 1 << 18, /* those that did not stop */
 };
 
 struct state_actions {
     unsigned what; /* enum state_action, or-ed */
-    uint32_t daemon;
+    uint32_t daemon, level;
 };
 
 enum state_daemon_phase { DAEMON_DOWN, DAEMON_STARTS, DAEMON_SERVES, DAEMON_GONE };
@@ -117,6 +124,7 @@ struct state_daemon {
     enum experiment_on_loss on_loss;  /* of a node with an address */
     int64_t loss_wait;                /* ns */
     bool persistent;                  /* such a node */
+    uint32_t level;                   /* of an inner collector: experiment_inner_level(); else 0 */
     int64_t started, restart_at;      /* restart_at: 0: no restart is due */
     int64_t restarts[STATE_RESTARTS]; /* when, oldest overwritten first */
     uint32_t restart_count;
@@ -142,7 +150,9 @@ struct run_state {
     bool failing;   /* the collector, since its last start, reports that it cannot write */
     bool interrupt_reached_sut;
     bool interactive;               /* the SUT shares the terminal */
-    uint32_t daemon_count, manager; /* manager: its number, after those of the nodes; 0: none */
+    const struct experiment *e;     /* borrowed */
+    uint32_t daemon_count, manager; /* manager: its number, the last one; 0: none */
+    uint32_t level;                 /* in STARTING: of inner collectors that start; beyond the last one: nodes start */
     uint32_t launched, launched_left;
     bool attaches, attached_seen, unmatched_reported;
     int64_t duration, grace;
@@ -173,8 +183,12 @@ struct state_actions run_state_resume(struct run_state *s, const struct experime
 /** Applies one event, and returns what is to be done. After PHASE_DONE nothing is. */
 struct state_actions run_state_step(struct run_state *s, const struct state_event *event, int64_t now);
 
-/** Whether `daemon` is a node's. 0 is the collector, 1 + i is node i, the last one is the resource manager, if any. */
+/**
+ * Whether `daemon` is a node's; an inner collector. 0 is the collector, 1 + i is node i, inner collectors follow, the
+ * last one is the resource manager, if any.
+ */
 bool run_state_is_node(const struct run_state *s, uint32_t daemon);
+bool run_state_is_inner(const struct run_state *s, uint32_t daemon);
 
 /** Whether `daemon` would be given up, not restarted, at an EVENT_DAEMON_ENDED now. */
 bool run_state_gives_up(const struct run_state *s, uint32_t daemon, int64_t now);

@@ -255,7 +255,7 @@ static int end(void **state)
 static int fetch(void)
 {
     why[0] = '\0';
-    assert_int_equal(remote_collector_init(&place, experiment, id, "keys", ""), 0);
+    assert_int_equal(remote_collector_init(&place, experiment, EXPERIMENT_ROOT, id, "keys", ""), 0);
     snprintf(place.control, sizeof place.control, "%s", endpoint);
     int err = fetch_run(&(struct fetch_options){.run = home, .place = &place}, why);
     remote_collector_free(&place);

@@ -33,7 +33,7 @@ static void it_is_reached_at_the_host_of_its_node(void **state)
     char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
     struct experiment *e = read_experiment("store: {keys: keys}\ncollector: {node: store}\n");
     assert_int_equal(experiment_collector_node(e), 1);
-    assert_string_equal(remote_collector_control(e, endpoint), "tcp://store.example:7768");
+    assert_string_equal(remote_collector_control(e, EXPERIMENT_ROOT, endpoint), "tcp://store.example:7768");
     remote_collector_data(e, 4711, endpoint, listen);
     assert_string_equal(endpoint, "tcp://store.example:4711");
     assert_string_equal(listen, "tcp://*:4711"); /* one that is started again binds the same port */
@@ -46,7 +46,7 @@ static void an_address_of_its_own_is_that_of_the_packets(void **state)
     char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
     struct experiment *e = read_experiment("store: {keys: keys, listen: 'tcp://198.51.100.9:*'}\n"
                                            "collector: {node: store, control: 'tcp://eth0:99'}\n");
-    assert_string_equal(remote_collector_control(e, endpoint), "tcp://store.example:99");
+    assert_string_equal(remote_collector_control(e, EXPERIMENT_ROOT, endpoint), "tcp://store.example:99");
     remote_collector_data(e, 4711, endpoint, listen);
     assert_string_equal(endpoint, "tcp://198.51.100.9:4711");
     assert_string_equal(listen, "tcp://198.51.100.9:4711");
@@ -107,6 +107,45 @@ static void its_command_line_is_made_from_the_experiment(void **state)
     experiment_free(e);
 }
 
+static void an_inner_collector_passes_on_to_the_parents_that_it_is_told(void **state)
+{
+    (void)state;
+    static struct launch_collector c;
+    static const uint8_t run[16] = {0xb0, 0xe1, [15] = 0xef};
+    static const char parents[EXPERIMENT_PARENTS_MAX][LAUNCH_COLLECTOR_ENDPOINT] = {"tcp://192.0.2.1:5", "ipc:///x"};
+    char endpoint[LINK_ENDPOINT_MAX];
+    struct experiment *e = read_experiment("store: {keys: keys, key: sink, limits: {packet: 512 KiB}}\n"
+                                           "collectors: {x: {node: store}, rack: {node: store, buffer: 8 MiB}}\n");
+    assert_string_equal(remote_collector_control(e, 1, endpoint), "tcp://store.example:7770"); /* after that of x */
+    struct launch_collector_options o = {.program = "/opt/bezel-collector",
+                                         .keys = "/etc/bezel",
+                                         .listen = "tcp://*:*",
+                                         .run = run,
+                                         .silence = 77,
+                                         .inner = &e->inner[1],
+                                         .parents = parents,
+                                         .connections = 3};
+    assert_true(launch_collector_make(e, &o, "collector", &c));
+    assert_int_equal(c.launch.silence, 77);
+    assert_has(c.argv, "--id", "b0e10000-0000-0000-0000-0000000000ef");
+    assert_has(c.argv, "--listen", "tcp://*:*");
+    assert_has(c.argv, "--control", "tcp://*:7770");
+    assert_has(c.argv, "--key", "/etc/bezel/sink.key");
+    assert_has(c.argv, "--parent-key", "/etc/bezel/sink.pub");
+    assert_has(c.argv, "--buffer", "8 MiB");
+    assert_has(c.argv, "--connections", "3");
+    assert_has(c.argv, "--packet", "512 KiB");
+    assert_has(c.argv, "--parent", "tcp://192.0.2.1:5");
+    size_t n = 0;
+    while (c.argv[n])
+        n++;
+    assert_string_equal(c.argv[n - 1], "ipc:///x");
+    assert_string_equal(c.argv[n - 2], "--parent");
+    assert_false(has(c.argv, "--run"));
+    assert_false(launch_collector_make(e, &o, "files", &c)); /* it has none */
+    experiment_free(e);
+}
+
 static void what_is_here_is_not_fetched_again(void **state)
 {
     (void)state;
@@ -123,6 +162,7 @@ int main(void)
         cmocka_unit_test(it_is_reached_at_the_host_of_its_node),
         cmocka_unit_test(an_address_of_its_own_is_that_of_the_packets),
         cmocka_unit_test(its_command_line_is_made_from_the_experiment),
+        cmocka_unit_test(an_inner_collector_passes_on_to_the_parents_that_it_is_told),
         cmocka_unit_test(what_is_here_is_not_fetched_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

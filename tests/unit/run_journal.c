@@ -52,6 +52,7 @@ static struct run_journal full(void)
                             .name = "video-conference",
                             .duration = 5000000000,
                             .data = "tcp://0.0.0.0:7766",
+                            .inner = {[1] = "tcp://192.0.2.1:7770", [EXPERIMENT_INNER_MAX - 1] = "ipc:///x y"},
                             .realtime_offset = -3,
                             .state = {.phase = PHASE_DRAINING,
                                       .ended_by = ENDED_BY_INTERRUPT,
@@ -103,6 +104,7 @@ static void what_was_written_is_read(void **state)
     assert_int_equal(n, again_n);
     assert_memory_equal(text, again, n);
     assert_string_equal(read->directory, j.directory);
+    assert_memory_equal(read->inner, j.inner, sizeof j.inner);
     assert_string_equal(read->events[0].text, events[0].text);
     assert_int_equal(read->events[1].at, -18);
     assert_int_equal(read->programs[0].row.status, 0x300);

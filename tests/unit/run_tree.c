@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* A tree of collectors: what the file makes of it, and the course of a run that has one, on a virtual clock. */
+#include "ecs/run/run_state.h"
+
+#include "base/exit_code.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* a sends to low or root; b to low alone; low passes on to mid1 or mid2, these to root, mid2 to top first. */
+static const char tree[] =
+    "experiment: tree\n"
+    "duration: 10 s\n"
+    "nodes: {a: {parents: [low, root]}, b: {parents: [low]}, c: {}}\n"
+    "collectors: {low: {parents: [mid1, mid2]}, mid1: {}, mid2: {parents: [top]}, top: {}, x: {}}\n"
+    "processes: [{name: app, node: a, command: [app]}]\n";
+
+enum { A = 1, B, C, LOW, MID1, MID2, TOP, X };
+
+static struct experiment *e;
+static struct run_state s;
+static int64_t now;
+static struct state_actions last;
+
+static struct experiment *read_tree(const char *text)
+{
+    struct experiment *read = NULL;
+    struct experiment_diagnostics found;
+    if (experiment_read(text, strlen(text), &read, &found) != 0)
+        fail_msg("%s", found.list[0].sentence);
+    experiment_diagnostics_free(&found);
+    return read;
+}
+
+static unsigned give(struct state_event event)
+{
+    last = run_state_step(&s, &event, now);
+    return last.what;
+}
+
+#define GIVE(...) give((struct state_event){__VA_ARGS__})
+#define SERVES(d) GIVE(.type = EVENT_SERVES, .daemon = (d))
+#define ENDS(d)   GIVE(.type = EVENT_DAEMON_ENDED, .daemon = (d))
+#define START(n)  assert_true(last.what == ACTION_START_INNER && last.level == (n))
+
+static void begin(void)
+{
+    now = 1000 * CLOCK_S;
+    last = run_state_begin(&s, e, false, now);
+    assert_int_equal(last.what, ACTION_START_DAEMON);
+}
+
+static void serve_collectors(void)
+{
+    assert_int_equal(SERVES(STATE_COLLECTOR), ACTION_START_INNER);
+    START(1);
+    assert_int_equal(SERVES(TOP), 0);
+    assert_int_equal(SERVES(X), 0);
+    assert_int_equal(SERVES(MID1), ACTION_START_INNER);
+    START(2);
+    assert_int_equal(SERVES(MID2), ACTION_START_INNER);
+    START(3);
+    assert_int_equal(s.daemons[A].phase, DAEMON_DOWN); /* nodes are started when all of it is there */
+    assert_int_equal(SERVES(LOW), ACTION_START_NODES);
+}
+
+static void run_up(void)
+{
+    begin();
+    serve_collectors();
+    assert_int_equal(SERVES(A), 0);
+    assert_int_equal(SERVES(B), 0);
+    assert_int_equal(SERVES(C), ACTION_START_PROCESSES);
+    assert_int_equal(s.phase, PHASE_RUNNING);
+}
+
+/* Until it is given up. Returns the last actions. */
+static unsigned kill_often(uint32_t d)
+{
+    for (int i = 0; i < STATE_RESTARTS; i++) {
+        assert_int_equal(ENDS(d), 0);
+        now = run_state_deadline(&s) > now ? run_state_deadline(&s) : now;
+        assert_int_equal(GIVE(.type = EVENT_TICK), ACTION_START_DAEMON);
+        assert_int_equal(last.daemon, d);
+        assert_int_equal(SERVES(d), 0);
+    }
+    return ENDS(d);
+}
+
+static void levels_and_ways_follow_from_the_parents(void **state)
+{
+    (void)state;
+    static const uint32_t levels[] = {3, 1, 2, 1, 1}, nodes[] = {2, 2, 2, 2, 0};
+    assert_int_equal(e->inner_count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(experiment_inner_level(e, i), levels[i]);
+        assert_int_equal(experiment_inner_nodes(e, i), nodes[i]);
+        assert_int_equal(experiment_inner_node(e, i), -1);
+    }
+    assert_int_equal(experiment_inner_find(e, "mid2"), 2);
+    assert_int_equal(experiment_inner_find(e, "root"), -1);
+    static const struct {
+        uint64_t gone;
+        bool reaches;
+    } cases[] = {{0, true},  {1, false},  {2, true},  {4, true}, {8, true},
+                 {6, false}, {10, false}, {16, true}, {12, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(experiment_reaches_root(e, cases[i].gone), cases[i].reaches);
+}
+
+static void the_tree_starts_from_the_root_and_ends_with_it(void **state)
+{
+    (void)state;
+    run_up();
+    now += 10 * CLOCK_S;
+    assert_int_equal(GIVE(.type = EVENT_TICK), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(.type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    for (uint32_t d = A; d < C; d++)
+        assert_int_equal(GIVE(.type = EVENT_DRAINED, .daemon = d), ACTION_DRAIN);
+    assert_int_equal(GIVE(.type = EVENT_DRAINED, .daemon = C), ACTION_STOP_NODES);
+    assert_int_equal(ENDS(A), 0);
+    assert_int_equal(ENDS(B), 0);
+    assert_int_equal(ENDS(C), ACTION_STOP_INNER);
+    for (uint32_t d = LOW; d < X; d++)
+        assert_int_equal(ENDS(d), 0);
+    assert_int_equal(ENDS(X), ACTION_STOP_COLLECTOR);
+    assert_int_equal(ENDS(STATE_COLLECTOR), 0);
+    assert_int_equal(s.phase, PHASE_DONE);
+    assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_OK);
+}
+
+static void one_that_cannot_start_ends_the_run(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(SERVES(STATE_COLLECTOR), ACTION_START_INNER);
+    assert_int_equal(SERVES(TOP), 0);
+    assert_int_equal(ENDS(MID1), ACTION_STOP_INNER); /* no node has been started */
+    assert_int_equal(ENDS(TOP), 0);
+    assert_int_equal(ENDS(X), ACTION_STOP_COLLECTOR);
+    assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_FAILED);
+}
+
+static void one_that_is_killed_is_started_again_while_its_children_are_elsewhere(void **state)
+{
+    (void)state;
+    run_up();
+    assert_int_equal(kill_often(MID1), 0);
+    assert_int_equal(s.phase, PHASE_RUNNING); /* mid2 leads to the root */
+    assert_false(s.failed);
+    assert_int_equal(kill_often(X), 0);
+    assert_int_equal(kill_often(TOP), ACTION_STOP_PROCESSES); /* it led nobody else there */
+    assert_int_equal(s.ended_by, ENDED_BY_FAILURE);
+    assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_FAILED);
+}
+
+static void one_that_does_not_stop_is_killed_and_fails_nothing(void **state)
+{
+    (void)state;
+    run_up();
+    (void)GIVE(.type = EVENT_PROCESS_ENDED);
+    (void)GIVE(.type = EVENT_TREE_EMPTY);
+    for (uint32_t d = A; d <= C; d++)
+        (void)GIVE(.type = EVENT_DRAINED, .daemon = d);
+    for (uint32_t d = A; d <= C; d++)
+        (void)ENDS(d);
+    for (uint32_t d = LOW; d < X; d++)
+        assert_int_equal(ENDS(d), 0);
+    assert_true(run_state_deadline(&s) == now + STATE_CLOSE_LIMIT);
+    now += STATE_CLOSE_LIMIT;
+    assert_int_equal(GIVE(.type = EVENT_TICK), ACTION_REPORT_LATE | ACTION_KILL_INNER);
+    assert_int_equal(ENDS(X), ACTION_STOP_COLLECTOR);
+    assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_OK);
+}
+
+static void resume(struct state_saved saved)
+{
+    now = 1000 * CLOCK_S;
+    last = run_state_resume(&s, e, &saved, 0, false, now);
+    assert_int_equal(last.what, ACTION_START_DAEMON);
+}
+
+static void a_run_that_is_taken_over_has_its_tree_again(void **state)
+{
+    (void)state;
+    resume((struct state_saved){.phase = PHASE_RUNNING, .started = 996 * CLOCK_S});
+    serve_collectors();
+    assert_int_equal(SERVES(A), 0);
+    assert_int_equal(SERVES(B), 0);
+    assert_int_equal(SERVES(C), ACTION_START_PROCESSES);
+    assert_int_equal(s.phase, PHASE_RUNNING);
+}
+
+static void a_run_that_is_taken_over_does_without_one_that_cannot_be_had(void **state)
+{
+    (void)state;
+    resume((struct state_saved){.phase = PHASE_RUNNING, .started = 996 * CLOCK_S});
+    assert_int_equal(SERVES(STATE_COLLECTOR), ACTION_START_INNER);
+    assert_int_equal(SERVES(TOP), 0);
+    assert_int_equal(SERVES(X), 0);
+    assert_int_equal(ENDS(MID1), ACTION_START_INNER);
+    START(2);
+    assert_int_equal(SERVES(MID2), ACTION_START_INNER);
+    assert_int_equal(SERVES(LOW), ACTION_START_NODES);
+    for (uint32_t d = A; d < C; d++)
+        assert_int_equal(SERVES(d), 0);
+    assert_int_equal(ENDS(X), 0); /* later, while nodes are asked: they are not asked again */
+    assert_int_equal(SERVES(C), ACTION_START_PROCESSES);
+    assert_false(s.failed);
+    resume((struct state_saved){.phase = PHASE_RUNNING, .started = 996 * CLOCK_S});
+    (void)SERVES(STATE_COLLECTOR);
+    (void)SERVES(X);
+    (void)ENDS(MID1);
+    assert_int_equal(ENDS(TOP), ACTION_START_INNER);
+    (void)SERVES(MID2);
+    (void)SERVES(LOW);
+    (void)SERVES(A);
+    (void)SERVES(B);
+    assert_int_equal(SERVES(C), ACTION_STOP_PROCESSES); /* b reaches nobody */
+    assert_true(s.failed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_and_ways_follow_from_the_parents),
+        cmocka_unit_test(the_tree_starts_from_the_root_and_ends_with_it),
+        cmocka_unit_test(one_that_cannot_start_ends_the_run),
+        cmocka_unit_test(one_that_is_killed_is_started_again_while_its_children_are_elsewhere),
+        cmocka_unit_test(one_that_does_not_stop_is_killed_and_fails_nothing),
+        cmocka_unit_test(a_run_that_is_taken_over_has_its_tree_again),
+        cmocka_unit_test(a_run_that_is_taken_over_does_without_one_that_cannot_be_had),
+    };
+    e = read_tree(tree);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    experiment_free(e);
+    return failed;
+}
