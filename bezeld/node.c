@@ -88,6 +88,8 @@ static int open_external(struct node *n, const struct message_hello *hello)
     x->rules = &n->aspect_steering.rules;
     x->doorbell = e->sensing.doorbell && e->sensing.mode == POLL_POLLING;
     x->expire = e->sensing.expire;
+    x->accumulate = e->sensing.accumulate;
+    x->accumulate_longest = e->sensing.accumulate_or;
     choose_processes(&n->options, x);
     int err = external_open(x, &n->external);
     free(x);
@@ -263,8 +265,7 @@ static void drain(struct node *n)
     global_limits_end(n, now);
     node_clock_end(n);
     external_collect(n->external, true); /* the rings are drained even if the policy turned polling off */
-    external_batch(n->external, true, 0);
-    external_poll(n->external, now);
+    external_flush(n->external, now);
     snapshot_take_end(n, now);
     node_record_sample(n);
     node_record_clock(n);

@@ -165,6 +165,9 @@ bool node_load_shedding(const void *node, const char *aspect);
 /** Polls, and sets when the next poll is due (node_polling.c). Returns whether there were records. */
 bool node_poll(struct node *n, int64_t now);
 
+/** Turns collection on or off as policy and pause say. Off: takes what was recorded before, which nobody polls for. */
+void node_collect(struct node *n, int64_t now);
+
 /**
  * Pausing (node_pause.c): _start() when the node is opened, which is still paused if an earlier daemon was;
  * node_pause() begins the pause, or ends it; idempotent.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node_internal.h"
 #include "sensor/external/notes.h"
@@ -12,10 +13,10 @@
  * limits are judged by what is counted, and the policy decides as before. A restarted daemon goes on with the pause.
  */
 
-static void take(struct node *n, bool on)
+static void take(struct node *n, bool on, int64_t now)
 {
     n->pause.on = on;
-    external_collect(n->external, n->policy.on && !on);
+    node_collect(n, now);
 }
 
 void node_pause_start(struct node *n)
@@ -23,7 +24,7 @@ void node_pause_start(struct node *n)
     state_file_init(&n->pause.file, n->options.dir, "pause", n->options.run, "that it is paused");
     char *text = state_file_read(&n->pause.file);
     if (text)
-        take(n, true);
+        take(n, true, clock_now());
     free(text);
 }
 
@@ -31,9 +32,8 @@ void node_pause(struct node *n, bool on, int64_t now)
 {
     if (n->pause.on == on || n->draining)
         return;
-    take(n, on);
+    take(n, on, now);
     if (on) {
-        external_poll(n->external, now); /* what was recorded before */
         state_file_write(&n->pause.file, "paused\n");
         notes_record(n->external, NULL, now, "BEZEL-PAUSED", "paused by an operator: records are counted as `off`");
     } else {

@@ -26,6 +26,14 @@ bool node_poll(struct node *n, int64_t now)
     return done > 0;
 }
 
+void node_collect(struct node *n, int64_t now)
+{
+    bool on = n->policy.on && !n->pause.on;
+    external_collect(n->external, on);
+    if (!on)
+        cpu_usage_took(&n->usage, external_flush(n->external, now));
+}
+
 /* ---- Decisions --------------------------------------------------------------------------------------------------- */
 
 /* Stretches the samplers' periods by the factor between the period in force and the one that file or operator set. */
@@ -57,7 +65,7 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
                                                                        .by = by->who,
                                                                        .epoch = by->epoch,
                                                                        .sequence = by->sequence});
-    external_collect(n->external, n->policy.on && !n->pause.on);
+    node_collect(n, now);
     stretch(n, now);
     if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
         poll_stats_restart(&n->usage.poll_stats);

@@ -42,6 +42,11 @@ static bool is_refused(const struct experiment *e, const struct message_poll *wa
     if (wanted->mode == POLL_MODE_BUSY_WAIT && experiment_policy_can(e->adapt.policy, POLICY_MOVES))
         snprintf(why, POLL_SETTINGS_WHY_SIZE, "policy %s adapts the polling period, and busy-wait has none",
                  experiment_policy_word((int)e->adapt.policy));
+    else if (wanted->forward == POLL_FORWARD_COLLECT && e->sensing.accumulate > 1)
+        snprintf(why, POLL_SETTINGS_WHY_SIZE,
+                 "'collect' forwards each record alone, and the file says that %" PRIu32
+                 " accumulate (sensing.forward.accumulate)",
+                 e->sensing.accumulate);
     else if (wanted->batch > EXPERIMENT_BATCH_MAX)
         snprintf(why, POLL_SETTINGS_WHY_SIZE,
                  "a batch limit of %" PRIu32 " is out of range; allowed: 0 .. %d, 0 for all", wanted->batch,

@@ -167,6 +167,33 @@ static void check_spool(struct reader *r, const struct tree *root)
         reader_missing(r, spool, "size", "is missing; expected: the largest size of the spool, such as '1 GiB'");
 }
 
+/* Records that accumulate must be taken together, and before they expire. */
+static void check_forward(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct experiment_sensing *s = &e->sensing;
+    const struct tree *sensing = tree_get(root, "sensing"), *t = tree_get(sensing, "expire");
+    const struct tree *forward = tree_get(sensing, "forward");
+    if (forward && forward->kind == TREE_MAP && !tree_get(forward, "accumulate"))
+        reader_missing(r, forward, "accumulate",
+                       "is missing; expected: the number of records to wait for, such as 128");
+    if (s->accumulate <= 1)
+        return;
+    if (s->forward == FORWARD_COLLECT)
+        reader_wrong(r, tree_get(forward, "accumulate"),
+                     "contradicts 'poll: {forward: collect}', which forwards each record alone: use 'forward: batch'");
+    const struct experiment_rule *x = s->expire;
+    for (t = t && x ? t->first : NULL; t && x->pattern; t = t->next) {
+        if (t->refused || strcmp(t->key, x->pattern) != 0)
+            continue; /* a wrong entry, which the model lacks */
+        if (x->value > 0 && x->value <= s->accumulate_or)
+            reader_wrong(r, t,
+                         "is not longer than the time that records may wait for others, %s (sensing.forward.or): they "
+                         "would expire in their rings; make 'or' shorter",
+                         units_exact_duration(s->accumulate_or).s);
+        x++;
+    }
+}
+
 /* ---- keys ---- */
 
 static const char no_folder[] = "needs 'store.keys': the folder in which `bezel keygen` stored the key";
@@ -313,6 +340,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_limits(r, root, e);
     check_ring(r, root, e);
     check_spool(r, root);
+    check_forward(r, root, e);
     choose_connections(root, e);
     check_adapt(r, root, e);
     real_time_check(r, root, e);

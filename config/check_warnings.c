@@ -224,6 +224,62 @@ static bool polls_nothing(const struct experiment *e)
     return e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e);
 }
 
+/* Whether records wait for others in their rings. */
+static bool accumulates(const struct experiment *e)
+{
+    return e->sensing.accumulate > 1 && !polls_nothing(e);
+}
+
+/* A record counts as waiting from the poll before the first that saw it. */
+static bool has_waited_at_any_poll(const struct experiment *e)
+{
+    bool moves = experiment_policy_can(e->adapt.policy, POLICY_MOVES);
+    return e->sensing.mode == POLL_POLLING &&
+           (moves ? e->adapt.period_min : e->sensing.period) >= e->sensing.accumulate_or;
+}
+
+/* A limit that records break while they wait for others. */
+static void warn_waiting(struct reader *r, const struct experiment *e, const struct tree *t,
+                         const struct experiment_limit *l)
+{
+    enum experiment_metric_kind kind = l->metric < 0 ? METRIC_RATE : e->metrics[l->metric].kind;
+    bool is_latency =
+        kind == METRIC_LATENCY || kind == METRIC_LATENCY_MAX || kind == METRIC_STORING || kind == METRIC_STORING_MAX;
+    if (is_latency && l->compare == COMPARE_AT_MOST && l->bound <= (double)e->sensing.accumulate_or)
+        reader_warn(r, t,
+                    "is not longer than the time that records may wait for others, %s (sensing.forward.or): a shorter "
+                    "polling period does not help; make 'or' shorter",
+                    units_exact_duration(e->sensing.accumulate_or).s);
+}
+
+static void warn_forward(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct experiment_sensing *s = &e->sensing;
+    const struct tree *forward = tree_get(tree_get(root, "sensing"), "forward");
+    const struct tree *accumulate = tree_get(forward, "accumulate");
+    if (s->accumulate > 1 && !accumulates(e))
+        reader_warn(r, accumulate,
+                    "has no effect: the rings of flight recorders ('when-full: overwrite') are not "
+                    "polled");
+    if (!accumulates(e))
+        return;
+    if (has_waited_at_any_poll(e)) {
+        reader_warn(r, value_or(forward, "or", accumulate),
+                    "records wait for others no longer than %s, and polls are no more frequent: each takes all, as "
+                    "without 'forward'; make 'or' longer than the polling period",
+                    units_exact_duration(s->accumulate_or).s);
+        return;
+    }
+    if (s->accumulate > ring_slots(e) / 2)
+        reader_warn(r, accumulate,
+                    "a thread alone does not accumulate so many: its ring of %u slots is read when half of them are "
+                    "full; make sensing.ring.records larger",
+                    ring_slots(e));
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    for (uint32_t i = 0; t; t = t->next, i++)
+        warn_waiting(r, e, t, &e->limits[i]);
+}
+
 /* The rate that limit `l` requires may exceed what polls take, or what the ring of one thread holds between polls. */
 static void warn_rate(struct reader *r, const struct tree *root, const struct experiment *e, const struct tree *t,
                       const struct experiment_limit *l)
@@ -268,6 +324,11 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
             reader_warn(r, value_or(t, "window", t),
                         "%s is shorter than the polling period, %s: the window is empty most of the time",
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.period).s);
+        else if (accumulates(e) && e->metrics[i].window < e->sensing.accumulate_or)
+            reader_warn(r, value_or(t, "window", t),
+                        "%s is shorter than the time that records may wait for others, %s (sensing.forward.or): the "
+                        "window may be empty most of the time",
+                        units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.accumulate_or).s);
 }
 
 /* The polling period alone may reach a latency bound, at the start or after the policy has lengthened it. */
@@ -356,6 +417,7 @@ void check_warn(struct reader *r, const struct tree *root, const struct experime
     warn_window(r, root, e);
     warn_connections(r, root, e);
     warn_rates(r, root, e);
+    warn_forward(r, root, e);
     warn_metric_windows(r, root, e);
     warn_expiries(r, root, e);
     warn_duration(r, root, e);

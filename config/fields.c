@@ -124,6 +124,20 @@ static const struct schema_field poll_fields[] = {
     {0},
 };
 
+static const struct schema_field forward_fields[] = {
+    {.key = "accumulate",
+     .kind = SCHEMA_COUNT,
+     .offset = IN(experiment, sensing.accumulate),
+     .min = 1,
+     .max = EXPERIMENT_BATCH_MAX},
+    {.key = "or",
+     .kind = SCHEMA_DURATION,
+     .offset = IN(experiment, sensing.accumulate_or),
+     .min = CLOCK_US,
+     .max = 10 * CLOCK_S},
+    {0},
+};
+
 static const struct schema_field aspect_fields[] = {
     {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = fields_read_patterns},
     {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = fields_read_patterns},
@@ -169,6 +183,7 @@ _Static_assert(sizeof schema_samplers / sizeof *schema_samplers == EXPERIMENT_SA
 static const struct schema_field sensing_fields[] = {
     {.key = "ring", .kind = SCHEMA_MAP, .fields = ring_fields},
     {.key = "poll", .kind = SCHEMA_MAP, .fields = poll_fields},
+    {.key = "forward", .kind = SCHEMA_MAP, .fields = forward_fields},
     {.key = "window",
      .kind = SCHEMA_SIZE,
      .offset = IN(experiment, sensing.window_bytes),
@@ -360,6 +375,8 @@ const struct experiment schema_defaults = {
     .grace = 2 * CLOCK_S,
     .sensing = {.ring_records = 4096,
                 .period = CLOCK_MS,
+                .accumulate = 1,
+                .accumulate_or = 50 * CLOCK_MS,
                 .window_bytes = 16 * UNITS_MIB,
                 .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},

@@ -153,6 +153,7 @@ static void print_sensing(const struct experiment *e, FILE *out)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
     fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
     fprintf(out, ", batch: %u, doorbell: %s}\n", s->batch, s->doorbell ? "yes" : "no");
+    fprintf(out, "  forward: {accumulate: %u, or: %s}\n", s->accumulate, units_exact_duration(s->accumulate_or).s);
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     if (s->spool_bytes) {
         fprintf(out, "  spool: {size: %s, dir: ", units_exact_size(s->spool_bytes).s);

@@ -86,7 +86,7 @@
     function showRecords(message) {
         if (!inspected || message.sequence !== inspected.sequence)
             return;
-        if (message.records.length === 0 && !inspected.wider) { /* nothing just there: what is near */
+        if (message.records.length === 0 && !inspected.wider && !message.cut) { /* nothing just there: what is near */
             const { row, from, to } = inspected, width = (page.view.to - page.view.from) / 20;
             page.inspect(row, from - width, to + width);
             inspected.wider = true;
@@ -98,7 +98,7 @@
         };
         const bytes = r => make("details", {}, make("summary", {}, `${r.file.split("/").slice(-2).join("/")} @ ${r.offset}`), make("code", {}, r.bytes || ""));
         of("records").replaceChildren(
-            make("h3", {}, `${inspected.title}: ${plots.count(message.records.length)}${message.more ? " of more" : ""} records from ${plots.moment(inspected.from, 1e3)} to ${plots.moment(inspected.to, 1e3)}`,
+            make("h3", {}, `${inspected.title}: ${plots.count(message.records.length)}${message.more ? " of more" : ""} records from ${plots.moment(inspected.from, 1e3)} to ${plots.moment(inspected.to, 1e3)}${message.cut ? "; not all of that time was read, which takes too long: zoom in" : ""}`,
                 " ", make("button", { type: "button", onclick: hideRecords }, "close")),
             table(message.records, [
                 ["at", r => make("button", { type: "button", onclick: () => { page.view.point(r.at); } }, plots.moment(r.at, 1)), "number"],

@@ -60,6 +60,7 @@ int levels_open(const char *run, struct levels **l)
     if (!it)
         return BEZEL_ENOMEM;
     it->part.fd = it->store.fd = it->store.folder = -1;
+    it->deadline = INT64_MAX;
     it->tail = LEVELS_TAIL_BYTES;
     it->trees_bytes = LEVELS_TREES_BYTES;
     it->blocks_bytes = LEVELS_BLOCKS_BYTES;
@@ -111,6 +112,17 @@ size_t levels_stream_count(const struct levels *l)
 const struct levels_stream *levels_stream(const struct levels *l, size_t i)
 {
     return &l->rings[i]->is;
+}
+
+void levels_set_deadline(struct levels *l, int64_t deadline)
+{
+    l->deadline = deadline;
+    l->was_cut = false;
+}
+
+bool levels_was_cut(const struct levels *l)
+{
+    return l->was_cut;
 }
 
 struct levels_totals levels_totals(const struct levels *l)

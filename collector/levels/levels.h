@@ -100,6 +100,15 @@ typedef int levels_take(const struct packet_record *r, const struct levels_place
 int levels_records(struct levels *l, size_t stream, uint32_t aspect, int64_t from, int64_t until, levels_take *take,
                    void *context) BEZEL_MUST_CHECK;
 
+/**
+ * From now on a query ends at `deadline` of clock_now() with what it has found by then, as where there is no more room;
+ * INT64_MAX: none does, as at first. A query whose columns have levels reads little of the stream.
+ */
+void levels_set_deadline(struct levels *l, int64_t deadline);
+
+/** Whether a query ended so since the deadline was set. */
+bool levels_was_cut(const struct levels *l);
+
 struct levels_totals {
     uint64_t records, bytes; /* of streams, taken in */
     uint64_t kept;           /* bytes of levels on disk */

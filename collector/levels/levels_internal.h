@@ -51,6 +51,8 @@ struct levels {
     uint64_t uses;                          /* of trees */
     size_t tail, trees_bytes, blocks_bytes; /* as the LEVELS_ limits, but for tests */
     size_t memory;                          /* of trees, without blocks */
+    int64_t deadline;                       /* of queries */
+    bool was_cut;
 };
 
 /* ---- levels_trees.c: which trees are in memory ------------------------------------------------------------------- */
@@ -94,7 +96,10 @@ struct levels_walk {
     void *context;
 };
 
-/** Walks over what was taken in of `ring`, from `mark` on. Returns 0, what `take` returned, or an error. */
+/**
+ * Walks over what was taken in of `ring`, from `mark` on. Returns 0, what `take` returned, 1 at the deadline of
+ * queries, or an error.
+ */
 int levels_walk(struct levels *l, const struct levels_ring *ring, const struct levels_mark *mark,
                 const struct levels_walk *walk) BEZEL_MUST_CHECK;
 

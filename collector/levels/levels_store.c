@@ -142,7 +142,7 @@ static int open_file(const struct levels_store *s, const char *name)
     struct stat st;
     int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (s->writes ? O_RDWR | O_CREAT : O_RDONLY);
     int fd = openat(s->folder, name, flags, 0600);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1) { /* and no file of elsewhere */
         if (s->writes)
             file_share(fd, s->folder);
         return fd;

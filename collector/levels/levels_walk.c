@@ -182,6 +182,14 @@ static int give_records(struct walker *w, uint64_t at, bool *over)
     return err;
 }
 
+/* Whether the query has to end. A packet may be looked at meanwhile. */
+static bool is_late(struct levels *l)
+{
+    bool late = l->deadline < INT64_MAX && clock_now() >= l->deadline;
+    l->was_cut = l->was_cut || late;
+    return late;
+}
+
 int levels_walk(struct levels *l, const struct levels_ring *ring, const struct levels_mark *mark,
                 const struct levels_walk *walk)
 {
@@ -192,6 +200,8 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
     w.place.path = ring->is.path;
     w.place.header = &w.h;
     while (!err && !over && packet < walk->end) {
+        if (is_late(l))
+            return 1;
         err = get_header(&w, packet, at);
         if (err || w.h.timestamp_begin > walk->until)
             break;

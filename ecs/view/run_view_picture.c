@@ -31,6 +31,7 @@ struct row {
     int64_t from, until;              /* of the node's clock */
     struct levels_column *columns;
     size_t count;
+    bool cut;                                /* not all was read: it would take too long */
     uint64_t scanned, records, records_most; /* the last: that are wanted beside the columns */
     struct json *json;                       /* where records go; NULL: they are only counted, or make columns */
 };
@@ -71,8 +72,10 @@ static int add_to_column(const struct packet_record *r, const struct levels_plac
 {
     struct row *row = context;
     (void)place;
-    if (!r || ++row->scanned > SCAN_MOST)
-        return r != NULL;
+    if (!r)
+        return 0;
+    if (++row->scanned > SCAN_MOST)
+        return row->cut = true, 1;
     if (run_view_key(row->aspect, r) != row->wanted->key)
         return 0;
     int64_t begin = (int64_t)(r->timestamp >> row->width << row->width);
@@ -234,6 +237,8 @@ static int scan(struct row *row, int64_t until)
     for (size_t i = 0; i < row->streams && err >= 0 && row->records <= row->records_most; i++) {
         row->stream = row->v->chosen[i];
         err = levels_records(row->v->levels, row->stream, row->wanted->aspect, row->from, until, take_record, row);
+        if (levels_was_cut(row->v->levels))
+            row->records = UINT64_MAX;
     }
     return err < 0 ? err : 0;
 }
@@ -246,6 +251,7 @@ static int put_records(struct row *row, struct json *j)
     int err = scan(row, until);
     if (err || row->records > row->records_most)
         return err;
+    levels_set_deadline(row->v->levels, INT64_MAX); /* it has just been read */
     json_array(j, "records");
     row->json = j;
     err = scan(row, until);
@@ -297,16 +303,18 @@ static bool holds_on(const struct row *row)
     return row->wanted->field >= 0 && (row->process->role == ROLE_DAEMON || row->aspect->kind == DICT_GAUGE);
 }
 
-static int put_row(struct row *row, const struct page_request *q, int64_t from, int64_t until, struct json *j,
-                   struct arrays *a)
+static int put_row(struct row *row, const struct page_request *q, int64_t from, int64_t until, int64_t deadline,
+                   struct json *j, struct arrays *a)
 {
     uint32_t share = COLUMNS_OF_ALL / (uint32_t)q->row_count, pixels = q->pixels < share ? q->pixels : share;
     int err = 0;
     json_object(j, NULL);
     if (begin_row(row, from, until, pixels)) {
         struct clock_reading bound = run_clock_at(&row->process->node->run_clock, row->until);
+        levels_set_deadline(row->v->levels, deadline);
         double before = holds_on(row) ? value_before(row) : NAN;
         err = columns_of(row);
+        json_bool(j, "cut", row->cut || levels_was_cut(row->v->levels));
         json_uint(j, "columns", row->count);
         json_bool(j, "values", row->wanted->field >= 0);
         json_double(j, "wide", ldexp(1, (int)row->width));
@@ -315,13 +323,14 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
         put_arrays(row, a);
         if (!err && row->records_most > 0)
             err = put_records(row, j);
+        levels_set_deadline(row->v->levels, INT64_MAX);
     }
     json_object_end(j);
     return err;
 }
 
-static int put_rows(struct run_view *v, const struct page_request *q, int64_t from, int64_t until, struct json *j,
-                    struct arrays *a)
+static int put_rows(struct run_view *v, const struct page_request *q, int64_t from, int64_t until, int64_t deadline,
+                    struct json *j, struct arrays *a)
 {
     struct levels_column *columns = malloc(COLUMNS_MOST * sizeof *columns);
     int err = columns ? 0 : BEZEL_ENOMEM;
@@ -330,7 +339,7 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
     for (size_t i = 0; i < q->row_count && !err; i++) {
         struct row row = {.v = v, .wanted = &q->rows[i], .columns = columns};
         row.records_most = row.wanted->records < left ? row.wanted->records : left;
-        err = put_row(&row, q, from, until, j, a);
+        err = put_row(&row, q, from, until, deadline, j, a);
         left -= row.records <= row.records_most ? row.records : 0;
     }
     json_array_end(j);
@@ -375,7 +384,7 @@ static void put_head(const struct run_view *v, const struct page_request *q, int
 }
 
 int run_view_picture(struct run_view *v, const struct page_request *q, int64_t from, int64_t until,
-                     const struct run_view_state *state, char **bytes, size_t *n)
+                     const struct run_view_state *state, int64_t deadline, char **bytes, size_t *n)
 {
     struct arrays arrays = {0};
     char *header = NULL;
@@ -385,7 +394,7 @@ int run_view_picture(struct run_view *v, const struct page_request *q, int64_t f
         return BEZEL_ENOMEM;
     struct json j = {.out = out, .compact = true};
     put_head(v, q, from, until, state, &j);
-    int err = put_rows(v, q, from, until, &j, &arrays);
+    int err = put_rows(v, q, from, until, deadline, &j, &arrays);
     json_object_end(&j);
     if (fclose(out) != 0 || arrays.failed)
         err = err ? err : BEZEL_ENOMEM;

@@ -78,7 +78,7 @@ static int list_record(const struct packet_record *r, const struct levels_place 
     return 0;
 }
 
-int run_view_records(struct run_view *v, const struct page_request *q, FILE *out)
+int run_view_records(struct run_view *v, const struct page_request *q, int64_t deadline, FILE *out)
 {
     struct listing l = {.v = v, .wanted = &q->rows[0], .j = {.out = out, .compact = true}};
     size_t n = run_view_choose(v, l.wanted);
@@ -87,7 +87,8 @@ int run_view_records(struct run_view *v, const struct page_request *q, FILE *out
     json_text(&l.j, "is", "records");
     json_uint(&l.j, "sequence", q->sequence);
     json_array(&l.j, "records");
-    for (size_t i = 0; i < n && err >= 0; i++) {
+    levels_set_deadline(v->levels, deadline);
+    for (size_t i = 0; i < n && err >= 0 && !l.more; i++) {
         l.stream = v->chosen[i];
         l.process = levels_stream(v->levels, l.stream)->process;
         int64_t from = run_view_own(v, l.process->node, q->from);
@@ -97,6 +98,8 @@ int run_view_records(struct run_view *v, const struct page_request *q, FILE *out
     }
     json_array_end(&l.j);
     json_bool(&l.j, "more", l.more);
+    json_bool(&l.j, "cut", levels_was_cut(v->levels));
+    levels_set_deadline(v->levels, INT64_MAX);
     json_object_end(&l.j);
     return err < 0 ? err : 0;
 }

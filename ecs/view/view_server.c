@@ -27,6 +27,7 @@ enum {
     UPDATE_NS = 100000000,     /* that a look may take */
     LEAST_NS = 200000000,      /* between two pictures of a page, at least ... */
     SLOWEST = 40,              /* ... and so many times that at most, where a page is slow */
+    ANSWER_NS = 500000000,     /* that a picture, or a list of records, may take */
     REPORT_NS = 1000000000,    /* between two reports, at least; */
     REPORT_SHARE = 20,         /* and so many times what one takes */
     CATALOGUE_NS = 1000000000, /* between two catalogues of a page */
@@ -107,7 +108,7 @@ static int write_catalogue(struct server *s, const struct page *p, FILE *out)
 
 static int write_records(struct server *s, const struct page *p, FILE *out)
 {
-    return run_view_records(s->run, &p->list, out);
+    return run_view_records(s->run, &p->list, clock_now() + ANSWER_NS, out);
 }
 
 static void send_catalogue(struct server *s, struct page *p, int64_t now)
@@ -135,7 +136,7 @@ static void send_picture(struct server *s, struct page *p, int64_t now)
         until = s->newest > until - from ? s->newest : until - from;
         from = until - (p->want.until - p->want.from);
     }
-    int err = run_view_picture(s->run, &p->want, from, until, &state, &bytes, &n);
+    int err = run_view_picture(s->run, &p->want, from, until, &state, now + ANSWER_NS, &bytes, &n);
     if (err) {
         log_warn("BEZEL-VIEW-READ", "cannot read a window of %s: %s", s->o->run, rundb_why(err));
         p->dirty = false;

@@ -40,8 +40,10 @@ struct attached_ring {
     uint32_t generation;        /* of the last record */
     uint32_t generation_thread; /* thread id that goes with it */
     uint32_t goal;              /* position at which the current poll ends; of a detached process: where reading ends */
-    bool stuck;                 /* the window had no room for its last packet */
-    bool broken;                /* it holds invalid bytes: it is read no further */
+    uint32_t counted, counted_bytes; /* records that wait, as far as they were counted, and their bytes ... */
+    uint32_t counted_from;           /* ... from this position on, the tail then */
+    bool stuck;                      /* the window had no room for its last packet */
+    bool broken;                     /* it holds invalid bytes: it is read no further */
 };
 
 struct knobs;

@@ -317,6 +317,7 @@ uint32_t external_snapshot(struct external *x, int64_t now)
 {
     uint32_t done = 0;
     x->saved_lately = (struct external_saved){0};
+    accumulate_end(&x->accumulate);
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
         if (!is_recorder(p))

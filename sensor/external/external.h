@@ -95,8 +95,10 @@ struct external_options {
     uint32_t birth;   /* of a new window: ms since the machine started; 0: `uuid` stays as it is */
     uint64_t window_bytes;
     bool batch; /* batch-and-forward: a poll takes all records, or batch_limit; else collect-and-forward: one */
-    uint32_t batch_limit; /* 0: all */
-    bool take_all;        /* every segment of the folder; else those of this run, and those that match a pattern */
+    uint32_t batch_limit;       /* 0: all */
+    uint32_t accumulate;        /* polls take records once so many wait in all rings together; 0 and 1: always ... */
+    int64_t accumulate_longest; /* ... or once one has waited for so many ns (accumulate.h) */
+    bool take_all; /* every segment of the folder; else those of this run, and those that match a pattern */
     uint32_t pattern_count;
     struct {
         const char *glob,
@@ -164,8 +166,11 @@ void external_go_on(struct external *x, bool goes_on);
 /** Closes and frees it; with `clean`, removes window, doorbell and the segments of ended processes. */
 void external_close(struct external *x, bool clean);
 
-/** One poll of all rings. Returns the number of records that were packetized. */
+/** One poll of all rings. Returns the number of records that were packetized: 0 also while they accumulate. */
 uint32_t external_poll(struct external *x, int64_t now);
+
+/** A poll that takes all that waits, whatever is accumulated, limited or off. */
+uint32_t external_flush(struct external *x, int64_t now);
 
 /**
  * Sleep; needs the option `doorbell`. external_sleep() begins it, and returns true if all processes are idle and no
@@ -189,8 +194,8 @@ void external_collect(struct external *x, bool on);
 
 /**
  * Takes a snapshot: copies the overwriting rings of all living processes, and packetizes the copies. What finds no room
- * in the window is packetized by later polls. Returns the number of records that were packetized. Allocates at the
- * first snapshot of a ring.
+ * in the window is packetized by later polls. The next poll takes also what accumulates in other rings. Returns the
+ * number of records that were packetized. Allocates at the first snapshot of a ring.
  */
 uint32_t external_snapshot(struct external *x, int64_t now);
 

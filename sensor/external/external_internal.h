@@ -9,6 +9,7 @@
 #define BEZEL_SENSOR_EXTERNAL_EXTERNAL_INTERNAL_H
 
 #include "base/hash_index.h"
+#include "sensor/external/accumulate.h"
 #include "sensor/external/doorbell_wait.h"
 #include "sensor/external/external.h"
 #include "sensor/external/liveness.h"
@@ -56,6 +57,7 @@ struct external {
     struct bitset idle;   /* ... idle ones, which will set their wake bit (idle.c) */
     uint32_t next_place;  /* process at which the next poll begins, and its ring */
     uint32_t next_ring;
+    struct accumulate accumulate;
     uint64_t run_started; /* ns; streams of processes that started before begin here */
     struct external_counts counts;
     struct external_totals gone; /* of processes that were freed */

@@ -10,6 +10,10 @@
  * for the others; if room ends all the same, the next poll begins with the ring that found none. Where a poll's number
  * of records is limited (collect-and-forward: to one), the next poll goes on behind the last ring: of R rings with
  * records, each gets its turn within R polls.
+ *
+ * If records accumulate (accumulate.h), a poll first looks at the heads of all rings, and may leave everything where it
+ * is: rings hold records safely and for free. No ring is to run full by that, so one that is half full ends the wait:
+ * a ring loses nothing by waiting unless more than half of its slots are written between two polls.
  */
 #include "sensor/external/external_internal.h"
 
@@ -21,6 +25,7 @@ struct poll {
     uint32_t done, limit;      /* records */
     struct bitset more;        /* processes with records left of those that this poll is to take */
     bool blocked;              /* a ring found no room */
+    bool unready;              /* records wait whose times cannot be converted yet */
     uint32_t place, next_ring; /* where the next poll begins */
 };
 
@@ -65,8 +70,10 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
 static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32_t to)
 {
     struct external_process *p = poll->x->processes[place];
-    if (!packetize_ready(poll->x, p, poll->now))
+    if (!packetize_ready(poll->x, p, poll->now)) {
+        poll->unready = poll->unready || packetize_waits(p);
         return;
+    }
     for (uint32_t n = 0; n < p->at->live_count && poll->done < poll->limit; n++) {
         uint32_t i = p->at->live[n], waiting = i >= from && i < to ? packetize_waiting(p, i) : 0;
         if (waiting == 0)
@@ -103,13 +110,22 @@ static uint32_t poll_limit(const struct external_options *o)
     return !o->batch ? 1 : o->batch_limit ? o->batch_limit : UINT32_MAX;
 }
 
+static bool anything_waits(const struct external *x)
+{
+    for
+        BITSET_EACH (i, &x->polled)
+            if (packetize_waits(x->processes[i]))
+                return true;
+    return false;
+}
+
 /* All rings in turn, from where the last poll ended. */
-static uint32_t poll_rings(struct external *x, int64_t now)
+static uint32_t poll_rings(struct external *x, int64_t now, uint32_t limit)
 {
     int start = next_in_turn(&x->polled, x->next_place);
     if (start < 0)
         return 0;
-    struct poll poll = {.x = x, .now = now, .limit = poll_limit(&x->options)};
+    struct poll poll = {.x = x, .now = now, .limit = limit};
     uint32_t place = (uint32_t)start, first = place == x->next_place ? x->next_ring : 0;
     begin_next_at(&poll, place, first + 1);
     first_turns(&poll, place, first, SEGMENT_RINGS);
@@ -123,13 +139,97 @@ static uint32_t poll_rings(struct external *x, int64_t now)
                 further_turns(&poll, (uint32_t)i);
     x->next_place = poll.place;
     x->next_ring = poll.next_ring;
+    if (x->accumulate.records > 1)
+        accumulate_took(&x->accumulate, now, poll.done < limit ? !poll.blocked && !poll.unready : !anything_waits(x));
     return poll.done;
 }
 
-uint32_t external_poll(struct external *x, int64_t now)
+/* ---- Accumulating ------------------------------------------------------------------------------------------------ */
+
+enum { POLL_SLOTS_MAX = 4 /* of a record with RING_VALUES_MAX values */ };
+
+/*
+ * The number of records in `waiting` bytes of `ring`, which may be impossible by now. Each record is looked at once, by
+ * the first poll that has to count it.
+ */
+static uint32_t count_records(struct attached_ring *ring, uint32_t waiting)
+{
+    const struct ring_reader *reader = &ring->reader;
+    waiting = waiting < reader->bytes ? waiting : reader->bytes;
+    if (ring->counted_from != reader->tail || ring->counted_bytes > waiting) {
+        ring->counted_from = reader->tail;
+        ring->counted_bytes = ring->counted = 0;
+    }
+    while (ring->counted_bytes < waiting) {
+        uint32_t bytes = ring_record_bytes(reader, reader->tail + ring->counted_bytes);
+        ring->counted_bytes += bytes < waiting - ring->counted_bytes ? bytes : waiting - ring->counted_bytes;
+        ring->counted++;
+    }
+    return ring->counted;
+}
+
+static uint64_t count_all(const struct external *x)
+{
+    uint64_t records = 0;
+    for
+        BITSET_EACH (i, &x->polled) {
+            struct external_process *p = x->processes[i];
+            for (uint32_t n = 0; n < p->at->live_count; n++)
+                records += count_records(&p->at->rings[p->at->live[n]], packetize_waiting(p, p->at->live[n]));
+        }
+    return records;
+}
+
+/* Whether `waiting` bytes of ring `ring` must not wait: it is half full, or has a part of a snapshot. */
+static bool is_pressing(const struct external_process *p, uint32_t ring, uint32_t waiting)
+{
+    return waiting > 0 && (waiting >= p->at->rings[ring].reader.bytes / 2 || p->at->when_full == SEGMENT_OVERWRITE);
+}
+
+static uint64_t count_slots(struct external_process *p, bool *pressing)
+{
+    uint64_t slots = 0;
+    segment_refresh_rings(p->at);
+    for (uint32_t n = 0; n < p->at->live_count; n++) {
+        uint32_t i = p->at->live[n], waiting = packetize_waiting(p, i);
+        slots += waiting / RING_SLOT_BYTES;
+        *pressing = *pressing || is_pressing(p, i, waiting);
+    }
+    return slots;
+}
+
+/* A record takes 1 to POLL_SLOTS_MAX slots, so most polls need not look into the rings. */
+static bool is_enough(struct external *x, int64_t now)
+{
+    struct accumulate *a = &x->accumulate;
+    uint64_t slots = 0;
+    bool pressing = false;
+    for
+        BITSET_EACH (i, &x->polled)
+            slots += count_slots(x->processes[i], &pressing);
+    bool clear = pressing || slots < a->records || slots / POLL_SLOTS_MAX >= a->records;
+    return accumulate_takes(a, now, clear ? slots : count_all(x), pressing);
+}
+
+/* ---- Interface --------------------------------------------------------------------------------------------------- */
+
+static void look_around(struct external *x, int64_t now)
 {
     discover_arrivals(x, now);
     idle_wake(x, now);
     external_clock_poll(x, now);
-    return x->collecting ? poll_rings(x, now) : 0;
+}
+
+uint32_t external_poll(struct external *x, int64_t now)
+{
+    look_around(x, now);
+    if (!x->collecting || (accumulate_asks(&x->accumulate) && !is_enough(x, now)))
+        return 0;
+    return poll_rings(x, now, poll_limit(&x->options));
+}
+
+uint32_t external_flush(struct external *x, int64_t now)
+{
+    look_around(x, now);
+    return poll_rings(x, now, UINT32_MAX);
 }

@@ -88,6 +88,14 @@ static inline bool ring_may_wait(const struct ring_reader *r, uint32_t waiting)
     return waiting <= r->bytes && waiting % RING_SLOT_BYTES == 0;
 }
 
+/** Bytes of the slots of the record at `position`, as its slot states them; at most those of the longest record. */
+static inline uint32_t ring_record_bytes(const struct ring_reader *r, uint32_t position)
+{
+    uint64_t word = __atomic_load_n(ring_slot(r, position), __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
+    uint32_t count = (word >> BEZEL_COUNT_SHIFT) & 0xf;
+    return bezel_record_slots(count < RING_VALUES_MAX ? count : RING_VALUES_MAX) * RING_SLOT_BYTES;
+}
+
 /**
  * Copies the record at the reader's tail, from where `waiting` bytes can be read, and moves the private tail past it.
  * Returns the record's bytes, or 0 if the slot is invalid.

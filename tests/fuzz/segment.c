@@ -24,7 +24,7 @@ enum { STROKE = 12, STROKES_MAX = 64, SLOTS = RING_SLOTS_MIN, RINGS = 2, RECORDS
 enum {
     LIVES = 1,
     IS_LATE = 2, /* it comes when the external sensor listens, knows its doorbell, and is asked to knock */
-    EXPIRES = 4, /* what it records has a bound */
+    EXPIRES = 4, /* what it records has a bound, and accumulates */
     HAS_USER_CLOCK = 8,
     HAS_COUNTER = 16,
     OVERWRITES = 32,
@@ -443,6 +443,8 @@ static void start(struct victim *v)
     struct external_options options = usual;
     options.batch = !(v->kind & ONE_A_POLL);
     options.expire = v->kind & EXPIRES ? bounds : NULL;
+    options.accumulate = v->kind & EXPIRES ? RECORDS / 2 : 0;
+    options.accumulate_longest = CLOCK_S;
     options.take_all = v->kind & WAS_READ;
     options.doorbell = v->kind & IS_LATE;
     fuzz_must(external_open(&options, &v->x) == 0);

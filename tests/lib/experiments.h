@@ -117,6 +117,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.sync == b->store.sync;
+    same =
+        same && a->sensing.accumulate == b->sensing.accumulate && a->sensing.accumulate_or == b->sensing.accumulate_or;
     same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);
     same = same && a->adapt.max_age == b->adapt.max_age && a->adapt.knob_count == b->adapt.knob_count &&
            experiments_same_rules(a->sensing.importance, b->sensing.importance);

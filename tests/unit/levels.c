@@ -302,6 +302,15 @@ static void link_blocks(const char *blocks, const char *state)
     assert_int_equal(symlink("desk.app-100-1", blocks), 0);
 }
 
+/* A file of elsewhere under two names: whoever owns a run could have it written over. */
+static void link_blocks_hard(const char *blocks, const char *state)
+{
+    (void)state;
+    assert_int_equal(file_replace(path_of(scratch_dir, "elsewhere"), "stays", 5), 0);
+    assert_int_equal(unlink(blocks), 0);
+    assert_int_equal(link(path_of(scratch_dir, "elsewhere"), blocks), 0);
+}
+
 static void what_is_not_right_is_made_again(void **state)
 {
     (void)state;
@@ -313,6 +322,8 @@ static void what_is_not_right_is_made_again(void **state)
     assert_made_again(swap_all);
     assert_made_again(swap_blocks);
     assert_made_again(link_blocks);
+    assert_made_again(link_blocks_hard);
+    assert_int_equal(size_of(path_of(scratch_dir, "elsewhere")), 5);
 }
 
 /* Blocks that were made of the same stream before, but not with this state. */
@@ -565,6 +576,35 @@ static void questions_that_make_no_sense_are_refused(void **state)
     assert_int_equal(levels_open(scratch_dir, &l), BEZEL_ENOENT);
 }
 
+static int count(const struct packet_record *r, const struct levels_place *place, void *context)
+{
+    (void)place;
+    *(size_t *)context += r != NULL;
+    return 0;
+}
+
+/* Whatever the records that are wanted, also if there are none: the time that it takes to read is bounded. */
+static void a_query_ends_at_its_deadline(void **state)
+{
+    (void)state;
+    static const size_t streams[] = {0, 1};
+    struct levels_column c;
+    size_t records = 0;
+    struct levels *l = open_raw();
+    assert_int_equal(levels_records(l, 0, 2, 0, INT64_MAX, count, &records), 0);
+    assert_true(records > 0 && !levels_was_cut(l));
+    levels_set_deadline(l, 0);
+    assert_false(levels_was_cut(l));
+    records = 0;
+    assert_int_equal(levels_records(l, 0, 2, 0, INT64_MAX, count, &records), 1);
+    assert_true(records == 0 && levels_was_cut(l));
+    assert_int_equal(levels_columns(l, streams, 2, 0, LEVELS_COUNT, 0, INT64_MAX, 62, &c, 1), 0);
+    levels_set_deadline(l, INT64_MAX);
+    assert_int_equal(levels_columns(l, streams, 2, 0, LEVELS_COUNT, 0, INT64_MAX, 62, &c, 1), 1);
+    assert_false(levels_was_cut(l));
+    levels_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,6 +622,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_that_cannot_be_written_has_levels_in_the_cache, begin, end),
         cmocka_unit_test_setup_teardown(without_a_folder_levels_are_in_memory_as_far_as_there_is_room, begin, end),
         cmocka_unit_test_setup_teardown(questions_that_make_no_sense_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_query_ends_at_its_deadline, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -363,6 +363,38 @@ static void paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says
     assert_false(node->external->collecting); /* the policy has turned it off */
 }
 
+/* Whether a record of the node itself waits, which accumulates if it was not taken. */
+static bool own_records_wait(void)
+{
+    for (uint32_t i = 0; i < external_process_count(node->external); i++)
+        if (packetize_waits(external_process(node->external, i)))
+            return true;
+    return false;
+}
+
+static void let_records_wait(void)
+{
+    node->external->accumulate = (struct accumulate){.records = 1000, .longest = 10 * CLOCK_S};
+    external_flush(node->external, clock_now());
+    node_record_sample(node);
+    assert_int_equal(external_poll(node->external, clock_now()), 0);
+    assert_true(own_records_wait());
+}
+
+static void what_was_recorded_before_it_is_paused_or_turned_off_is_taken(void **state)
+{
+    (void)state;
+    struct agent_outcome off = {.action = POLICY_OFF, .after = node->policy};
+    off.after.on = false;
+    let_records_wait();
+    node_pause(node, true, clock_now());
+    assert_false(own_records_wait());
+    node_pause(node, false, clock_now());
+    let_records_wait();
+    node_carry_out(node, &off, &(struct node_decider){.who = DECIDED_BY_AGENT}, clock_now());
+    assert_false(own_records_wait());
+}
+
 static void a_restarted_daemon_is_still_paused_and_a_drained_one_is_not(void **state)
 {
     (void)state;
@@ -430,6 +462,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says,
                                         open_asker, close_asker),
+        cmocka_unit_test_setup_teardown(what_was_recorded_before_it_is_paused_or_turned_off_is_taken, open_node,
+                                        close_node),
         cmocka_unit_test_setup_teardown(a_restarted_daemon_is_still_paused_and_a_drained_one_is_not, open_asker,
                                         close_asker),
         cmocka_unit_test_setup_teardown(a_restarted_daemon_still_goes_on_in_a_new_trace, open_asker, close_asker),

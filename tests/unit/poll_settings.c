@@ -89,6 +89,9 @@ static void what_is_out_of_bounds_is_refused_whole(void **unused)
                                   .period_ns = CLOCK_US,
                                   .batch = EXPERIMENT_BATCH_MAX + 1},
             "allowed: 0 .. 1000000");
+    experiment.sensing.accumulate = 2;
+    refuses((struct message_poll){.given = POLL_GIVES_FORWARD, .forward = POLL_FORWARD_COLLECT}, "2 accumulate");
+    experiment.sensing.accumulate = 1;
     experiment.adapt.policy = POLICY_ELASTIC;
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = 50 * CLOCK_US}, "100 us .. 10 ms");
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = 20 * CLOCK_MS}, "100 us .. 10 ms");
