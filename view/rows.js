@@ -83,7 +83,7 @@ const rows = (() => {
                 text.textContent = value === undefined ? l.name : `${l.name}: ${this.plot.log && value === 0 ? "off" : plots.quantity(value, this.plot.unit)}`;
             }
             const outside = this.plot.outside.length ? `${plots.count(this.plot.outside.length)} outside of the plot` : "";
-            this.note.textContent = [this.said ? this.said(at) : "", this.lossText || "", outside, this.cut ? "not all of it was read, which takes too long: zoom in" : ""].filter(t => t).join("; ");
+            this.note.textContent = [this.said ? this.said(at) : "", this.lossText || "", outside, this.damaged ? "damaged: read up to there" : "", this.cut ? "not all of it was read, which takes too long: zoom in" : ""].filter(t => t).join("; ");
         }
         /* Losses of all its series, which may be of one process several times. */
         takeLosses(pictures) {
@@ -106,6 +106,7 @@ const rows = (() => {
             this.takeLosses(pictures);
             this.bounds = pictures.map(p => p.bound);
             this.cut = pictures.some(p => p.cut);
+            this.damaged = pictures.some(p => p.damaged);
             for (const l of this.lines)
                 l.until = until;
             this.use(pictures);

@@ -98,7 +98,7 @@
         };
         const bytes = r => make("details", {}, make("summary", {}, `${r.file.split("/").slice(-2).join("/")} @ ${r.offset}`), make("code", {}, r.bytes || ""));
         of("records").replaceChildren(
-            make("h3", {}, `${inspected.title}: ${plots.count(message.records.length)}${message.more ? " of more" : ""} records from ${plots.moment(inspected.from, 1e3)} to ${plots.moment(inspected.to, 1e3)}${message.cut ? "; not all of that time was read, which takes too long: zoom in" : ""}`,
+            make("h3", {}, `${inspected.title}: ${plots.count(message.records.length)}${message.more ? " of more" : ""} records from ${plots.moment(inspected.from, 1e3)} to ${plots.moment(inspected.to, 1e3)}${message.damaged ? "; damaged: read up to there" : ""}${message.cut ? "; not all of that time was read, which takes too long: zoom in" : ""}`,
                 " ", make("button", { type: "button", onclick: hideRecords }, "close")),
             table(message.records, [
                 ["at", r => make("button", { type: "button", onclick: () => { page.view.point(r.at); } }, plots.moment(r.at, 1)), "number"],
@@ -356,7 +356,7 @@
         const { view } = page, width = view.to - view.from;
         of("shown").textContent = `${plots.moment(view.from, width / 100)} to ${plots.moment(view.to, width / 100)}${page.follow ? ", follows" : ""}`;
         if (state.newest !== undefined)
-            of("said").textContent = [state.live ? "the run goes on" : "the run is over", state.behind ? "what is stored is still being read" : "", `view: ${plots.quantity(state.cpu, "%")} of a CPU, ${plots.quantity(Math.round(state.memory / 104857.6) / 10, "MiB")}`,
+            of("said").textContent = [state.live ? "the run goes on" : "the run is over", state.trouble ? `it cannot be read on: ${state.trouble}` : "", state.behind ? "what is stored is still being read" : "", `view: ${plots.quantity(state.cpu, "%")} of a CPU, ${plots.quantity(Math.round(state.memory / 104857.6) / 10, "MiB")}`,
                 page.arrows > MOST_ARROWS ? `${plots.count(page.arrows - MOST_ARROWS)} more messages: zoom in` : "", state.skipped ? `${plots.count(state.skipped)} pictures skipped` : ""].filter(t => t).join("; ");
     }
 

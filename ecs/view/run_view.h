@@ -44,10 +44,11 @@ void run_view_catalogue(struct run_view *v, FILE *out);
 
 /** What a picture says of the view itself. */
 struct run_view_state {
-    bool live, behind; /* the run goes on; not all that is stored is taken in */
-    double cpu;        /* percent of one CPU that the view takes */
-    uint64_t memory;   /* resident bytes of the view */
-    uint64_t skipped;  /* pictures that this page was not sent, because it had not drawn the one before */
+    bool live, behind;   /* the run goes on; not all that is stored is taken in */
+    double cpu;          /* percent of one CPU that the view takes */
+    uint64_t memory;     /* resident bytes of the view */
+    uint64_t skipped;    /* pictures that this page was not sent, because it had not drawn the one before */
+    const char *trouble; /* why the run cannot be read on; NULL: it can */
 };
 
 /**

@@ -31,7 +31,7 @@ struct row {
     int64_t from, until;              /* of the node's clock */
     struct levels_column *columns;
     size_t count;
-    bool cut;                                /* not all was read: it would take too long */
+    bool cut, damaged;                       /* not all was read: it would take too long; it cannot be read */
     uint64_t scanned, records, records_most; /* the last: that are wanted beside the columns */
     struct json *json;                       /* where records go; NULL: they are only counted, or make columns */
 };
@@ -120,6 +120,14 @@ static bool take_history(struct row *row)
     return true;
 }
 
+/* Reads records of one of the row's streams; where it is damaged, up to there. Returns 0, 1 or an error. */
+static int read_stream(struct row *row, size_t stream, int64_t until, levels_take *take)
+{
+    int err = levels_records(row->v->levels, stream, row->wanted->aspect, row->from, until, take, row);
+    row->damaged = row->damaged || err == BEZEL_EMALFORMED;
+    return err == BEZEL_EMALFORMED ? 0 : err;
+}
+
 /* A monitor's process records them in one stream, in order. */
 static int columns_of_key(struct row *row)
 {
@@ -127,8 +135,7 @@ static int columns_of_key(struct row *row)
     if (take_history(row))
         return 0;
     for (size_t i = 0; i < row->streams && err >= 0; i++)
-        err = levels_records(row->v->levels, row->v->chosen[i], row->wanted->aspect, row->from, row->until,
-                             add_to_column, row);
+        err = read_stream(row, row->v->chosen[i], row->until, add_to_column);
     return err < 0 ? err : 0;
 }
 
@@ -236,7 +243,7 @@ static int scan(struct row *row, int64_t until)
     row->records = row->scanned = 0;
     for (size_t i = 0; i < row->streams && err >= 0 && row->records <= row->records_most; i++) {
         row->stream = row->v->chosen[i];
-        err = levels_records(row->v->levels, row->stream, row->wanted->aspect, row->from, until, take_record, row);
+        err = read_stream(row, row->stream, until, take_record);
         if (levels_was_cut(row->v->levels))
             row->records = UINT64_MAX;
     }
@@ -289,6 +296,8 @@ static bool begin_row(struct row *row, int64_t from, int64_t until, uint32_t pix
     if (row->wanted->aspect > 0 && (!d || row->wanted->aspect > d->aspect_count))
         return false;
     row->aspect = row->wanted->aspect ? &d->aspects[row->wanted->aspect - 1] : NULL;
+    if (row->wanted->key >= 0 && !row->aspect)
+        return false;
     if (row->wanted->field >= 0 && (!row->aspect || (uint32_t)row->wanted->field >= row->aspect->field_count))
         return false;
     row->from = run_view_own(v, row->process->node, from);
@@ -301,6 +310,14 @@ static bool begin_row(struct row *row, int64_t from, int64_t until, uint32_t pix
 static bool holds_on(const struct row *row)
 {
     return row->wanted->field >= 0 && (row->process->role == ROLE_DAEMON || row->aspect->kind == DICT_GAUGE);
+}
+
+static bool is_damaged(const struct row *row)
+{
+    bool damaged = row->damaged;
+    for (size_t i = 0; i < row->streams; i++)
+        damaged = damaged || levels_stream(row->v->levels, row->v->chosen[i])->cut;
+    return damaged;
 }
 
 static int put_row(struct row *row, const struct page_request *q, int64_t from, int64_t until, int64_t deadline,
@@ -323,6 +340,7 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
         put_arrays(row, a);
         if (!err && row->records_most > 0)
             err = put_records(row, j);
+        json_bool(j, "damaged", is_damaged(row));
         levels_set_deadline(row->v->levels, INT64_MAX);
     }
     json_object_end(j);
@@ -381,6 +399,7 @@ static void put_head(const struct run_view *v, const struct page_request *q, int
     json_double(j, "cpu", state->cpu);
     json_uint(j, "memory", state->memory);
     json_uint(j, "skipped", state->skipped);
+    json_text(j, "trouble", state->trouble);
 }
 
 int run_view_picture(struct run_view *v, const struct page_request *q, int64_t from, int64_t until,

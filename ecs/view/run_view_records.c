@@ -16,7 +16,7 @@ struct listing {
     const struct page_row *wanted;
     size_t stream;
     uint64_t count;
-    bool more;
+    bool more, damaged;
     struct json j;
 };
 
@@ -95,9 +95,12 @@ int run_view_records(struct run_view *v, const struct page_request *q, int64_t d
         if (l.process->dict)
             err = levels_records(v->levels, l.stream, l.wanted->aspect, from > 0 ? from : 0,
                                  run_view_own(v, l.process->node, q->until), list_record, &l);
+        l.damaged = l.damaged || err == BEZEL_EMALFORMED || levels_stream(v->levels, l.stream)->cut;
+        err = err == BEZEL_EMALFORMED ? 0 : err;
     }
     json_array_end(&l.j);
     json_bool(&l.j, "more", l.more);
+    json_bool(&l.j, "damaged", l.damaged);
     json_bool(&l.j, "cut", levels_was_cut(v->levels));
     levels_set_deadline(v->levels, INT64_MAX);
     json_object_end(&l.j);

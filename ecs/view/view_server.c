@@ -62,6 +62,9 @@ struct server {
     size_t turn;     /* the page that is served first */
     int64_t free_at; /* what pages want takes no more than half of the time */
     bool live, behind, grew;
+    int failed;    /* the error of the last picture; 0: it was sent */
+    int trouble;   /* that of the last look at the run; 0: it was read */
+    char why[128]; /* ... in words */
     int64_t newest, begun, tick_at, report_at, cpu_at, cpu_before;
     double cpu;
     char *report; /* the newest one, as JSON */
@@ -126,22 +129,35 @@ static void send_report(struct server *s, struct page *p)
         p->report = s->reports;
 }
 
+/* Says why a page gets no answer; in the log once. */
+static void say_failed(struct server *s, const struct page *p, int err)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text, "failed: cannot read this part of the run: %s", rundb_why(err));
+    (void)!web_send(s->web, p->number, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, true);
+    if (s->failed != err)
+        log_warn("BEZEL-VIEW-READ", "cannot read a window of %s: %s", s->o->run, rundb_why(err));
+    s->failed = err;
+}
+
 static void send_picture(struct server *s, struct page *p, int64_t now)
 {
     char *bytes;
     size_t n;
     int64_t from = p->want.from, until = p->want.until;
-    struct run_view_state state = {s->live, s->behind, s->cpu, resident_bytes(), p->skipped};
+    struct run_view_state state = {s->live,          s->behind,  s->cpu,
+                                   resident_bytes(), p->skipped, s->trouble ? s->why : NULL};
     if (p->want.follow) {
         until = s->newest > until - from ? s->newest : until - from;
         from = until - (p->want.until - p->want.from);
     }
     int err = run_view_picture(s->run, &p->want, from, until, &state, now + ANSWER_NS, &bytes, &n);
     if (err) {
-        log_warn("BEZEL-VIEW-READ", "cannot read a window of %s: %s", s->o->run, rundb_why(err));
+        say_failed(s, p, err);
         p->dirty = false;
         return;
     }
+    s->failed = 0;
     p->sent_at = now;
     err = web_send(s->web, p->number, bytes, n, false);
     if (err == BEZEL_ENOENT) /* its end was not told: too much was waiting */
@@ -352,21 +368,32 @@ static void measure(struct server *s, int64_t now)
     s->cpu_before = cpu;
 }
 
+/* Keeps why the run cannot be read on. Returns whether that has changed; then it is logged. */
+static bool take_trouble(struct server *s, int err)
+{
+    if (err == s->trouble)
+        return false;
+    s->trouble = err;
+    snprintf(s->why, sizeof s->why, "%s", err ? rundb_why(err) : "");
+    if (err)
+        log_warn("BEZEL-VIEW-READ", "cannot read on in %s: %s; it is tried again", s->o->run, s->why);
+    return true;
+}
+
 /* Takes in what is new. What a page shows is to be sent anew where it reaches behind what was there before. */
 static void look(struct server *s, int64_t now)
 {
     bool was_live = s->live;
     s->live = run_reader_goes_on(s->o->run);
     int more = run_view_update(s->run, UPDATE_NS);
-    if (more < 0)
-        log_warn("BEZEL-VIEW-READ", "cannot read on in %s: %s", s->o->run, rundb_why(more));
+    bool another = take_trouble(s, more < 0 ? more : 0) || was_live != s->live;
     s->behind = more > 0;
     int64_t before = s->newest;
     s->newest = run_view_newest(s->run);
-    s->grew = s->newest != before || was_live != s->live;
+    s->grew = s->newest != before || another;
     for (size_t i = 0; i < WEB_PAGES; i++) {
         struct page *p = &s->pages[i];
-        if (!p->number || !s->grew || !(was_live != s->live || p->want.follow || p->want.until >= before))
+        if (!p->number || !s->grew || !(another || p->want.follow || p->want.until >= before))
             continue;
         p->skipped += p->dirty || p->waits;
         p->dirty = true;
