@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ int cmd_view(int argc, char **argv)
 {
     const char *port = NULL, *file = NULL, *origin = NULL;
     bool control = false;
-    char run[PATH_MAX], program[PATH_MAX];
+    char run[PATH_MAX], real[PATH_MAX], program[PATH_MAX];
     struct options o = {.command = "view", .help = help, .most = 1, .wanted = "give at most one RUN"};
     const struct options_entry entries[] = {{"port", .value = &port},           {"file", .value = &file},
                                             {"allow-origin", .value = &origin}, {"control", .flag = &control},
@@ -49,7 +50,11 @@ int cmd_view(int argc, char **argv)
         log_error("BEZEL-VIEW", "bezel-view is neither beside this program nor in $PATH: install it");
         return EXIT_FAILED;
     }
-    const char *arguments[12] = {program, "--run", run};
+    if (!realpath(run, real)) { /* `latest` may lead elsewhere before this ends */
+        log_error("BEZEL-VIEW", "cannot read %s: %s", run, strerror(errno));
+        return EXIT_FAILED;
+    }
+    const char *arguments[12] = {program, "--run", real};
     size_t n = 3;
     const struct {
         const char *option, *value;
