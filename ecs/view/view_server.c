@@ -25,6 +25,8 @@
 enum {
     TICK_NS = 250000000,       /* between two looks at the run */
     UPDATE_NS = 100000000,     /* that a look may take */
+    LOOK_SHARE = 4,            /* a look that gains little is followed by a pause of so many times what it took */
+    LOOK_GAIN = 10000,         /* records; at least, of one that is followed by the next at once */
     LEAST_NS = 200000000,      /* between two pictures of a page, at least ... */
     SLOWEST = 40,              /* ... and so many times that at most, where a page is slow */
     ANSWER_NS = 500000000,     /* that a picture, or a list of records, may take */
@@ -380,12 +382,23 @@ static bool take_trouble(struct server *s, int err)
     return true;
 }
 
+int64_t view_server_pause(int64_t took, bool behind, uint64_t gained)
+{
+    if (behind && gained >= LOOK_GAIN)
+        return 0;
+    return took * LOOK_SHARE > TICK_NS ? took * LOOK_SHARE : TICK_NS;
+}
+
 /* Takes in what is new. What a page shows is to be sent anew where it reaches behind what was there before. */
 static void look(struct server *s, int64_t now)
 {
     bool was_live = s->live;
     s->live = run_reader_goes_on(s->o->run);
+    uint64_t had, has, memory;
+    run_view_totals(s->run, &had, &memory);
     int more = run_view_update(s->run, UPDATE_NS);
+    int64_t took = clock_now() - now;
+    run_view_totals(s->run, &has, &memory);
     bool another = take_trouble(s, more < 0 ? more : 0) || was_live != s->live;
     s->behind = more > 0;
     int64_t before = s->newest;
@@ -400,7 +413,7 @@ static void look(struct server *s, int64_t now)
     }
     measure(s, now);
     make_report(s, now);
-    s->tick_at = now + (s->behind ? 0 : TICK_NS);
+    s->tick_at = now + view_server_pause(took, s->behind, has - had);
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */

@@ -25,4 +25,10 @@ struct view_server_options {
 /** Serves until *stop is set. Returns an exit code. Prints where the page is. */
 int view_server_run(const struct view_server_options *o, const volatile sig_atomic_t *stop);
 
+/**
+ * How long to wait, ns from its begin, after a look at the run that took `took` ns and `gained` records, and was not
+ * the last one that is needed if `behind`: a run of thousands of processes costs little once most of it is known. Pure.
+ */
+int64_t view_server_pause(int64_t took, bool behind, uint64_t gained);
+
 #endif

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "ecs/view/view_server.h"
 #include "ecs/view/web.h"
 
 #include <arpa/inet.h>
@@ -124,11 +125,22 @@ static void a_token_is_told_whatever_waits(void **unused)
     free(e.text);
 }
 
+/* A look at thousands of streams takes long, be there nothing new in them: it takes no more than a part of the time. */
+static void looks_that_gain_little_take_a_part_of_the_time(void **unused)
+{
+    (void)unused;
+    assert_int_equal(view_server_pause(CLOCK_MS, false, 0), 250 * CLOCK_MS);
+    assert_int_equal(view_server_pause(100 * CLOCK_MS, true, 1000000), 0);
+    assert_int_equal(view_server_pause(100 * CLOCK_MS, true, 100), 400 * CLOCK_MS);
+    assert_int_equal(view_server_pause(100 * CLOCK_MS, false, 1000000), 400 * CLOCK_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(connections_become_websockets_of_pages_with_a_cookie_and_nothing_else, start,
                                         stop),
+        cmocka_unit_test(looks_that_gain_little_take_a_part_of_the_time),
         cmocka_unit_test_setup_teardown(a_token_is_told_whatever_waits, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
