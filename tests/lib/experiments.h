@@ -236,7 +236,9 @@ static inline void experiments_check_part(const struct experiment *e, uint32_t n
         EXPERIMENTS_REQUIRE(same, "node %u:\n%s", node, printed);
     }
     EXPERIMENTS_REQUIRE(memcmp(&e->adapt.every, &part->adapt.every, sizeof e->adapt.every) == 0 &&
-                            e->adapt.policy == part->adapt.policy && e->adapt.by == part->adapt.by,
+                            e->adapt.policy == part->adapt.policy && e->adapt.by == part->adapt.by &&
+                            e->sensing.accumulate == part->sensing.accumulate &&
+                            e->sensing.accumulate_or == part->sensing.accumulate_or,
                         "node %u:\n%s", node, printed);
     static const struct clock_keeping nobody;
     EXPERIMENTS_REQUIRE(

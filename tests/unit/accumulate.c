@@ -59,6 +59,7 @@ static int begin(void **unused)
     setenv("BEZEL_RING_RECORDS", "65536", 1);
     f.options = (struct external_options){.batch = true,
                                           .take_all = true,
+                                          .doorbell = true,
                                           .window_bytes = WINDOW_BYTES_MIN,
                                           .accumulate = ENOUGH,
                                           .accumulate_longest = 50 * CLOCK_MS};
@@ -188,6 +189,22 @@ static void what_has_no_time_yet_is_taken_as_soon_as_it_has(void **unused)
     assert_int_equal(poll_now(), 2);
 }
 
+static void a_process_whose_records_wait_is_not_idle(void **unused)
+{
+    (void)unused;
+    f.external->accumulate.longest = 10 * CLOCK_S;
+    write_records(1);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(poll_now(), 0);
+        external_housekeep(f.external, now += 100 * CLOCK_MS);
+        assert_int_equal(external_next(f.external, 0), 0);
+        assert_false(external_sleep(f.external));
+    }
+    now += 5 * CLOCK_S;
+    assert_int_equal(poll_now(), 1);
+    f.external->accumulate.longest = 50 * CLOCK_MS;
+}
+
 static void record_three(void *unused)
 {
     (void)unused;
@@ -217,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_waits_at_a_snapshot, begin_each),
         cmocka_unit_test_setup(what_finds_no_room_is_taken_as_soon_as_there_is_room, begin_each),
         cmocka_unit_test_setup(what_has_no_time_yet_is_taken_as_soon_as_it_has, begin_each),
+        cmocka_unit_test_setup(a_process_whose_records_wait_is_not_idle, begin_each),
         cmocka_unit_test_setup(an_ended_process_is_drained, begin_each),
     };
     return cmocka_run_group_tests_name("accumulate", tests, begin, end);

@@ -20,6 +20,7 @@
 static const char text[] = "experiment: two\n"
                            "nodes: {a: {}, b: {}}\n"
                            "processes: [{name: p, node: a, command: [unused]}]\n"
+                           "sensing: {forward: {accumulate: 7, or: 20 ms}}\n"
                            "limits:\n"
                            "  - {expect: sensor_cpu <= 1 %, per: global, on-violation: {snapshot: 1 s}}\n";
 
@@ -386,6 +387,8 @@ static void what_was_recorded_before_it_is_paused_or_turned_off_is_taken(void **
     (void)state;
     struct agent_outcome off = {.action = POLICY_OFF, .after = node->policy};
     off.after.on = false;
+    assert_int_equal(node->external->accumulate.records, 7); /* as the file says */
+    assert_int_equal(node->external->accumulate.longest, 20 * CLOCK_MS);
     let_records_wait();
     node_pause(node, true, clock_now());
     assert_false(own_records_wait());
