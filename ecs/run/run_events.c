@@ -299,7 +299,11 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
         return; /* it was never started: that has been logged */
     sut_processes_describe_end(status, end, sizeof end);
     daemon_last_messages(daemon, words, sizeof words);
-    if (r->state.phase == PHASE_STARTING || !served)
+    if (run_state_is_inner(&r->state, d) && r->state.resumes && status == 0)
+        console_event(&r->console, "BEZEL-RUN-DAEMON",
+                      "%s (pid %d) has ended, because its parents listen elsewhere now, and is started again",
+                      daemon->name, (int)pid);
+    else if (r->state.phase == PHASE_STARTING || !served)
         console_error(&r->console, "BEZEL-RUN-DAEMON", "%s could not start: %s", daemon->name, words[0] ? words : end);
     else if (r->state.phase <= PHASE_DRAINING)
         console_event(&r->console, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s%s", daemon->name, (int)pid, end,

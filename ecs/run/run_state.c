@@ -412,7 +412,9 @@ static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachab
         return;
     }
     if (s->phase == PHASE_STARTING && s->resumes) {
-        miss(s, daemon, now, a);
+        /* One that had other parents ends, to be started again. */
+        if (!run_state_is_inner(s, daemon) || !plan_restart(d, now))
+            miss(s, daemon, now, a);
         return;
     }
     d->phase = DAEMON_GONE;
