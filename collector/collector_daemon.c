@@ -45,6 +45,7 @@ struct collector_daemon {
     struct command_server *control;
     struct clock_server *clock;
     struct receiver *receiver;
+    struct watermarks *watermarks;
     struct serve_child consumers;
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
@@ -167,6 +168,16 @@ static int open_signals(struct collector_daemon *v)
     return v->signals < 0 ? report(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
 
+/* Without them, who reads the run meanwhile holds records back for a fixed time. */
+static void open_watermarks(struct collector_daemon *v)
+{
+    int err = v->options->listen ? watermarks_open(v->options->run, &v->watermarks) : 0;
+    if (err)
+        log_warn("BEZEL-WATERMARKS", "%s/watermarks: %s: readers of the run do not know how far it is complete",
+                 v->options->run, limit_reason(err));
+    receiver_set_watermarks(v->receiver, v->watermarks);
+}
+
 /* Without it the clocks of nodes on other machines are compared by their wall clocks. */
 static void open_clock(struct collector_daemon *v)
 {
@@ -203,6 +214,7 @@ static int start(struct collector_daemon *v)
     v->receiver = receiver_new(v->model, v->rundb, v->store, v->data, v->options->limits);
     if (!v->receiver)
         return report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
+    open_watermarks(v);
     open_clock(v);
     return 0;
 }
@@ -382,6 +394,7 @@ static void release(struct collector_daemon *v)
 {
     clock_server_close(v->clock);
     receiver_free(v->receiver);
+    watermarks_close(v->watermarks);
     link_close(v->data, LINGER_MS);
     command_server_close(v->control, LINGER_MS);
     link_keys_close(&v->keys);

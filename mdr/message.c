@@ -593,6 +593,8 @@ static bool_t filter_body(XDR *x, struct message *m)
         return filter_books(x, &m->books);
     case MESSAGE_HEARTBEAT:
         return xdr_uint64_t(x, &m->heartbeat.at);
+    case MESSAGE_WATERMARK:
+        return xdr_uint64_t(x, &m->watermark.low);
     case MESSAGE_NOTE:
         return filter_note(x, &m->note);
     case MESSAGE_CLOCK:

@@ -52,6 +52,7 @@ enum message_type {
     MESSAGE_BYE = 9,
     MESSAGE_NOTE = 10,
     MESSAGE_CLOCK = 11,
+    MESSAGE_WATERMARK = 12,
     MESSAGE_COMMAND = 20,
     MESSAGE_REPLY = 21,
     MESSAGE_WATCH = 22,
@@ -184,6 +185,10 @@ struct message_books {
 
 struct message_heartbeat {
     uint64_t at; /* ns, monotonic */
+};
+
+struct message_watermark {
+    uint64_t low; /* ns, monotonic: every record of the node before it was sent before this message */
 };
 
 /** A question for the time, of which only `number` counts, or its answer (mdr_clock). */
@@ -637,6 +642,7 @@ struct message {
         struct message_ack ack;
         struct message_books books;
         struct message_heartbeat heartbeat;
+        struct message_watermark watermark;
         struct message_note note;
         struct message_clock clock;
         struct {

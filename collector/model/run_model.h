@@ -131,6 +131,8 @@ struct model_node {
     bool books_answer;               /* they are answered when saved */
     bool metadata_late;              /* metadata on disk explains less than is stored */
     bool has_dir;                    /* its directory was made */
+    int64_t low;                     /* its low watermark, ns of its clock; 0: not known */
+    int watermark;                   /* its place in the file of watermarks plus 1; 0: none yet */
     bool names_unsynced;             /* its directory has entries that were not synced */
     struct model_process *processes, **last_process;
     struct model_process *active;                 /* in no order */

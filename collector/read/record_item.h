@@ -15,7 +15,7 @@ enum record_proof {
     RECORD_UNORDERED, /* records are not in order */
     RECORD_UNKNOWN,
     RECORD_PROVEN,
-    RECORD_LATE, /* later records of its own node stand before it: it was stored when they had been given already */
+    RECORD_LATE, /* later records of its own node stand before it, or others while its node was not waited for */
 };
 
 struct record_item {

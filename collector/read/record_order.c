@@ -18,8 +18,8 @@ struct order_node {
     struct clock_reading at; /* of its first stream's next record or loss */
     uint64_t last;           /* time of the latest one that was given, and the run's time of that */
     int64_t last_ns;
-    uint64_t placed; /* the latest time that it was queued with, and the run's time of that */
-    int64_t placed_ns;
+    bool left_out;
+    int64_t first_ns; /* the latest run's time with which it was the first of all nodes */
     bool queued;
     size_t count, capacity;
     void **streams; /* heap of struct record_stream * */
@@ -29,6 +29,7 @@ struct record_order {
     struct record_source of;
     const volatile sig_atomic_t *stop;
     struct record_front front;
+    int64_t hold, given_ns; /* run's time: from which on nothing is given; of the latest one that was */
     uint64_t cut;
     size_t node_count, node_capacity, queued_count;
     void **nodes;  /* all struct order_node * */
@@ -38,8 +39,11 @@ struct record_order {
 struct record_order *record_order_new(const struct record_source *of)
 {
     struct record_order *o = calloc(1, sizeof *o);
-    if (o)
+    if (o) {
         o->of = *of;
+        o->hold = INT64_MAX;
+        o->given_ns = INT64_MIN;
+    }
     return o;
 }
 
@@ -70,6 +74,11 @@ void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop
 const volatile sig_atomic_t *record_order_stopped(const struct record_order *o)
 {
     return o->stop;
+}
+
+void record_order_hold(struct record_order *o, int64_t ns)
+{
+    o->hold = ns;
 }
 
 void record_order_memory(struct record_order *o, size_t bytes)
@@ -160,9 +169,16 @@ static struct order_node *find_node(struct record_order *o, const struct model_n
     o->node_capacity = capacity;
     memcpy(node->uuid, model->uuid, sizeof node->uuid);
     node->model = model;
-    node->last_ns = node->placed_ns = INT64_MIN;
+    node->last_ns = node->first_ns = INT64_MIN;
     o->nodes[o->node_count++] = node;
     return node;
+}
+
+void record_order_left_out(struct record_order *o, const struct model_node *model)
+{
+    struct order_node *node = find_node(o, model);
+    if (node) /* without memory it is not marked, but given */
+        node->left_out = true;
 }
 
 int record_order_set_model(struct record_order *o, const struct model *m)
@@ -177,14 +193,16 @@ int record_order_set_model(struct record_order *o, const struct model *m)
 }
 
 /*
- * The run's time of what comes next of the node. That of a record which was not read yet is its earliest time; if the
- * clock jumped back between this and its real one, others were given by then, so it stays where it was queued.
+ * The run's time of what comes next of the node. Before a record is read, that is its earliest time. If the clock
+ * jumped back between this and its real one, the node was the first one by a later time than the record has by itself,
+ * and others were given by then.
  */
 static struct clock_reading run_time_of(const struct order_node *node, uint64_t time)
 {
-    struct clock_reading at = run_clock_at(&node->model->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
-    int64_t least = time >= node->placed ? node->placed_ns : time >= node->last ? node->last_ns : INT64_MIN;
-    if (at.ns < least)
+    const struct run_clock *clock = &node->model->run_clock;
+    struct clock_reading at = run_clock_at(clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
+    int64_t least = clock->jumped ? node->first_ns : node->last_ns;
+    if (time >= node->last && at.ns < least)
         at.ns = least;
     return at;
 }
@@ -198,10 +216,6 @@ static void place_node(struct record_order *o, struct order_node *node)
     if (node->count > 0) {
         const struct record_stream *first = node->streams[0];
         node->at = run_time_of(node, first->time);
-        if (first->time >= node->placed) {
-            node->placed = first->time;
-            node->placed_ns = node->at.ns;
-        }
         if (!node->queued)
             o->queued[i = o->queued_count++] = node;
     } else if (node->queued) {
@@ -263,7 +277,7 @@ static int advance(struct record_order *o, struct order_node *node)
 
 static void give(struct record_order *o, struct order_node *node, struct record_stream *s, struct record_item *item)
 {
-    bool late = s->time < node->last;
+    bool late = s->time < node->last || (node->left_out && node->at.ns < o->given_ns);
     *item = (struct record_item){.process = s->process,
                                  .packet = &s->packet,
                                  .lost = s->lost,
@@ -274,6 +288,7 @@ static void give(struct record_order *o, struct order_node *node, struct record_
     if (!late) {
         node->last = s->time;
         node->last_ns = node->at.ns;
+        o->given_ns = node->at.ns > o->given_ns ? node->at.ns : o->given_ns;
     }
     if (s->next == RECORD_LOSS)
         return;
@@ -289,8 +304,9 @@ int record_order_next(struct record_order *o, struct record_item *item)
     while (o->queued_count > 0 && !(o->stop && *o->stop)) {
         struct order_node *node = o->queued[0];
         struct record_stream *s = node->streams[0];
+        node->first_ns = node->at.ns > node->first_ns ? node->at.ns : node->first_ns;
         if (s->next != RECORD_NOTHING && !s->given) {
-            if (s->packet_end > s->settled)
+            if (s->packet_end > s->settled || node->at.ns >= o->hold)
                 return 0;
             give(o, node, s, item);
             return 1;

@@ -5,7 +5,7 @@
  * Streams of several nodes in one order: those of a node by its clock, nodes by the run's time. Where a node's clock
  * was found to have jumped back, the run's time of what follows is that of the record before. Records behind the
  * settled part of their stream are held back, and with them all that come later. A record that comes when later ones of
- * its node were given is late: it is given all the same. One thread.
+ * its node were given, or of all nodes where its own was not waited for, is late: it is given all the same. One thread.
  */
 #ifndef BEZEL_COLLECTOR_READ_RECORD_ORDER_H
 #define BEZEL_COLLECTOR_READ_RECORD_ORDER_H
@@ -39,6 +39,14 @@ int record_order_add(struct record_order *o, struct record_stream *s) BEZEL_MUST
  * none for now; or an error. A damaged packet ends its stream, with a warning.
  */
 int record_order_next(struct record_order *o, struct record_item *item) BEZEL_MUST_CHECK;
+
+/**
+ * Records and losses of the run's time `ns` and later are held back, ns; INT64_MAX, as at first: none.
+ */
+void record_order_hold(struct record_order *o, int64_t ns);
+
+/** The node was not waited for: what it has before others that were given is late from now on. */
+void record_order_left_out(struct record_order *o, const struct model_node *node);
 
 /** Takes the nodes from a newer model, before their streams. Returns 0; BEZEL_EMALFORMED where it lacks one. */
 int record_order_set_model(struct record_order *o, const struct model *m) BEZEL_MUST_CHECK;

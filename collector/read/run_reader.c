@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/read/run_reader_internal.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "collector/store/trace_reader.h"
 
@@ -122,6 +123,7 @@ void run_reader_close(struct run_reader *r)
         free(r->streams[i]);
     }
     free(r->streams);
+    free(r->watermarks);
     record_order_free(r->order);
     run_streams_fini(&r->found);
     free(r);
@@ -175,16 +177,48 @@ static void drop_ended(struct run_reader *r)
     r->count = left;
 }
 
-int run_reader_look(struct run_reader *r, enum run_reader_look how)
+static void settle(struct run_reader *r)
 {
-    drop_ended(r);
     for (size_t i = 0; i < r->count; i++)
         r->streams[i]->settled = r->streams[i]->bytes;
+}
+
+/* The run's time up to which all nodes are complete; INT64_MAX: of no node something is missing. */
+static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
+{
+    int64_t until = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct watermark *w = &r->watermarks[i];
+        const struct model_node *node = model_find_node(r->found.model, w->uuid);
+        if (!node || !wants(r, node) || w->low == WATERMARK_LEFT)
+            continue;
+        if (now - w->at > RUN_READER_WAIT) {
+            record_order_left_out(r->order, node);
+            continue;
+        }
+        struct clock_reading at = run_clock_at(&node->run_clock, w->low);
+        int64_t low = at.ns - (at.bound < INT64_MAX ? at.bound : 0);
+        until = low < until ? low : until;
+    }
+    return until;
+}
+
+int run_reader_look(struct run_reader *r, enum run_reader_look how)
+{
+    int64_t now = clock_now();
+    drop_ended(r);
+    settle(r);
+    if (!r->watermarks)
+        r->watermarks = calloc(WATERMARKS_MAX, sizeof *r->watermarks);
+    /* What was complete when this was read is found afterwards. */
+    size_t count =
+        r->watermarks && how == RUN_READER_HOLD ? watermarks_read(r->found.run, r->watermarks, WATERMARKS_MAX) : 0;
     int err = run_streams_look(&r->found);
     if (!err)
         err = measure(r);
-    for (size_t i = 0; i < r->count && how == RUN_READER_ALL; i++)
-        r->streams[i]->settled = r->streams[i]->bytes;
+    if (how == RUN_READER_ALL || count > 0)
+        settle(r);
+    record_order_hold(r->order, count > 0 ? complete_until(r, count, now) : INT64_MAX);
     return err;
 }
 

@@ -8,9 +8,11 @@
  *
  *     run_reader_open(); do { run_reader_look(); while (run_reader_next() > 0) ...; wait } while (it grows);
  *
- * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD what it finds is held back until the
- * next look, and is then given in order with what that one finds; so the caller's pause between looks is how late a
- * packet may be stored and still come in its place. What comes later than that is marked (RECORD_LATE), and counted.
+ * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD everything is given up to where the run
+ * is complete, as its collector knows from the low watermarks of the nodes: less the bound of their clocks. A node that
+ * was not heard for RUN_READER_WAIT is not waited for. Where the collector has no watermarks (it is an older one, its
+ * disk is full), what a look finds is held back until the next one. What comes later than that is marked (RECORD_LATE),
+ * and counted.
  *
  * Memory: the model of the run with its dictionaries, some 800 bytes for each stream that is not closed, and
  * RUN_READER_BUFFERS for all that have something to read, or 4 KiB for each if there are more than 16,384 of these. No
@@ -26,7 +28,8 @@
 
 struct run_reader;
 
-enum { RUN_READER_BUFFERS = 64 << 20 }; /* bytes */
+enum { RUN_READER_BUFFERS = 64 << 20 };     /* bytes */
+#define RUN_READER_WAIT INT64_C(5000000000) /* ns */
 
 /** Whether `bezel run` or a collector works on run directory `run` now, so that it may grow. */
 bool run_reader_goes_on(const char *run);
@@ -45,7 +48,7 @@ void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop);
 void run_reader_buffers(struct run_reader *r, size_t bytes);
 
 enum run_reader_look {
-    RUN_READER_HOLD, /* the run goes on: holds back what is new until the next look */
+    RUN_READER_HOLD, /* the run goes on: gives what is complete */
     RUN_READER_ALL,  /* gives all that is there now */
 };
 

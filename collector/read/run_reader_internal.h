@@ -8,6 +8,7 @@
 #include "collector/read/record_order.h"
 #include "collector/read/run_reader.h"
 #include "collector/read/run_streams.h"
+#include "collector/store/watermarks.h"
 
 struct run_reader {
     struct run_streams found;
@@ -15,6 +16,7 @@ struct run_reader {
     struct record_order *order;
     uint64_t skip; /* records to leave out first */
     struct run_reader_totals totals;
+    struct watermark *watermarks;    /* room for WATERMARKS_MAX, once it was needed */
     size_t count, capacity, numbers; /* streams that are not closed; all that were */
     struct record_stream **streams;
 };

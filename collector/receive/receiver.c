@@ -46,6 +46,11 @@ void receiver_set_clock_port(struct receiver *in, uint32_t port)
     in->clock_port = port;
 }
 
+void receiver_set_watermarks(struct receiver *in, struct watermarks *w)
+{
+    in->watermarks = w;
+}
+
 bool receiver_changed(const struct receiver *in)
 {
     return in->changed;
@@ -90,6 +95,7 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
     bool failed = store_failure(in->store, NULL) != 0;
     receiver_take_packet(peer->node, in->store, frame->data, frame->size, a);
     in->changed = true;
+    peer->gap |= a->what == RECEIVED_UNKNOWN || a->what == RECEIVED_FAILED || a->what == RECEIVED_AHEAD;
     if (a->what == RECEIVED_UNKNOWN) {
         need_once(in, peer, a);
     } else if (a->what == RECEIVED_THROWN) {

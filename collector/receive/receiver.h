@@ -11,6 +11,7 @@
 #include "collector/model/run_model.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/store/store.h"
+#include "collector/store/watermarks.h"
 #include "mdr/link/link.h"
 
 enum {
@@ -44,6 +45,9 @@ void receiver_free(struct receiver *in);
 
 /** WELCOME names the port where the nodes may ask for the time; 0, as at first: none. */
 void receiver_set_clock_port(struct receiver *in, uint32_t port);
+
+/** Low watermarks of nodes go there; borrowed. NULL, as at first: nowhere. */
+void receiver_set_watermarks(struct receiver *in, struct watermarks *w);
 
 /** Does one turn. Returns the number of frames that it took, 0 where none waited. Blocks on the disk, not on peers. */
 int receiver_turn(struct receiver *in);

@@ -22,6 +22,7 @@ struct peer {
     uint64_t connection; /* link_connection() of that: many peers have that of their relay */
     int64_t received_at; /* of its last frame */
     bool over;           /* beyond its rate, which was logged */
+    bool gap;            /* a packet of this connection was not stored: it will come again */
     bool bye;            /* sent BYE, which is answered when all before it is saved */
 };
 
@@ -39,6 +40,7 @@ struct receiver {
     struct unidentified_peers *unidentified_peers; /* connections of no peer */
     bool changed, paused;
     uint32_t clock_port;
+    struct watermarks *watermarks; /* NULL: none */
     int64_t alive_at, saved_at, unidentified_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];

@@ -60,6 +60,15 @@ static struct model_node *node_for(struct receiver *in, const struct message_hel
     return node;
 }
 
+static void put_watermark(struct receiver *in, struct model_node *node, int64_t low)
+{
+    struct watermark mark = {.low = low, .at = clock_now()};
+    memcpy(mark.uuid, node->uuid, sizeof mark.uuid);
+    if (!node->watermark)
+        node->watermark = watermarks_add(in->watermarks) + 1;
+    watermarks_put(in->watermarks, node->watermark - 1, &mark);
+}
+
 /*
  * Whether a HELLO is late, from a connection that its node has given up: accepting it would drop the connection that
  * the node uses now. It gets no answer. If the sender does live, and its clock went back, the other connection falls
@@ -104,6 +113,8 @@ static void on_hello(struct receiver *in, const struct link_frame *frame, const 
         return;
     peer->attempt = hello->attempt;
     peer->connection = link_connection(frame);
+    if (node->watermark) /* it may have left */
+        put_watermark(in, node, node->low);
     receiver_welcome(in, peer);
 }
 
@@ -388,10 +399,27 @@ static void on_note(struct receiver *in, const struct peer *peer, const struct m
     in->changed = true;
 }
 
-/* Whether a message costs memory or disk. HEARTBEAT and BYE are accepted at any rate. */
+/* After a gap it holds again once the node has said HELLO, and what was missing has come. */
+static void on_watermark(struct receiver *in, const struct peer *peer, uint64_t low)
+{
+    if (low > INT64_MAX - 1 || peer->gap)
+        return;
+    if ((int64_t)low > peer->node->low)
+        peer->node->low = (int64_t)low;
+    put_watermark(in, peer->node, peer->node->low);
+}
+
+static void on_bye(struct receiver *in, struct peer *peer)
+{
+    peer->bye = peer->node->left = peer->node->dirty = in->changed = true;
+    if (!peer->gap)
+        put_watermark(in, peer->node, WATERMARK_LEFT);
+}
+
+/* Whether a message costs memory or disk. Signs of life and BYE are accepted at any rate. */
 static bool costs_memory(enum message_type type)
 {
-    return type != MESSAGE_HEARTBEAT && type != MESSAGE_BYE;
+    return type != MESSAGE_HEARTBEAT && type != MESSAGE_WATERMARK && type != MESSAGE_BYE;
 }
 
 void receiver_take_message(struct receiver *in, const struct link_frame *frame, struct peer *peer, bool within_rate)
@@ -423,8 +451,10 @@ void receiver_take_message(struct receiver *in, const struct link_frame *frame, 
         on_books(in, peer, &in->in.books);
     else if (in->in.type == MESSAGE_NOTE)
         on_note(in, peer, &in->in.note);
+    else if (in->in.type == MESSAGE_WATERMARK)
+        on_watermark(in, peer, in->in.watermark.low);
     else if (in->in.type == MESSAGE_BYE)
-        peer->bye = peer->node->left = peer->node->dirty = in->changed = true;
+        on_bye(in, peer);
     else if (in->in.type != MESSAGE_HEARTBEAT)
         refuse_message(in, peer, "a message", "of a type that a collector does not accept");
 }

@@ -8,7 +8,7 @@ Made from docs/WIRE.md alone; needs pyzmq (Debian: python3-zmq). `bezel serve RU
 import json, re, struct, sys
 import zmq
 
-MAGIC, FORMAT, REFUSE, READ, SCHEMA, RECORDS, CREDIT, END = 0x425A4C31, 2, 3, 30, 32, 33, 34, 35
+MAGIC, FORMAT, REFUSE, HEARTBEAT, READ, SCHEMA, RECORDS, CREDIT, END = 0x425A4C31, 2, 3, 8, 30, 32, 33, 34, 35
 WINDOW = 1 << 20  # bytes that may be under way
 
 def texts(*all):  # as XDR: a count, the bytes, zeros up to a multiple of four
@@ -66,6 +66,7 @@ def connect(endpoint, keys):
         secret = key("/reader.key")
         socket.curve_secretkey, socket.curve_publickey = secret, zmq.curve_public(secret)
         socket.curve_serverkey = key("/collector.pub")
+    socket.rcvtimeo, socket.linger = 5000, 0
     socket.connect(endpoint)
     return socket
 
@@ -73,8 +74,15 @@ def main(endpoint, condition="", keys=None):
     socket, schemas, taken = connect(endpoint, keys), {}, 0
     socket.send(struct.pack(">III", MAGIC, FORMAT, READ) + texts("", "", "", condition) + struct.pack(
         ">IIIqqQQI", 0, 1, 0, -1 << 63, (1 << 63) - 1, 0, (1 << 64) - 1, WINDOW))
+    asked = False
     while True:
-        r = Reader(socket.recv())
+        try:
+            r, asked = Reader(socket.recv()), False
+        except zmq.Again:  # nothing came for 5 s: a server that was restarted answers with END
+            if asked:
+                sys.exit("watch.py: the server is gone")
+            asked = socket.send(struct.pack(">IIIQ", MAGIC, FORMAT, HEARTBEAT, 0)) is None
+            continue
         magic, version, kind = r.take("III")
         if kind in (SCHEMA, RECORDS):
             taken += len(r.data)

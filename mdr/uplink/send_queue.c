@@ -182,6 +182,36 @@ void send_queue_sent(struct send_queue *b, const struct send_queue_packet *p)
         b->spool_sending = b->spool_next;
 }
 
+void send_queue_mark(struct send_queue *b, int64_t low)
+{
+    struct send_queue_mark mark = {window_end(b->window), low};
+    struct send_queue_mark *last = b->mark_count ? &b->marks[b->mark_count - 1] : NULL;
+    if (low <= 0 || (last && low <= last->low))
+        return;
+    if (last && (last->window == mark.window || b->mark_count == SEND_QUEUE_MARKS))
+        *last = mark;
+    else
+        b->marks[b->mark_count++] = mark;
+}
+
+/* The last mark stays: it holds again when all was sent once more, on the next connection. */
+int64_t send_queue_low(struct send_queue *b)
+{
+    uint64_t at = b->sending > window_oldest(b->window) ? b->sending : window_oldest(b->window), next = at;
+    unsigned passed = 0;
+    if (b->spool && b->spool_sending < spool_written(b->spool))
+        return 0;
+    if (!window_next(b->window, &next))
+        at = window_end(b->window);
+    while (passed < b->mark_count && b->marks[passed].window <= at)
+        passed++;
+    if (passed == 0)
+        return 0;
+    b->mark_count -= passed - 1;
+    memmove(b->marks, b->marks + passed - 1, b->mark_count * sizeof *b->marks);
+    return b->marks[0].low;
+}
+
 static uint64_t under_way(const struct send_queue *b, uint64_t spool_to, uint64_t window_to)
 {
     uint64_t spool = b->spool ? spool_oldest(b->spool) : 0, window = window_oldest(b->window);

@@ -12,6 +12,14 @@
 #include "mdr/uplink/spool.h"
 #include "mdr/uplink/uplink.h"
 
+/** The source's low watermark, and the end of the window then. */
+struct send_queue_mark {
+    uint64_t window;
+    int64_t low;
+};
+
+enum { SEND_QUEUE_MARKS = 32 };
+
 struct send_queue {
     struct uplink_source source;
     struct window *window;            /* the source's */
@@ -23,6 +31,8 @@ struct send_queue {
     bool full;                        /* the last move found no room in the spool */
     bool damaged;                     /* the spool that was found is doubtful: packets may be missing from it */
     uint8_t *buffer;                  /* for a packet that is read back; NULL without a spool */
+    unsigned mark_count;
+    struct send_queue_mark marks[SEND_QUEUE_MARKS]; /* in order; if there are too many, the latest ones become one */
 };
 
 /** The next packet to send. */
@@ -50,6 +60,15 @@ void send_queue_rewind(struct send_queue *b);
 
 /** Finds the oldest packet that is neither sent on this connection nor acknowledged. False: there is none. */
 bool send_queue_next(struct send_queue *b, struct send_queue_packet *p, int64_t now);
+
+/** Notes the source's low watermark: it holds once all that the window has now was sent. */
+void send_queue_mark(struct send_queue *b, int64_t low);
+
+/**
+ * The low watermark of what was sent on this connection, ns; 0: none is known, or packets of the spool are to be sent
+ * first.
+ */
+int64_t send_queue_low(struct send_queue *b);
 
 /** Packet `p`, which send_queue_next() found, was sent. */
 void send_queue_sent(struct send_queue *b, const struct send_queue_packet *p);

@@ -59,6 +59,7 @@ void sender_come_up(struct sender *f, int64_t now)
     send_queue_rewind(&f->send_queue);
     f->books_at = now - SENDER_BOOKS_NS;
     f->bye_sent = false;
+    f->low = 0;
     f->notes_sent = 0;
     f->unobserved_sent = f->unobserved_saved;
     memset(f->processes, 0, sizeof f->processes);
@@ -70,6 +71,22 @@ static void give_up_connection(struct sender *f, int64_t now)
 {
     f->endpoint = (f->endpoint + 1) % f->endpoint_count;
     hang_up(f, now + backoff_next(&f->attempts));
+}
+
+/* A sign of life: a new low watermark, or a heartbeat after some silence. */
+static void beat(struct sender *f, int64_t now)
+{
+    int64_t low = now - f->low_at >= SENDER_LOW_NS ? send_queue_low(&f->send_queue) : 0;
+    if (low > f->low) {
+        f->message.type = MESSAGE_WATERMARK;
+        f->message.watermark.low = (uint64_t)low;
+        f->low_at = now;
+        f->low = sender_message(f, now) ? low : f->low;
+    } else if (now - f->sent_at > SENDER_ALIVE_NS) {
+        f->message.type = MESSAGE_HEARTBEAT;
+        f->message.heartbeat.at = (uint64_t)now;
+        sender_message(f, now);
+    }
 }
 
 static void keep_connection(struct sender *f, int64_t now)
@@ -84,10 +101,8 @@ static void keep_connection(struct sender *f, int64_t now)
     } else if (f->state == WAITING && now >= f->until) {
         if (attempt(f, now) != 0)
             f->until = now + backoff_next(&f->attempts); /* no memory, or no descriptor now */
-    } else if (f->state == UP && now - f->sent_at > SENDER_ALIVE_NS) {
-        f->message.type = MESSAGE_HEARTBEAT;
-        f->message.heartbeat.at = (uint64_t)now;
-        sender_message(f, now);
+    } else if (f->state == UP) {
+        beat(f, now);
     }
 }
 
@@ -131,6 +146,7 @@ void sender_step(struct sender *f, int64_t now, bool bye)
         sender_receive(f, now);
     }
     send_queue_free(&f->send_queue, now);
+    send_queue_mark(&f->send_queue, f->source.low(f->source.context, now));
     if (f->state == UP)
         send_all(f, now, bye);
     send_queue_move(&f->send_queue, now);

@@ -18,6 +18,7 @@
 enum {
     SENDER_ALIVE_NS = 250000000,    /* a heartbeat is sent after this time without another message */
     SENDER_SILENCE_NS = 2000000000, /* without a message for this long, or a WELCOME, the connection is given up */
+    SENDER_LOW_NS = 50000000,       /* time between two low watermarks at least */
     SENDER_LOOK_NS = 5000000,       /* time between two looks for acknowledgements, while there is room without them */
     SENDER_BOOKS_NS = 1000000000,
     SENDER_ENDPOINTS_MAX = 4,

@@ -53,6 +53,7 @@ struct sender {
     int64_t look_at;               /* in UP: when to receive next */
     int64_t again_at;              /* no HELLO for the receiver's positions before this time */
     struct backoff attempts, asks; /* pauses between attempts, and between sender_ask_again() */
+    int64_t low, low_at;           /* the low watermark that was sent last on this connection, and when */
     uint32_t notes_sent;           /* notes that were sent on this connection */
     uint64_t unobserved_sent;      /* of the node's own books, on this connection */
     uint64_t unobserved_saved;     /* likewise, as far as the receiver has saved it */

@@ -68,6 +68,9 @@ struct uplink_source {
 
     /** Whether the spool takes no more packets, so that a full window stays full. */
     void (*spool_full)(void *context, bool full);
+
+    /** The low watermark, ns: every record before it is in the window. It never falls; 0: not known. */
+    int64_t (*low)(void *context, int64_t now);
 };
 
 #endif

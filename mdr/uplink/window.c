@@ -127,7 +127,7 @@ uint64_t window_oldest(const struct window *w)
     return atomic_load_explicit(&w->file->freed, memory_order_relaxed); /* relaxed: one owner */
 }
 
-static uint64_t window_written(const struct window *w)
+uint64_t window_end(const struct window *w)
 {
     return atomic_load_explicit(&w->file->written, memory_order_relaxed); /* relaxed: one owner */
 }
@@ -152,7 +152,7 @@ uint64_t window_records(const struct window *w)
 
 uint64_t window_waiting(const struct window *w)
 {
-    return window_written(w) - window_oldest(w);
+    return window_end(w) - window_oldest(w);
 }
 
 void *window_memory(struct window *w, size_t *size)
@@ -163,7 +163,7 @@ void *window_memory(struct window *w, size_t *size)
 
 struct window_packet *window_next(struct window *w, uint64_t *at)
 {
-    while (*at < window_written(w)) {
+    while (*at < window_end(w)) {
         struct window_packet *p = packet_at(w, *at);
         if (p->bytes != 0) {
             *at += packet_span(p->bytes);
@@ -176,7 +176,7 @@ struct window_packet *window_next(struct window *w, uint64_t *at)
 
 uint8_t *window_reserve(struct window *w, uint32_t bytes)
 {
-    uint64_t written = window_written(w), span = packet_span(bytes);
+    uint64_t written = window_end(w), span = packet_span(bytes);
     uint64_t filler = to_end(w, written) < span ? to_end(w, written) : 0;
     if (written + filler + span - window_oldest(w) > w->file->capacity)
         return NULL;

@@ -128,6 +128,7 @@ void window_free_each(struct window *w, void (*gone)(void *context, const struct
  * Walks the packets: the one at position *at (start with window_oldest()), or NULL at the end; *at moves behind it.
  */
 uint64_t window_oldest(const struct window *w);
+uint64_t window_end(const struct window *w);
 struct window_packet *window_next(struct window *w, uint64_t *at);
 
 /** Marks `instance` as closing, for the next daemon too: no further session of it begins. */

@@ -173,6 +173,13 @@ uint32_t external_poll(struct external *x, int64_t now);
 uint32_t external_flush(struct external *x, int64_t now);
 
 /**
+ * The low watermark: every record of the node before it, ns, is in the window, but for one that was published more than
+ * a polling period after its time, one in a process that was not found yet, and snapshots. It never falls; 0: not
+ * known.
+ */
+int64_t external_low(struct external *x, int64_t now);
+
+/**
  * Sleep; needs the option `doorbell`. external_sleep() begins it, and returns true if all processes are idle and no
  * packet waits: external_poll() then has nothing to do until external_doorbell() is readable or external_sleeps() is
  * false. Housekeeping continues; once a second is enough. external_wake() ends it.

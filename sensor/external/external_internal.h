@@ -58,6 +58,10 @@ struct external {
     uint32_t next_place;  /* process at which the next poll begins, and its ring */
     uint32_t next_ring;
     struct accumulate accumulate;
+    int64_t polled_at;   /* ns: begin of the last poll that took all that waited */
+    int64_t polled_low;  /* ns: the same of the one before; or what is left is later */
+    int64_t low, low_at; /* ns: what external_low() returned last, and when; low_due: next look at what is left */
+    int64_t low_due;
     uint64_t run_started; /* ns; streams of processes that started before begin here */
     struct external_counts counts;
     struct external_totals gone; /* of processes that were freed */

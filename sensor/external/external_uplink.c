@@ -116,6 +116,11 @@ static void source_spool_full(void *context, bool full)
     x->spool_full = full;
 }
 
+static int64_t source_low(void *context, int64_t now)
+{
+    return external_low(context, now);
+}
+
 struct uplink_source external_uplink(struct external *x)
 {
     struct uplink_source source = {
@@ -133,6 +138,7 @@ struct uplink_source external_uplink(struct external *x)
         .saved = source_saved,
         .stored = source_stored,
         .spool_full = source_spool_full,
+        .low = source_low,
     };
     memcpy(source.run, x->options.run, sizeof source.run);
     memcpy(source.uuid, x->options.uuid, sizeof source.uuid);

@@ -105,6 +105,52 @@ static int next_in_turn(const struct bitset *set, uint32_t place)
     return i < 0 ? bitset_next(set, 0) : i;
 }
 
+/* ---- the low watermark ------------------------------------------------------------------------------------------- */
+
+#define LOW_EVERY INT64_C(10000000) /* ns between two looks at what polls have left */
+
+/* A poll took what waited when it began: what was published up to the one before, even if it was under way then. */
+static void note_complete(struct external *x, int64_t now)
+{
+    if (x->polled_at > x->polled_low)
+        x->polled_low = x->polled_at;
+    x->polled_at = now;
+}
+
+/* A poll left records: they are not earlier than the last ones that were taken from their rings. */
+static void note_left(struct external *x, int64_t now)
+{
+    int64_t low = now;
+    x->low_due = now + LOW_EVERY;
+    for
+        BITSET_EACH (place, &x->polled) {
+            const struct external_process *p = x->processes[place];
+            for (uint32_t n = 0; n < p->at->live_count; n++) {
+                const struct attached_ring *ring = &p->at->rings[p->at->live[n]];
+                if (packetize_waiting(p, p->at->live[n]) == 0)
+                    continue;
+                int64_t last =
+                    ring->stream < 0 ? 0 : (int64_t)window_stream(x->window, (uint32_t)ring->stream)->last_ns;
+                low = last < low ? last : low;
+            }
+        }
+    if (low < now && low > x->polled_low)
+        x->polled_low = low;
+}
+
+/* Where nothing is polled, nothing is recorded: off, paused, asleep. */
+int64_t external_low(struct external *x, int64_t now)
+{
+    bool still = !x->collecting || external_sleeps(x);
+    int64_t low = still ? x->low_at : x->polled_low;
+    x->low_at = now;
+    if (low > x->low)
+        x->low = low;
+    return x->low;
+}
+
+/* ---- polls ------------------------------------------------------------------------------------------------------- */
+
 static uint32_t poll_limit(const struct external_options *o)
 {
     return !o->batch ? 1 : o->batch_limit ? o->batch_limit : UINT32_MAX;
@@ -123,8 +169,10 @@ static bool anything_waits(const struct external *x)
 static uint32_t poll_rings(struct external *x, int64_t now, uint32_t limit)
 {
     int start = next_in_turn(&x->polled, x->next_place);
-    if (start < 0)
+    if (start < 0) {
+        note_complete(x, now);
         return 0;
+    }
     struct poll poll = {.x = x, .now = now, .limit = limit};
     uint32_t place = (uint32_t)start, first = place == x->next_place ? x->next_ring : 0;
     begin_next_at(&poll, place, first + 1);
@@ -141,6 +189,10 @@ static uint32_t poll_rings(struct external *x, int64_t now, uint32_t limit)
     x->next_ring = poll.next_ring;
     if (x->accumulate.records > 1)
         accumulate_took(&x->accumulate, now, poll.done < limit ? !poll.blocked && !poll.unready : !anything_waits(x));
+    if (poll.done < limit && !poll.blocked && !poll.unready)
+        note_complete(x, now);
+    else if (now >= x->low_due)
+        note_left(x, now);
     return poll.done;
 }
 
@@ -223,8 +275,12 @@ static void look_around(struct external *x, int64_t now)
 uint32_t external_poll(struct external *x, int64_t now)
 {
     look_around(x, now);
-    if (!x->collecting || (accumulate_asks(&x->accumulate) && !is_enough(x, now)))
+    if (!x->collecting)
         return 0;
+    if (accumulate_asks(&x->accumulate) && !is_enough(x, now)) {
+        note_complete(x, x->accumulate.since); /* nothing that waits is older */
+        return 0;
+    }
     return poll_rings(x, now, poll_limit(&x->options));
 }
 

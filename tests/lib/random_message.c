@@ -278,6 +278,9 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
     case MESSAGE_CLOCK:
         random_bytes(seed, &m->clock, sizeof m->clock);
         break;
+    case MESSAGE_WATERMARK:
+        m->watermark.low = seed_next(seed);
+        break;
     case MESSAGE_HEARTBEAT:
         m->heartbeat.at = seed_next(seed);
         break;

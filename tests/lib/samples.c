@@ -14,7 +14,7 @@ const enum message_type sample_types[] = {
     MESSAGE_HELLO,    MESSAGE_WELCOME,   MESSAGE_REFUSE,    MESSAGE_PROCESS,     MESSAGE_NEED_PROCESS,
     MESSAGE_ACK,      MESSAGE_BOOKS,     MESSAGE_HEARTBEAT, MESSAGE_BYE,         MESSAGE_NOTE,
     MESSAGE_COMMAND,  MESSAGE_REPLY,     MESSAGE_WATCH,     MESSAGE_OBSERVATION, MESSAGE_SETPOINT,
-    MESSAGE_PARTIALS, MESSAGE_JUDGEMENT, MESSAGE_LAUNCH,    MESSAGE_CLOCK,
+    MESSAGE_PARTIALS, MESSAGE_JUDGEMENT, MESSAGE_LAUNCH,    MESSAGE_CLOCK,       MESSAGE_WATERMARK,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -46,6 +46,8 @@ const char *sample_message_name(enum message_type type)
         return "message-heartbeat";
     case MESSAGE_BYE:
         return "message-bye";
+    case MESSAGE_WATERMARK:
+        return "message-watermark";
     case MESSAGE_NOTE:
         return "message-note";
     case MESSAGE_CLOCK:
@@ -610,6 +612,9 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_HEARTBEAT:
         m->heartbeat.at = 123456789012;
+        break;
+    case MESSAGE_WATERMARK:
+        m->watermark.low = 123456000000;
         break;
     case MESSAGE_NOTE:
         m->note = (struct message_note){.instance = 41, .pid = 42, .at = 43};

@@ -582,6 +582,9 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_HEARTBEAT:
         SAME(p->heartbeat.at, q->body.mdr_body_u.heartbeat.at);
         break;
+    case MDR_WATERMARK:
+        SAME(p->watermark.low, q->body.mdr_body_u.watermark.low);
+        break;
     case MDR_BYE:
         break;
     case MDR_CLOCK:

@@ -8,6 +8,7 @@
 #include "collector/read/run_reader.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "collector/store/watermarks.h"
 #include "ecs/export/export.h"
 #include "ecs/export/record_writer.h"
 #include "tests/lib/grown_run.h"
@@ -423,6 +424,116 @@ static void what_one_look_finds_is_given_in_order_with_what_the_next_one_finds(v
 }
 
 /* The run's time of what follows a jump is that of the record before: in no node does it fall. */
+/* ---- watermarks -------------------------------------------------------------------------------------------------- */
+
+/* Nodes that keep a promise: what they append is not before it. */
+struct promised {
+    struct grown g;
+    struct watermarks *file;
+    uint64_t low[NODES];
+};
+
+static void promise(struct promised *p, unsigned n, uint64_t low, int64_t at)
+{
+    struct watermark mark = {.low = (int64_t)low, .at = at};
+    memcpy(mark.uuid, get_node(&p->g, n)->uuid, sizeof mark.uuid);
+    p->low[n] = low;
+    watermarks_put(p->file, (int)n, &mark);
+}
+
+static void promised_open(struct promised *p, const char *name)
+{
+    grown_open(&p->g, name);
+    p->g.intact = true;
+    assert_int_equal(watermarks_open(p->g.run, &p->file), 0);
+    for (unsigned n = 0; n < NODES; n++) {
+        assert_int_equal(watermarks_add(p->file), n);
+        promise(p, n, p->g.begin, clock_now());
+    }
+}
+
+static void append_promised(struct promised *p, unsigned n)
+{
+    append(&p->g, get_process(&p->g, n, (unsigned)draw(PROCESSES)), (uint32_t)draw(RINGS),
+           draw(6) == 0 ? 0 : 1 + (uint32_t)draw(9), p->low[n], p->low[n] + 300 * CLOCK_MS);
+}
+
+static void promised_close(struct promised *p)
+{
+    watermarks_close(p->file);
+    grown_close(&p->g);
+}
+
+static void nodes_come_in_one_order_as_far_as_all_are_complete(void **state)
+{
+    (void)state;
+    static struct promised p;
+    struct taken t;
+    uint64_t held = 0;
+    promised_open(&p, "promised");
+    take_from(&t, open_reader(p.g.run, &RECORD_FILTER_ALL));
+    for (int i = 0; i < 400; i++) {
+        unsigned n = (unsigned)draw(NODES);
+        append_promised(&p, n);
+        if (draw(2))
+            promise(&p, n, p.low[n] + draw(100 * CLOCK_MS), clock_now());
+        if (draw(4) == 0) {
+            assert_int_equal(run_reader_look(t.reader, RUN_READER_HOLD), 0);
+            take_all_in_order(&t);
+            held += p.g.records - t.records;
+        }
+    }
+    assert_true(held > 0 && t.records > p.g.records / 2);
+    for (unsigned n = 0; n < NODES; n++)
+        promise(&p, n, n ? p.low[n] + 60 * CLOCK_S : WATERMARK_LEFT, clock_now());
+    assert_int_equal(run_reader_look(t.reader, RUN_READER_HOLD), 0);
+    take_all_in_order(&t);
+    assert_int_equal(t.records, p.g.records);
+    assert_int_equal(t.late, 0);
+    struct lines found = end_taking(&t);
+    free_lines(&found);
+    promised_close(&p);
+}
+
+static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **state)
+{
+    (void)state;
+    static struct promised p;
+    struct record_item item;
+    struct run_reader *r;
+    uint64_t late = 0, given = 0;
+    promised_open(&p, "silent");
+    int64_t now = clock_now();
+    uint64_t begin = p.g.begin;
+    for (unsigned i = 0; i < 2; i++) /* the stream opens, and has records */
+        append(&p.g, get_process(&p.g, 0, 0), 0, 9, begin + CLOCK_S, begin + 2 * CLOCK_S);
+    promise(&p, 0, WATERMARK_LEFT, now);
+    promise(&p, 2, begin + 60 * CLOCK_S, now);
+    r = open_reader(p.g.run, &RECORD_FILTER_ALL);
+    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
+    assert_int_equal(run_reader_next(r, &item), 0); /* `far` is waited for, and may have something earlier */
+    promise(&p, 1, begin, now - RUN_READER_WAIT - CLOCK_S);
+    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
+    while (run_reader_next(r, &item) > 0)
+        given += item.r != NULL;
+    assert_int_equal(given, 9);
+    for (unsigned i = 0; i < 2; i++)
+        append(&p.g, get_process(&p.g, 1, 0), 0, 9, begin, begin + CLOCK_MS);
+    promise(&p, 1, begin + 60 * CLOCK_S, now);
+    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
+    while (run_reader_next(r, &item) > 0)
+        late += item.proof == RECORD_LATE;
+    assert_int_equal(late, 9);
+    assert_int_equal(run_reader_totals(r).late, 9);
+    append(&p.g, get_process(&p.g, 1, 0), 0, 9, begin + 3 * CLOCK_S, begin + 4 * CLOCK_S);
+    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
+    while (run_reader_next(r, &item) > 0)
+        late += item.proof == RECORD_LATE;
+    assert_int_equal(late, 9); /* it has caught up */
+    run_reader_close(r);
+    promised_close(&p);
+}
+
 static void read_a_run_whose_clock_jumps(const char *name)
 {
     static struct grown g;
@@ -604,6 +715,8 @@ int main(void)
         cmocka_unit_test(the_last_records_are_those_at_the_end),
         cmocka_unit_test(a_growing_run_gives_every_record_once),
         cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
+        cmocka_unit_test(nodes_come_in_one_order_as_far_as_all_are_complete),
+        cmocka_unit_test(a_silent_node_is_not_waited_for_and_late_when_it_comes_back),
         cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
         cmocka_unit_test(what_is_known_of_clocks_grows_with_the_run),
         cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),

@@ -181,9 +181,15 @@ static void a_batch_limit_is_what_a_poll_takes_at_most(void **unused)
     struct fixture f = {.options = {.batch = true, .batch_limit = 7, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_ten_thousand, NULL));
-    external_poll(f.external, clock_now()); /* finds the process */
-    for (uint32_t i = 0; i < 10; i++)
-        assert_int_equal(external_poll(f.external, clock_now()), 7);
+    external_poll(f.external, clock_now());  /* finds the process */
+    int64_t recorded = clock_now(), low = 0; /* all records are earlier */
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(external_poll(f.external, clock_now() + i * 20 * CLOCK_MS), 7);
+        assert_true(external_low(f.external, clock_now()) >= low);
+        low = external_low(f.external, clock_now());
+        assert_true(low < recorded); /* what is left is not much later than what was taken */
+    }
+    assert_true(low > 0);
     external_batch(f.external, true, 1000);
     assert_int_equal(external_poll(f.external, clock_now()), 1000);
     external_batch(f.external, false, 1000);
@@ -192,7 +198,30 @@ static void a_batch_limit_is_what_a_poll_takes_at_most(void **unused)
     fixture_turn(&f);
     fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 4096);
+    int64_t first = clock_now();
+    external_poll(f.external, first);
+    external_poll(f.external, first + CLOCK_S);
+    assert_int_equal(external_low(f.external, first + CLOCK_S), first); /* the poll before the last */
     assert_balanced(&f);
+    fixture_end(&f);
+}
+
+static void the_low_watermark_goes_on_where_nothing_is_recorded(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    int64_t now = clock_now();
+    assert_int_equal(external_low(f.external, now), 0); /* nothing was polled */
+    external_collect(f.external, false);
+    assert_int_equal(external_low(f.external, now + CLOCK_S), now);
+    assert_int_equal(external_low(f.external, now + 2 * CLOCK_S), now + CLOCK_S);
+    external_collect(f.external, true);
+    assert_int_equal(external_low(f.external, now + 3 * CLOCK_S), now + CLOCK_S);
+    for (int i = 4; i < 7; i++) {
+        external_poll(f.external, now + i * CLOCK_S);
+        assert_int_equal(external_low(f.external, now + i * CLOCK_S), now + (i == 4 ? 1 : i - 1) * CLOCK_S);
+    }
     fixture_end(&f);
 }
 
@@ -692,6 +721,7 @@ int main(void)
         cmocka_unit_test(a_full_ring_discards_the_new_and_counts_every_one),
         cmocka_unit_test(collect_and_forward_takes_one_record_a_poll),
         cmocka_unit_test(a_batch_limit_is_what_a_poll_takes_at_most),
+        cmocka_unit_test(the_low_watermark_goes_on_where_nothing_is_recorded),
         cmocka_unit_test(off_counts_what_is_lost_and_loses_nothing_else),
         cmocka_unit_test(threads_that_come_and_go_share_rings_and_keep_their_names),
         cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),

@@ -312,6 +312,64 @@ static void a_dictionary_that_the_database_does_not_take_is_taken_when_it_comes_
     assert_true(receiver_changed(in) && known()->dirty);
 }
 
+static void say_watermark(uint64_t low)
+{
+    f->out.type = MESSAGE_WATERMARK;
+    f->out.watermark.low = low;
+    assert_true(fake_say(f));
+    take(1);
+}
+
+/* The only low watermark of the file. */
+static int64_t low_told(void)
+{
+    struct watermark mark[2];
+    assert_int_equal(watermarks_read(scratch_dir, mark, 2), 1);
+    assert_memory_equal(mark[0].uuid, f->hello.uuid, sizeof mark[0].uuid);
+    return mark[0].low;
+}
+
+static void a_low_watermark_is_told_while_all_before_it_is_stored(void **state)
+{
+    (void)state;
+    struct watermarks *file;
+    struct watermark none;
+    assert_int_equal(watermarks_open(scratch_dir, &file), 0);
+    receiver_set_watermarks(in, file);
+    assert_int_equal(watermarks_read(scratch_dir, &none, 1), 0);
+    meet();
+    describe();
+    fake_cut(f, 0, 0, 10);
+    fake_cut(f, 0, 0, 10);
+    send_packet(0);
+    assert_int_equal(heard(), MESSAGE_ACK);
+    say_watermark(1000);
+    assert_int_equal(low_told(), 1000);
+    say_watermark(900); /* it never falls */
+    assert_int_equal(low_told(), 1000);
+    say_watermark(UINT64_MAX);
+    assert_int_equal(low_told(), 1000);
+    f->processes[0]->rings[0].sent++; /* a packet is lost on the way */
+    send_packet(0);
+    assert_int_equal(heard(), MESSAGE_ACK);
+    say_watermark(2000);
+    assert_int_equal(low_told(), 1000);
+    meet();
+    f->processes[0]->rings[0].sent = 1;
+    send_packet(0);
+    say_watermark(2000);
+    assert_int_equal(low_told(), 2000);
+    f->out.type = MESSAGE_BYE;
+    assert_true(fake_say(f));
+    take(1);
+    assert_true(low_told() == WATERMARK_LEFT);
+    meet(); /* it comes back */
+    assert_int_equal(low_told(), 2000);
+    receiver_set_watermarks(in, NULL);
+    watermarks_close(file);
+    assert_int_equal(watermarks_read(scratch_dir, &none, 1), 0);
+}
+
 static void a_note_that_the_database_does_not_take_stops_nothing(void **state)
 {
     (void)state;
@@ -536,6 +594,7 @@ int main(void)
         TEST(a_full_database_stops_the_store_too),
         TEST(a_process_that_the_database_does_not_take_is_asked_for_again),
         TEST(a_dictionary_that_the_database_does_not_take_is_taken_when_it_comes_again),
+        TEST(a_low_watermark_is_told_while_all_before_it_is_stored),
         TEST(a_note_that_the_database_does_not_take_stops_nothing),
         TEST(final_books_are_answered_when_they_are_saved_and_again_to_who_repeats_them),
         TEST(what_cannot_be_acknowledged_now_is_acknowledged_later),

@@ -535,9 +535,59 @@ static void a_spool_that_cannot_be_opened_is_an_error(void **unused)
     play_close();
 }
 
+static void a_low_watermark_holds_once_all_before_it_was_sent(void **unused)
+{
+    (void)unused;
+    enum { PACKETS = 50 };
+    struct send_queue_packet packet;
+    play_open(WINDOW_BYTES_MIN, 0);
+    assert_int_equal(send_queue_low(&p.queue), 0);
+    send_queue_mark(&p.queue, 10);
+    assert_int_equal(send_queue_low(&p.queue), 10); /* there is nothing to send */
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        assert_true(cut(i % STREAMS));
+        send_queue_mark(&p.queue, 100 + i);
+    }
+    for (int64_t sent = 0; sent <= PACKETS; sent++) {
+        int64_t last = SEND_QUEUE_MARKS - 2, lows = sent < last ? sent : sent < PACKETS ? last : PACKETS;
+        assert_int_equal(send_queue_low(&p.queue), lows ? 99 + lows : 10);
+        bool more = send_queue_next(&p.queue, &packet, p.now);
+        assert_int_equal(more, sent < PACKETS);
+        if (more)
+            send_queue_sent(&p.queue, &packet);
+    }
+    send_queue_rewind(&p.queue); /* another connection */
+    assert_int_equal(send_queue_low(&p.queue), 0);
+    while (send_queue_next(&p.queue, &packet, p.now))
+        send_queue_sent(&p.queue, &packet);
+    assert_int_equal(send_queue_low(&p.queue), 99 + PACKETS);
+    play_close();
+}
+
+static void no_low_watermark_holds_before_the_spool_was_sent(void **unused)
+{
+    (void)unused;
+    struct send_queue_packet packet;
+    play_open(WINDOW_BYTES_MIN, SPOOL_BYTES_MIN);
+    while (send_queue_spooled(&p.queue) == 0) {
+        assert_true(cut(0));
+        send_queue_mark(&p.queue, 100);
+        send_queue_move(&p.queue, p.now);
+    }
+    while (send_queue_next(&p.queue, &packet, p.now)) {
+        if (!packet.in_window)
+            assert_int_equal(send_queue_low(&p.queue), 0);
+        send_queue_sent(&p.queue, &packet);
+    }
+    assert_int_equal(send_queue_low(&p.queue), 100);
+    play_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_low_watermark_holds_once_all_before_it_was_sent),
+        cmocka_unit_test(no_low_watermark_holds_before_the_spool_was_sent),
         cmocka_unit_test(a_flood_fills_the_spool_behind_the_smallest_window),
         cmocka_unit_test(whatever_happens_each_packet_is_sent_in_order_and_told_once),
         cmocka_unit_test(nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_half_becomes_free),

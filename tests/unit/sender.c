@@ -32,6 +32,7 @@ enum { RECORDS = 200, PACKET = PACKET_HEADER_BYTES + PACKET_RECORD_BYTES + 8 };
 struct upper {
     struct link *link;
     struct link_peer peer; /* who said HELLO last */
+    uint64_t low;          /* by the last WATERMARK */
     uint32_t hellos, books, byes;
     uint64_t packets, bytes, from; /* since that HELLO; sequence number of the first */
     struct message_position at;    /* behind the last packet */
@@ -93,9 +94,19 @@ static void upper_open(struct scene *s)
     assert_int_equal(link_bind(s->endpoint, PACKET_MAX_BYTES, NULL, &s->upper.link), 0);
 }
 
+static int64_t low_mark; /* of the source */
+
+static int64_t low(void *context, int64_t now)
+{
+    (void)context;
+    (void)now;
+    return low_mark;
+}
+
 static void sender_begin(struct scene *s)
 {
     struct uplink_source source = external_uplink(s->fixture.external);
+    source.low = low;
     struct sender_options options = {.endpoints = s->endpoint, .hello = s->hello};
     assert_int_equal(sender_open(&source, &options, &s->forward), 0);
 }
@@ -146,6 +157,7 @@ static void take_frame(struct upper *u, const struct link_frame *frame)
     }
     u->processes = u->processes || message.type == MESSAGE_PROCESS;
     u->books += message.type == MESSAGE_BOOKS;
+    u->low = message.type == MESSAGE_WATERMARK ? message.watermark.low : u->low;
     u->byes += message.type == MESSAGE_BYE;
     if (message.type == MESSAGE_BOOKS && message.books.instance == 0) {
         u->node_books++;
@@ -381,6 +393,30 @@ static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_
     welcome(&s, 0, 0, (struct message_position){0});
     until(&s, has_all);
     assert_null(sender_refused(s.forward));
+    scene_end(&s);
+}
+
+/* ---- Low watermarks ---------------------------------------------------------------------------------------------- */
+
+static bool told_the_low_mark(struct scene *s)
+{
+    s->now += CLOCK_MS;
+    return s->upper.low == (uint64_t)low_mark;
+}
+
+static void the_low_watermark_comes_behind_all_packets_before_it(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    low_mark = 1000;
+    scene_begin(&s, 0);
+    until(&s, told_the_low_mark);
+    assert_true(has_all(&s));
+    low_mark = 2000;
+    int64_t before = s.now;
+    until(&s, told_the_low_mark);
+    assert_in_range(s.now - before, SENDER_LOW_NS - 10 * CLOCK_MS, SENDER_ALIVE_NS - 1); /* not with each step */
+    low_mark = 0;
     scene_end(&s);
 }
 
@@ -715,6 +751,7 @@ static void who_connects_again_before_the_answer_came_sends_all_once(void **unus
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_low_watermark_comes_behind_all_packets_before_it),
         cmocka_unit_test(who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is),
         cmocka_unit_test(a_welcome_makes_pauses_short_again),
         cmocka_unit_test(who_is_refused_knows_why_and_gives_up),

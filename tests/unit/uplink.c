@@ -126,6 +126,13 @@ static void stored(void *context, const struct packet_header *h, int64_t now)
     ((struct play *)context)->stored++;
 }
 
+static int64_t low(void *context, int64_t now)
+{
+    (void)context;
+    (void)now;
+    return 0;
+}
+
 static void spool_full(void *context, bool full)
 {
     ((struct play *)context)->spool_full += full;
@@ -290,7 +297,8 @@ static void open_sender(void)
                                    .books_due = books_due,
                                    .saved = saved,
                                    .stored = stored,
-                                   .spool_full = spool_full};
+                                   .spool_full = spool_full,
+                                   .low = low};
     memcpy(source.run, run, sizeof run);
     memcpy(source.uuid, uuid, sizeof uuid);
     struct sender_options options = {.endpoints = p.endpoint,

@@ -20,8 +20,8 @@
  * The run is read from its files: here, or on another machine by a server, `bezel serve RUN` or the collector with
  * `store: {serve: ...}`, whose endpoint stands in place of the directory. So a consumer slows nobody, and misses
  * nothing, however slow it is. Records of a node come in the order of its clock; nodes in the order of the run's time,
- * with the bound of its error. Losses come in their place. A record that was stored when later ones of its node had
- * been given already is marked as late.
+ * with the bound of its error, as far as all nodes are complete; one that is silent for 5 s is not waited for. Losses
+ * come in their place. A record that comes when later ones were given already is marked as late.
  *
  * Structs begin with their size, which the program sets to sizeof before each use: a later library knows by it which
  * members the program has. A member that is 0 or NULL has its default. A consumer belongs to one thread at a time;
@@ -84,7 +84,7 @@ enum bezel_consumer_kind { BEZEL_CONSUMER_RECORD = 0, BEZEL_CONSUMER_LOSS = 1 };
 enum bezel_consumer_order {
     BEZEL_CONSUMER_UNKNOWN = 1,
     BEZEL_CONSUMER_PROVEN = 2,
-    BEZEL_CONSUMER_LATE = 3, /* later records of its own node were given before it */
+    BEZEL_CONSUMER_LATE = 3, /* later records of its node, or of others while it was silent, were given before it */
 };
 
 /** A record or a loss. Texts are valid until the next call with the same consumer. */
