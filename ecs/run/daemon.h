@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { DAEMON_ARGS_MAX = 32, DAEMON_NAME_MAX = 96 };
+enum { DAEMON_ARGS_MAX = 32, DAEMON_NAME_MAX = 160 };
 
 struct daemon {
     /* Filled by the caller before daemon_start(). */

@@ -70,7 +70,7 @@ static int describe_remote(struct daemons *f, uint32_t i)
     const struct experiment *e = f->experiment_of;
     struct daemon *d = daemon_of(f, i);
     struct daemons_inner *it = &f->inner[i];
-    snprintf(d->name, sizeof d->name, "inner collector %s", e->inner[i].name);
+    snprintf(d->name, sizeof d->name, "inner collector %s on node %s", e->inner[i].name, e->inner[i].node);
     int err = remote_collector_init(&it->place, e, (int)i, d->run, f->keys, d->log);
     d->place = &it->place;
     d->keys = (struct command_caller_keys){f->operator_key, it->place.collector_key};

@@ -106,12 +106,10 @@ static void report_unresponsive(struct run *r, uint32_t d)
                       "over the node",
                       daemon->name, units_duration(UNRESPONSIVE_AFTER).s, daemon->session.address);
     else if (run_state_is_inner(&r->state, d))
-        console_error(
-            &r->console, "BEZEL-RUN-UNRESPONSIVE",
-            "%s%s%s has not answered for %s: is it stopped, or the line cut? What is connected to it goes to its "
-            "next parent, or keeps its packets until it answers",
-            daemon->name, daemon->place ? " on node " : "", daemon->place ? daemon->place->node->name : "",
-            units_duration(UNRESPONSIVE_AFTER).s);
+        console_error(&r->console, "BEZEL-RUN-UNRESPONSIVE",
+                      "%s has not answered for %s: is it stopped, or the line cut? What is connected to it goes to its "
+                      "next parent, or keeps its packets until it answers",
+                      daemon->name, units_duration(UNRESPONSIVE_AFTER).s);
     else if (daemon->place)
         console_error(&r->console, "BEZEL-RUN-UNRESPONSIVE",
                       "%s (%s) has not answered for %s: is it stopped, or the line cut? The nodes keep their packets "

@@ -3,7 +3,8 @@
 /*
  * Runs on a virtual clock, whose `bezel run` is killed at random moments, again and again, and taken over: with any
  * events each reaches its end within a bounded time; it never leaves a phase of its end for an earlier one, has
- * programs started only while it runs, and forgets neither when it began nor that it failed.
+ * programs started only while it runs, and forgets neither when it began nor that it failed. Nodes are started after
+ * inner collectors, which end after them and before the root.
  */
 #include "ecs/run/run_state.h"
 #include "tests/lib/seed.h"
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { NODES_MOST = 3, STEPS_MOST = 20000 };
+enum { NODES_MOST = 3, INNER_MOST = 4, STEPS_MOST = 20000 };
 
 static uint64_t seed;
 static char *no_arguments[] = {NULL};
@@ -29,9 +30,20 @@ struct scene {
     struct experiment e;
     struct experiment_process process;
     struct experiment_node nodes[NODES_MOST];
+    struct experiment_inner inner[INNER_MOST];
     struct run_state s;
     int64_t now;
 };
+
+/* Of the first `of` inner collectors, or the root. */
+static struct experiment_parents any_parents(uint32_t of)
+{
+    struct experiment_parents parents = {.count = 0};
+    for (int i = EXPERIMENT_ROOT; i < (int)of; i++)
+        if (below(2) && parents.count < EXPERIMENT_PARENTS_MAX)
+            parents.of[parents.count++] = i;
+    return parents;
+}
 
 static void begin(struct scene *c)
 {
@@ -43,7 +55,9 @@ static void begin(struct scene *c)
                                .node_count = 1 + (uint32_t)below(NODES_MOST),
                                .nodes = c->nodes,
                                .process_count = c->process.instances > 0,
-                               .processes = &c->process};
+                               .processes = &c->process,
+                               .inner_count = below(2) ? 0 : (uint32_t)below(INNER_MOST + 1),
+                               .inner = c->inner};
     if (c->process.instances == 0)
         c->e.duration += CLOCK_S;
     for (int i = 0; i < NODES_MOST; i++)
@@ -51,7 +65,18 @@ static void begin(struct scene *c)
             c->nodes[i] = (struct experiment_node){
                 .address = (char[]){"tcp://192.0.2.1:1"},
                 .on_loss = {.action = (enum experiment_on_loss)below(3), .wait = (int64_t)below(10) * CLOCK_S}};
+    for (uint32_t i = 0; i < c->e.inner_count; i++)
+        c->inner[i].parents = any_parents(i);
+    for (uint32_t i = 0; i < c->e.node_count; i++)
+        c->nodes[i].parents = any_parents(c->e.inner_count);
     (void)run_state_begin(&c->s, &c->e, false, c->now);
+}
+
+/* The root, or an inner collector. */
+static uint32_t any_collector(const struct scene *c)
+{
+    uint32_t i = (uint32_t)below(1 + c->e.inner_count);
+    return i == 0 ? STATE_COLLECTOR : c->e.node_count + i;
 }
 
 /* Something that may happen now. */
@@ -77,13 +102,31 @@ static struct state_event any_event(const struct scene *c)
         return (struct state_event){.type = EVENT_SERVES, .daemon = d};
     if (c->s.phase == PHASE_STOPPING)
         return (struct state_event){.type = EVENT_TREE_EMPTY};
-    if (c->s.phase == PHASE_DRAINING && d > 0 && c->s.daemons[d].phase == DAEMON_SERVES)
+    if (c->s.phase == PHASE_DRAINING && run_state_is_node(&c->s, d) && c->s.daemons[d].phase == DAEMON_SERVES)
         return (struct state_event){.type = EVENT_DRAINED, .daemon = d};
     if (c->s.phase >= PHASE_CLOSING_NODES)
         return (struct state_event){.type = EVENT_DAEMON_ENDED,
                                     .daemon = c->s.phase == PHASE_CLOSING_NODES ? 1 + (uint32_t)below(c->e.node_count)
-                                                                                : STATE_COLLECTOR};
+                                                                                : any_collector(c)};
     return (struct state_event){.type = EVENT_TICK};
+}
+
+/* Of its nodes or inner collectors, whether none is there that has not this phase. */
+static bool all_are(const struct scene *c, bool nodes, enum state_daemon_phase phase)
+{
+    for (uint32_t d = 1; d < c->s.daemon_count; d++)
+        if ((nodes ? run_state_is_node : run_state_is_inner)(&c->s, d) && c->s.daemons[d].phase != phase)
+            return false;
+    return true;
+}
+
+static void check_tree(const struct scene *c, unsigned what)
+{
+    assert_true(!(what & ACTION_START_NODES) || c->s.resumes || all_are(c, false, DAEMON_SERVES));
+    assert_true(!(what & ACTION_START_INNER) || c->s.daemons[STATE_COLLECTOR].phase != DAEMON_DOWN);
+    assert_true(!(what & (ACTION_STOP_INNER | ACTION_STOP_COLLECTOR)) || all_are(c, true, DAEMON_GONE));
+    assert_true(!(what & ACTION_STOP_COLLECTOR) || all_are(c, false, DAEMON_GONE));
+    assert_true(c->s.phase != PHASE_DONE || c->s.killed || all_are(c, false, DAEMON_GONE));
 }
 
 static void check_step(const struct scene *c, enum state_phase before, bool failed, int64_t started, unsigned what)
@@ -101,6 +144,7 @@ static void step(struct scene *c, const struct state_event *event)
     int64_t started = c->s.started;
     unsigned what = run_state_step(&c->s, event, c->now).what;
     check_step(c, before, failed, started, what);
+    check_tree(c, what);
 }
 
 /* Killed, and taken over by another one. */
