@@ -158,7 +158,7 @@ static off_t size_of(const char *path)
 
 static void flip(const char *path, off_t at)
 {
-    uint8_t byte;
+    uint8_t byte = 0;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
     byte ^= 0x40;
