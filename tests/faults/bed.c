@@ -152,14 +152,28 @@ bool bed_describe(pid_t pid, pid_t *parent, char name[64])
     return true;
 }
 
-static pid_t child_of(pid_t parent, const char *name)
+/* Whether `text` is in its command line. */
+static bool is_told(pid_t pid, const char *text)
+{
+    char path[64], line[4096];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, line, sizeof line) : -1;
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && memmem(line, (size_t)n, text, strlen(text)) != NULL;
+}
+
+/* The child called `name` whose command line has `text`. */
+static pid_t child_of(pid_t parent, const char *name, const char *text)
 {
     DIR *d = opendir("/proc");
     pid_t found = 0;
     for (const struct dirent *e; d && !found && (e = readdir(d));) {
         char its[64];
         pid_t its_parent, pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (pid > 0 && bed_describe(pid, &its_parent, its) && its_parent == parent && strcmp(its, name) == 0)
+        if (pid > 0 && bed_describe(pid, &its_parent, its) && its_parent == parent && strcmp(its, name) == 0 &&
+            is_told(pid, text))
             found = pid;
     }
     if (d)
@@ -179,8 +193,14 @@ static pid_t draw_child(struct bed *b)
 
 pid_t bed_pid(struct bed *b, enum bed_part part)
 {
-    static const char *const names[] = {"bezel-collector", "bezeld", "bezel-launcher"};
-    return part == BED_SUT ? draw_child(b) : child_of(b->run, names[part]);
+    static const struct {
+        const char *name, *text;
+    } parts[BED_PARTS] = {[BED_COLLECTOR] = {"bezel-collector", "--run"},
+                          [BED_BEZELD] = {"bezeld", ""},
+                          [BED_LAUNCHER] = {"bezel-launcher", ""},
+                          [BED_LOWER] = {"bezel-collector", "/.inner0"},
+                          [BED_UPPER] = {"bezel-collector", "/.inner1"}};
+    return part == BED_SUT ? draw_child(b) : child_of(b->run, parts[part].name, parts[part].text);
 }
 
 void bed_spare(struct bed *b, enum bed_part part)
@@ -193,7 +213,7 @@ void bed_spare(struct bed *b, enum bed_part part)
 
 bool bed_kill(struct bed *b, enum bed_part part)
 {
-    if (part <= BED_BEZELD)
+    if (part <= BED_BEZELD || part > BED_SUT)
         bed_spare(b, part);
     pid_t pid = bed_pid(b, part);
     if (pid <= 0 || kill(pid, SIGKILL) != 0)
@@ -351,6 +371,8 @@ static void write_experiment(const struct bed *b, char path[PATH_MAX])
             o->recorder ? "overwrite" : "discard", o->window_mib);
     if (o->spool_mib)
         fprintf(out, "  spool: {size: %u MiB, dir: %s}\n", o->spool_mib, b->dir);
+    if (o->tree)
+        fputs("nodes: {local: {parents: [lower, upper]}}\ncollectors: {lower: {parents: [upper]}, upper: {}}\n", out);
     if (o->remote)
         fprintf(out,
                 "grace: 1 s\nsilence: %u s\nnodes: {remote: {address: \"" REMOTE_ADDRESS "\", on-loss: stop}}\n"

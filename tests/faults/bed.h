@@ -19,7 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum bed_part { BED_COLLECTOR, BED_BEZELD, BED_LAUNCHER, BED_SUT, BED_PARTS };
+/* Beyond the SUT, with `tree`: the inner collector to which the node sends first, and the one above it. */
+enum bed_part { BED_COLLECTOR, BED_BEZELD, BED_LAUNCHER, BED_SUT, BED_LOWER, BED_UPPER, BED_PARTS };
 
 /** Causes of loss, and a set of them. */
 enum bed_cause {
@@ -43,6 +44,7 @@ struct bed_options {
     uint64_t seed;
     bool light;            /* fewer rounds */
     unsigned rounds;       /* how often a fault comes */
+    bool tree;             /* two inner collectors, one below the other */
     bool over_network;     /* bezeld is on another host, behind the proxy */
     bool remote;           /* bezeld and SUT are a remote node (remote.h) ... */
     unsigned silence_s;    /* ... which goes on for so long without `bezel run`; 0: the default */
@@ -91,8 +93,8 @@ struct bed {
         int network, home;             /* namespaces: its own, and the bed's */
     } remote;
     pid_t run;
-    int64_t restarts[2][5]; /* when the daemons were killed */
-    unsigned restart_count[2];
+    int64_t restarts[BED_PARTS][5]; /* when the daemons were killed */
+    unsigned restart_count[BED_PARTS];
     char dir[SCRATCH_PATH], node[SCRATCH_PATH];
 };
 

@@ -25,8 +25,10 @@ static void kill_both(struct bed *b, const struct victims *v)
 static void try_kill(struct bed *b, const struct bed_options *o, const void *of)
 {
     struct bed_options busy = *o;
-    if (((const struct victims *)of)->second == BED_SUT)
+    enum bed_part second = ((const struct victims *)of)->second;
+    if (second == BED_SUT)
         busy.pause_us = 20; /* to be met in the middle of a record */
+    busy.tree = second > BED_SUT;
     bed_make(b, &busy);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_nap(b, 300);
@@ -62,8 +64,10 @@ static void try_kill_launcher(struct bed *b, const struct bed_options *o, const 
 /* While the run drains. */
 static void try_kill_draining(struct bed *b, const struct bed_options *o, const void *of)
 {
+    struct bed_options draining = *o;
+    draining.tree = ((const struct victims *)of)->second > BED_SUT;
     for (unsigned i = 0; i < o->rounds; i++) {
-        make_again(b, o, i);
+        make_again(b, &draining, i);
         bed_nap(b, 100);
         kill(b->run, SIGINT);
         bed_nap(b, 60);
@@ -116,12 +120,18 @@ const struct fault faults_kill[] = {
     {"kill -9 of collector and bezeld", try_kill, BOTH(COLLECTOR, BEZELD), 4, 40},
     {"kill -9 of collector and SUT", try_kill, BOTH(COLLECTOR, SUT), 4, 40},
     {"kill -9 of bezeld and SUT", try_kill, BOTH(BEZELD, SUT), 4, 40},
+    {"kill -9 of an inner collector", try_kill, ALONE(LOWER), 2, 40},
+    {"kill -9 of the inner collector above it", try_kill, ALONE(UPPER), 2, 40},
+    {"kill -9 of both inner collectors", try_kill, BOTH(LOWER, UPPER), 1, 40},
+    {"kill -9 of collector and inner collector", try_kill, BOTH(COLLECTOR, LOWER), 1, 40},
+    {"kill -9 of bezeld and inner collector", try_kill, BOTH(BEZELD, LOWER), 1, 40},
     {"kill -9 of launcher and collector", try_kill_launcher, BOTH(LAUNCHER, COLLECTOR), 1, 20},
     {"kill -9 of launcher and bezeld", try_kill_launcher, BOTH(LAUNCHER, BEZELD), 1, 20},
     {"kill -9 of launcher and SUT", try_kill_launcher, BOTH(LAUNCHER, SUT), 1, 20},
     {"kill -9 of the collector while draining", try_kill_draining, ALONE(COLLECTOR), 2, 20},
     {"kill -9 of bezeld while draining", try_kill_draining, ALONE(BEZELD), 2, 20},
     {"kill -9 of both while draining", try_kill_draining, BOTH(COLLECTOR, BEZELD), 2, 20},
+    {"kill -9 of an inner collector while draining", try_kill_draining, ALONE(LOWER), 1, 20},
     {"kill -9 of the collector, stored and not acknowledged", try_kill_unacknowledged, ALONE(COLLECTOR), 4, 40},
     {"kill -9 of bezeld, stored and not acknowledged", try_kill_unacknowledged, ALONE(BEZELD), 4, 40},
     {"kill -9 of both, stored and not acknowledged", try_kill_unacknowledged, BOTH(COLLECTOR, BEZELD), 4, 40},

@@ -9,10 +9,17 @@
 /* Two seconds are a peer's silence, five an answer's; ten each a start and a draining, which are not under way here. */
 #define STOPPED (6 * CLOCK_S)
 
+static void make(struct bed *b, const struct bed_options *o, enum bed_part part)
+{
+    struct bed_options options = *o;
+    options.tree = part > BED_SUT;
+    bed_make(b, &options);
+}
+
 static void try_stop(struct bed *b, const struct bed_options *o, const void *of)
 {
     const enum bed_part *part = of;
-    bed_make(b, o);
+    make(b, o, *part);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_nap(b, 200);
         bed_signal(b, *part, SIGSTOP);
@@ -28,7 +35,7 @@ static void try_stop(struct bed *b, const struct bed_options *o, const void *of)
 static void try_stop_draining(struct bed *b, const struct bed_options *o, const void *of)
 {
     const enum bed_part *part = of;
-    bed_make(b, o);
+    make(b, o, *part);
     bed_signal(b, *part, SIGSTOP);
     b->result.tried++;
     bed_nap(b, 300);
@@ -45,7 +52,10 @@ const struct fault faults_stop[] = {
     {"SIGSTOP of bezeld for 6 s", try_stop, PART(BEZELD), 1, 10},
     {"SIGSTOP of the launcher for 6 s", try_stop, PART(LAUNCHER), 1, 10},
     {"SIGSTOP of the SUT for 6 s", try_stop, PART(SUT), 1, 10},
+    {"SIGSTOP of an inner collector for 6 s", try_stop, PART(LOWER), 1, 10},
+    {"SIGSTOP of the inner collector above it for 6 s", try_stop, PART(UPPER), 1, 10},
     {"SIGSTOP of the collector for 6 s, while draining", try_stop_draining, PART(COLLECTOR), 1, 10},
     {"SIGSTOP of bezeld for 6 s, while draining", try_stop_draining, PART(BEZELD), 1, 10},
+    {"SIGSTOP of an inner collector for 6 s, while draining", try_stop_draining, PART(LOWER), 1, 10},
     {0},
 };
