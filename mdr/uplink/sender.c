@@ -92,10 +92,11 @@ static void beat(struct sender *f, int64_t now)
 static void keep_connection(struct sender *f, int64_t now)
 {
     if (f->state == UP && now - f->received_at > SENDER_SILENCE_NS) {
-        log_warn("BEZEL-COLLECTOR-SILENT",
-                 "no message from the collector at %s for 2 s: connecting again; packets wait in the window",
-                 sender_endpoint(f));
+        const char *silent = sender_endpoint(f);
         give_up_connection(f, now);
+        log_warn("BEZEL-COLLECTOR-SILENT",
+                 "no message from the collector at %s for 2 s: connecting %s%s; packets wait in the window", silent,
+                 f->endpoint_count > 1 ? "to " : "again", f->endpoint_count > 1 ? sender_endpoint(f) : "");
     } else if (f->state == GREETING && now >= f->until) {
         give_up_connection(f, now);
     } else if (f->state == WAITING && now >= f->until) {
