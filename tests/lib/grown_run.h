@@ -279,7 +279,7 @@ static void append(struct grown *g, struct model_process *p, uint32_t ring, uint
 }
 
 /* Something happens in the run; records are made up to `delay` ns before the latest one of their node. */
-static void happen(struct grown *g, uint64_t delay)
+static inline void happen(struct grown *g, uint64_t delay)
 {
     unsigned n = (unsigned)draw(NODES);
     struct model_process *p = get_process(g, n, (unsigned)draw(PROCESSES));
