@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node_internal.h"
 #include "sensor/external/notes.h"
@@ -23,8 +22,9 @@ void node_pause_start(struct node *n)
 {
     state_file_init(&n->pause.file, n->options.dir, "pause", n->options.run, "that it is paused");
     char *text = state_file_read(&n->pause.file);
+    n->pause.on = text != NULL;
     if (text)
-        take(n, true, clock_now());
+        external_collect(n->external, false); /* what its predecessor left in rings waits for the end of the pause */
     free(text);
 }
 

@@ -29,8 +29,7 @@ bool node_poll(struct node *n, int64_t now)
 void node_collect(struct node *n, int64_t now)
 {
     bool on = n->policy.on && !n->pause.on;
-    external_collect(n->external, on);
-    if (!on)
+    if (external_collect(n->external, on) && !on)
         cpu_usage_took(&n->usage, external_flush(n->external, now));
 }
 

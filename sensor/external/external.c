@@ -371,12 +371,13 @@ void external_housekeep(struct external *x, int64_t now)
             housekeep_process(x, (uint32_t)i, bitset_has(&doubtful, (uint32_t)i), now);
 }
 
-void external_collect(struct external *x, bool on)
+bool external_collect(struct external *x, bool on)
 {
     if (x->collecting == on || x->finishing)
-        return;
+        return false;
     x->collecting = on;
     external_set_rules(x);
+    return true;
 }
 
 void external_finish(struct external *x, int64_t now)

@@ -196,8 +196,11 @@ void external_housekeep(struct external *x, int64_t now);
 /** Sets how much a poll takes, as in the options. Records that wait stay in their rings. */
 void external_batch(struct external *x, bool batch, uint32_t limit);
 
-/** Turns collection on or off. While it is off, attempts are counted and lost with the cause *off*. */
-void external_collect(struct external *x, bool on);
+/**
+ * Turns collection on or off. While it is off, attempts are counted and lost with the cause *off*. Returns whether that
+ * is a change.
+ */
+bool external_collect(struct external *x, bool on);
 
 /**
  * Takes a snapshot: copies the overwriting rings of all living processes, and packetizes the copies. What finds no room
