@@ -120,18 +120,22 @@ const struct fault faults_kill[] = {
     {"kill -9 of collector and bezeld", try_kill, BOTH(COLLECTOR, BEZELD), 4, 40},
     {"kill -9 of collector and SUT", try_kill, BOTH(COLLECTOR, SUT), 4, 40},
     {"kill -9 of bezeld and SUT", try_kill, BOTH(BEZELD, SUT), 4, 40},
+#ifndef FAULTS_SANITIZED /* their time is short */
     {"kill -9 of an inner collector", try_kill, ALONE(LOWER), 2, 40},
     {"kill -9 of the inner collector above it", try_kill, ALONE(UPPER), 2, 40},
     {"kill -9 of both inner collectors", try_kill, BOTH(LOWER, UPPER), 1, 40},
     {"kill -9 of collector and inner collector", try_kill, BOTH(COLLECTOR, LOWER), 1, 40},
     {"kill -9 of bezeld and inner collector", try_kill, BOTH(BEZELD, LOWER), 1, 40},
+#endif
     {"kill -9 of launcher and collector", try_kill_launcher, BOTH(LAUNCHER, COLLECTOR), 1, 20},
     {"kill -9 of launcher and bezeld", try_kill_launcher, BOTH(LAUNCHER, BEZELD), 1, 20},
     {"kill -9 of launcher and SUT", try_kill_launcher, BOTH(LAUNCHER, SUT), 1, 20},
     {"kill -9 of the collector while draining", try_kill_draining, ALONE(COLLECTOR), 2, 20},
     {"kill -9 of bezeld while draining", try_kill_draining, ALONE(BEZELD), 2, 20},
     {"kill -9 of both while draining", try_kill_draining, BOTH(COLLECTOR, BEZELD), 2, 20},
+#ifndef FAULTS_SANITIZED
     {"kill -9 of an inner collector while draining", try_kill_draining, ALONE(LOWER), 1, 20},
+#endif
     {"kill -9 of the collector, stored and not acknowledged", try_kill_unacknowledged, ALONE(COLLECTOR), 4, 40},
     {"kill -9 of bezeld, stored and not acknowledged", try_kill_unacknowledged, ALONE(BEZELD), 4, 40},
     {"kill -9 of both, stored and not acknowledged", try_kill_unacknowledged, BOTH(COLLECTOR, BEZELD), 4, 40},

@@ -52,10 +52,14 @@ const struct fault faults_stop[] = {
     {"SIGSTOP of bezeld for 6 s", try_stop, PART(BEZELD), 1, 10},
     {"SIGSTOP of the launcher for 6 s", try_stop, PART(LAUNCHER), 1, 10},
     {"SIGSTOP of the SUT for 6 s", try_stop, PART(SUT), 1, 10},
+#ifndef FAULTS_SANITIZED
     {"SIGSTOP of an inner collector for 6 s", try_stop, PART(LOWER), 1, 10},
     {"SIGSTOP of the inner collector above it for 6 s", try_stop, PART(UPPER), 1, 10},
+#endif
     {"SIGSTOP of the collector for 6 s, while draining", try_stop_draining, PART(COLLECTOR), 1, 10},
     {"SIGSTOP of bezeld for 6 s, while draining", try_stop_draining, PART(BEZELD), 1, 10},
+#ifndef FAULTS_SANITIZED
     {"SIGSTOP of an inner collector for 6 s, while draining", try_stop_draining, PART(LOWER), 1, 10},
+#endif
     {0},
 };
