@@ -151,7 +151,7 @@ static int open_run(struct collector_daemon *v)
     return err ? report(err, "BEZEL-RECOVER", v->options->run) : 0;
 }
 
-static int report_endpoint(int err, const char *endpoint)
+int collector_daemon_endpoint(int err, const char *endpoint)
 {
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: use another port, or tcp://127.0.0.1:*",
@@ -202,10 +202,10 @@ static int start(struct collector_daemon *v)
         err = link_keys_open(v->options->key, v->options->keys, NULL, &v->keys);
     const char *listen = v->options->listen ? v->options->listen : "tcp://127.0.0.1:*";
     if (!err)
-        err = report_endpoint(link_bind(listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data),
-                              listen);
+        err = collector_daemon_endpoint(
+            link_bind(listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data), listen);
     if (!err && v->options->control)
-        err = report_endpoint(
+        err = collector_daemon_endpoint(
             command_server_open(v->options->control, endpoint_path(v->options->control) ? NULL : &v->keys, &v->control),
             v->options->control);
     if (err)
@@ -287,11 +287,11 @@ static bool carry_out(struct collector_daemon *v, const struct message_command *
     }
 }
 
-static uint32_t data_port(const struct collector_daemon *v)
+uint32_t collector_daemon_port(const struct link *link)
 {
     struct address address;
     const char *why;
-    return address_read(link_endpoint(v->data), &address, &why) == 0 ? address.port : 0;
+    return address_read(link_endpoint(link), &address, &why) == 0 ? address.port : 0;
 }
 
 static void serve_control(struct collector_daemon *v)
@@ -308,7 +308,7 @@ static void serve_control(struct collector_daemon *v)
         struct message_reply reply = {.answer = ANSWER_COLLECTOR};
         fill_state(v, &reply);
         receiver_status(v->receiver, &reply.collector);
-        reply.collector.port = data_port(v);
+        reply.collector.port = collector_daemon_port(v->data);
         command_server_reply(v->control, &from, NULL, &reply);
     }
 }

@@ -35,6 +35,12 @@ struct collector_daemon_options {
  */
 int collector_daemon_lock(const struct collector_daemon_options *options, bool *made);
 
+/** Logs why `endpoint` cannot be bound, unless `err` is 0. Returns `err`. */
+int collector_daemon_endpoint(int err, const char *endpoint);
+
+/** The port at which a bound link listens; 0: it has none. */
+uint32_t collector_daemon_port(const struct link *link);
+
 /**
  * Serves, if it is to listen, until STOP, SIGTERM, or the end of the parent pipe. Blocks. Call it before any thread
  * starts: it blocks SIGTERM and ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program

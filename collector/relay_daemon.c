@@ -36,16 +36,6 @@ struct relay_daemon {
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
-static int report_endpoint(int err, const char *endpoint)
-{
-    if (err == BEZEL_EBUSY)
-        log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: use another port, or tcp://127.0.0.1:*",
-                  endpoint);
-    else if (err)
-        log_error("BEZEL-ENDPOINT", "%s: %s", endpoint, limit_reason(err));
-    return err;
-}
-
 /* Without it the clocks of nodes on other machines are compared by their wall clocks. */
 static void open_clock(struct relay_daemon *v)
 {
@@ -86,10 +76,11 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
     if (o->key)
         err = link_keys_open(o->key, o->keys, parent_key, &v->keys);
     if (!err)
-        err = report_endpoint(link_bind(o->listen, o->packet_max, o->key ? &v->keys : NULL, &v->below), o->listen);
+        err = collector_daemon_endpoint(link_bind(o->listen, o->packet_max, o->key ? &v->keys : NULL, &v->below),
+                                        o->listen);
     if (!err)
-        err = report_endpoint(command_server_open(o->control, endpoint_path(o->control) ? NULL : &v->keys, &v->control),
-                              o->control);
+        err = collector_daemon_endpoint(
+            command_server_open(o->control, endpoint_path(o->control) ? NULL : &v->keys, &v->control), o->control);
     if (!err)
         err = open_relay(v, inner);
     if (!err)
@@ -107,13 +98,6 @@ static void send_ready(const struct relay_daemon *v)
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t port_of(const struct link *link)
-{
-    struct address address;
-    const char *why;
-    return address_read(link_endpoint(link), &address, &why) == 0 ? address.port : 0;
-}
-
 static void reply(struct relay_daemon *v, const struct command_request *from)
 {
     struct relay_status s = relay_status(v->relay);
@@ -127,7 +111,7 @@ static void reply(struct relay_daemon *v, const struct command_request *from)
                                             .over_rate = s.forgotten,
                                             .unidentified = s.unidentified,
                                             .peers = s.children,
-                                            .port = port_of(v->below)}};
+                                            .port = collector_daemon_port(v->below)}};
     if (!relay_takes(v->relay))
         snprintf(r.text, sizeof r.text, "the parent at %.150s takes nothing, and the buffer is full: the nodes keep it",
                  relay_parent(v->relay));

@@ -183,7 +183,7 @@ static void settle(struct run_reader *r)
         r->streams[i]->settled = r->streams[i]->bytes;
 }
 
-/* The run's time up to which all nodes are complete; INT64_MAX: of no node something is missing. */
+/* The run's time up to which all nodes are complete; INT64_MAX: no node lacks anything. */
 static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
 {
     int64_t until = INT64_MAX;

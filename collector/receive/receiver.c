@@ -232,12 +232,6 @@ static void touch_behind(struct receiver *in)
                     model_touch(p->streams[ring]);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Ends connections that belong to no peer: without HELLO, or left behind by a node that has connected again. */
 static void end_unidentified(struct receiver *in, int64_t now)
 {
@@ -248,7 +242,6 @@ static void end_unidentified(struct receiver *in, int64_t now)
         return;
     for (; n < in->peer_count; n++)
         known[n] = in->peers[n].connection;
-    qsort(known, n, sizeof *known, ascending);
     unsigned ended = unidentified_peers_look(in->unidentified_peers, known, n, now);
     free(known);
     if (ended)

@@ -128,12 +128,6 @@ void relay_look_at_children(struct relay *r, int64_t now)
     free_forgotten(r);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 void relay_end_unidentified(struct relay *r, int64_t now)
 {
     size_t n = r->status.children;
@@ -142,7 +136,6 @@ void relay_end_unidentified(struct relay *r, int64_t now)
         return;
     for (size_t i = 0; i < n; i++)
         known[i] = r->children[i]->connection;
-    qsort(known, n, sizeof *known, ascending);
     unsigned ended = unidentified_peers_look(r->unidentified_peers, known, n, now);
     free(known);
     if (ended)

@@ -123,19 +123,12 @@ static void receive_frames(struct serve_server *v)
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void end_unidentified(struct serve_server *v, int64_t now)
 {
     uint64_t known[SERVE_CONSUMERS_MAX];
     v->unidentified_at = now + UNIDENTIFIED_PEERS_EVERY;
     for (unsigned i = 0; i < v->count; i++)
         known[i] = v->consumers[i]->connection;
-    qsort(known, v->count, sizeof *known, ascending);
     unsigned ended = unidentified_peers_look(v->unidentified, known, v->count, now);
     if (ended)
         log_warn("BEZEL-UNIDENTIFIED", "%u connections that belong to no consumer were ended", ended);

@@ -4,7 +4,7 @@
 /**
  * Low watermarks of the nodes, in a file of the run directory, from the collector to those who read the run meanwhile:
  * what a node recorded before its watermark is stored. The file is there while the collector is, in the byte order of
- * its machine. The writer belongs to one thread; readers may be hostile to nobody, and the file may be hostile to them.
+ * its machine. The writer belongs to one thread. A reader trusts nothing in the file.
  */
 #ifndef BEZEL_COLLECTOR_STORE_WATERMARKS_H
 #define BEZEL_COLLECTOR_STORE_WATERMARKS_H

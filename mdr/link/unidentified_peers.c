@@ -154,9 +154,11 @@ static unsigned settle(struct unidentified_peers *g, int64_t now)
     return ended;
 }
 
-unsigned unidentified_peers_look(struct unidentified_peers *g, const uint64_t *known, size_t known_count, int64_t now)
+unsigned unidentified_peers_look(struct unidentified_peers *g, uint64_t *known, size_t known_count, int64_t now)
 {
     int64_t gap = now - g->looked;
+    if (known_count)
+        qsort(known, known_count, sizeof *known, compare);
     for (uint32_t i = 0; i < g->count && gap > 2 * UNIDENTIFIED_PEERS_EVERY; i++)
         g->list[i].since += gap - UNIDENTIFIED_PEERS_EVERY;
     g->looked = now;

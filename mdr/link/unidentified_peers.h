@@ -26,10 +26,10 @@ struct unidentified_peers *unidentified_peers_new(const char *endpoint);
 void unidentified_peers_free(struct unidentified_peers *g);
 
 /**
- * Looks at all connections except those in `known`: numbers of link_connection(), in ascending order. Returns how many
- * it shut down. After a gap of more than two UNIDENTIFIED_PEERS_EVERY (this process was stopped) peers are given that
+ * Looks at all connections except those in `known`: numbers of link_connection(), which it sorts. Returns how many it
+ * shut down. After a gap of more than two UNIDENTIFIED_PEERS_EVERY (this process was stopped) peers are given that
  * time, since what they sent meanwhile is still unread.
  */
-unsigned unidentified_peers_look(struct unidentified_peers *g, const uint64_t *known, size_t known_count, int64_t now);
+unsigned unidentified_peers_look(struct unidentified_peers *g, uint64_t *known, size_t known_count, int64_t now);
 
 #endif

@@ -120,6 +120,18 @@ static void read_packet(struct fixture *f, const uint8_t *packet, const struct p
     read_records(f, packet, h);
 }
 
+void fixture_acknowledge(struct fixture *f)
+{
+    struct window *w = external_window(f->external);
+    uint64_t at = window_oldest(w);
+    for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
+        struct packet_header h;
+        assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
+        window_acknowledge(w, p->stream, h.seq + 1);
+    }
+    window_free_acknowledged(w);
+}
+
 void fixture_turn(struct fixture *f)
 {
     struct window *w = external_window(f->external);

@@ -52,6 +52,9 @@ void fixture_close(struct fixture *f);
 /** Polls and housekeeps once, reads every new packet, checks it against the rules of a stream, acknowledges it. */
 void fixture_turn(struct fixture *f);
 
+/** Acknowledges every packet that the window has, unread. */
+void fixture_acknowledge(struct fixture *f);
+
 /** Turns until `done` says so; fails the test after ten seconds. */
 void fixture_until(struct fixture *f, bool (*done)(struct fixture *f));
 

@@ -84,19 +84,6 @@ static void write_records(struct writer *w, uint32_t records)
     model.waiting += records;
 }
 
-/* Acknowledges all packets. */
-static void acknowledge(void)
-{
-    struct window *w = external_window(f.external);
-    uint64_t at = window_oldest(w);
-    for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
-        struct packet_header h;
-        assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
-        window_acknowledge(w, p->stream, h.seq + 1);
-    }
-    window_free_acknowledged(w);
-}
-
 static int begin(void **unused)
 {
     (void)unused;
@@ -201,7 +188,7 @@ static void records_are_taken_when_there_are_enough_or_one_has_waited(void **unu
             take(taken);
             left += model.waiting > 0 && taken == 0;
             limited += model.waiting > 0 && taken > 0;
-            acknowledge();
+            fixture_acknowledge(&f);
         }
     }
     check_no_loss();
@@ -220,7 +207,7 @@ static void a_flush_takes_all(void **unused)
         assert_int_equal(external_flush(f.external, model.now), model.waiting);
         take(model.waiting);
         external_collect(f.external, true);
-        acknowledge();
+        fixture_acknowledge(&f);
     }
 }
 

@@ -262,20 +262,13 @@ static void scribble_and_read(uint64_t seed, int64_t ns)
     fixture_open(&f);
     pid_t program = fixture_spawn(victim, NULL), other = fixture_spawn(scribbler, &seed);
     int64_t until = clock_now() + ns, deadline = until + 60 * CLOCK_S;
-    struct window *w = external_window(f.external);
     while (!page->stop) {
         int64_t now = clock_now();
         page->stop = now >= deadline || (now >= until && page->records > 1000);
         external_poll(f.external, now);
         external_housekeep(f.external, now);
         external_snapshot(f.external, now);
-        uint64_t at = window_oldest(w);
-        for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
-            struct packet_header h;
-            assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
-            window_acknowledge(w, p->stream, h.seq + 1);
-        }
-        window_free_acknowledged(w);
+        fixture_acknowledge(&f);
     }
     assert_int_equal(fixture_wait(other), 0);
     assert_int_equal(fixture_wait(program), 0);

@@ -40,18 +40,6 @@ static void write_records(int n)
         bezel_record(narrow, i);
 }
 
-static void acknowledge(void)
-{
-    struct window *w = external_window(f.external);
-    uint64_t at = window_oldest(w);
-    for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
-        struct packet_header h;
-        assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
-        window_acknowledge(w, p->stream, h.seq + 1);
-    }
-    window_free_acknowledged(w);
-}
-
 /* The only folder of this process, which has its ring there. */
 static int begin(void **unused)
 {
@@ -83,7 +71,7 @@ static int begin_each(void **unused)
     (void)unused;
     now += CLOCK_S;
     (void)external_flush(f.external, now);
-    acknowledge();
+    fixture_acknowledge(&f);
     assert_int_equal(poll_now(), 0);
     return 0;
 }
@@ -160,12 +148,12 @@ static void what_finds_no_room_is_taken_as_soon_as_there_is_room(void **unused)
     taken = poll_now();
     assert_in_range(taken, 1, 59999);
     for (int i = 0; i < 20 && taken < 60000; i++) {
-        acknowledge();
+        fixture_acknowledge(&f);
         taken += poll_now();
     }
     assert_int_equal(taken, 60000);
     f.external->accumulate.records = ENOUGH;
-    acknowledge();
+    fixture_acknowledge(&f);
     write_records(3);
     assert_int_equal(poll_now(), 0);
 }
