@@ -135,6 +135,31 @@ static void try_no_ring(struct bed *b, const struct bed_options *o, const void *
                  (unsigned long long)b->result.silent[0], (unsigned long long)b->result.silent[1]);
 }
 
+/* Whether the first thread of each process that lives has made so many records. */
+static bool each_has_made(struct bed *b, uint64_t records)
+{
+    uint64_t most[TRUTH_CHILDREN] = {0}, living = 0, enough = 0;
+    for (uint32_t n = 0; n < TRUTH_LINES; n++)
+        for (unsigned i = 0; i < TRUTH_CHILDREN; i++) {
+            uint64_t done = atomic_load(&b->truth->line[n].done[0]);
+            if (done > most[i] && atomic_load(&b->truth->line[n].pid) == atomic_load(&b->truth->children[i]))
+                most[i] = done;
+        }
+    for (unsigned i = 0; i < TRUTH_CHILDREN; i++) {
+        living += atomic_load(&b->truth->children[i]) > 0;
+        enough += atomic_load(&b->truth->children[i]) > 0 && most[i] >= records;
+    }
+    return living > 0 && enough == living;
+}
+
+/* On a busy machine one process may have made thousands of records before the other has begun. */
+static void await_each(struct bed *b, uint64_t records)
+{
+    for (int64_t end = clock_now() + PATIENCE; !each_has_made(b, records); bed_sleep(2 * CLOCK_MS))
+        if (clock_now() > end)
+            bed_fail(b, "not each process makes %llu records", (unsigned long long)records);
+}
+
 /* Flight recorders keep the last records of each thread, and count those that they wrote over. */
 static void try_overwritten(struct bed *b, const struct bed_options *o, const void *of)
 {
@@ -148,8 +173,10 @@ static void try_overwritten(struct bed *b, const struct bed_options *o, const vo
     bed_make(b, &small);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_await_records(b, 4 * SUT_RINGS * small.ring_records);
+        await_each(b, 2 * small.ring_records);
         uint64_t before = bed_stored_bytes(b);
-        bed_kill(b, BED_SUT);
+        if (!bed_kill(b, BED_SUT))
+            bed_fail(b, "there is no process to kill");
         kill_victim(b, l);
         bed_await_stored(b, before + 2000); /* what its rings held */
     }
