@@ -169,7 +169,7 @@ static bool filter_item(struct coder *c, struct read_item *m)
 {
     if (!filter_u32(c, &m->schema) || !filter_count(c, &m->ring, PACKET_RINGS_MAX - 1) || !filter_u32(c, &m->thread) ||
         !filter_i64(c, &m->run_time) || !filter_i64(c, &m->error) || !check(c, m->error >= -1) ||
-        !filter_enum(c, &m->order, READ_LATE))
+        !filter_enum(c, &m->order, READ_CONTRARY))
         return false;
     if (m->order != READ_LOSS)
         return filter_u32(c, &m->record_bytes) && check(c, is_record(m->record_bytes)) &&

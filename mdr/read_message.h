@@ -62,7 +62,15 @@ struct read_schema {
     const uint8_t *dictionary;
 };
 
-enum read_order { READ_LOSS = 0, READ_UNKNOWN = 1, READ_PROVEN = 2, READ_LATE = 3 };
+enum read_order {
+    READ_LOSS = 0,
+    READ_UNKNOWN = 1,
+    READ_PROVEN = 2,
+    READ_LATE = 3,
+    READ_TACHYON = 4,
+    READ_MOVED = 5,
+    READ_CONTRARY = 6,
+};
 
 /** A record or a loss. */
 struct read_item {

@@ -26,15 +26,19 @@ _Static_assert((int)BEZEL_CONSUMER_EUNREACH == (int)BEZEL_EUNREACH && (int)BEZEL
 _Static_assert((int)BEZEL_CONSUMER_STRING == (int)DICT_STRING && (int)BEZEL_CONSUMER_ENUM == (int)DICT_ENUM &&
                    (int)BEZEL_CONSUMER_FLOAT64 == (int)DICT_FLOAT64 && (int)BEZEL_CONSUMER_INT64 == (int)DICT_INT64,
                "types are those of dictionaries");
+_Static_assert((int)BEZEL_CONSUMER_TACHYON == (int)RECORD_TACHYON && (int)BEZEL_CONSUMER_MOVED == (int)RECORD_MOVED &&
+                   (int)BEZEL_CONSUMER_CONTRARY == (int)RECORD_CONTRARY,
+               "orders are those of records");
 _Static_assert((int)BEZEL_CONSUMER_LATE == (int)RECORD_LATE && (int)BEZEL_CONSUMER_PROVEN == (int)RECORD_PROVEN &&
                    (int)BEZEL_CONSUMER_UNKNOWN == (int)RECORD_UNKNOWN,
-               "orders are those of records");
+               "likewise");
 
 #define LOOK (250 * CLOCK_MS) /* between two looks */
 
-enum { /* of programs that were compiled when there was no server */
+enum { /* of programs that were compiled when there was no server, and no logical time */
        OPTIONS_LEAST = offsetof(struct bezel_consumer_options, keys),
        TOTALS_LEAST = offsetof(struct bezel_consumer_totals, behind),
+       ITEM_LEAST = offsetof(struct bezel_consumer_item, logical_ns),
 };
 
 struct bezel_consumer {
@@ -200,6 +204,7 @@ static void give(const struct record_item *from, struct bezel_consumer_item *to)
         .run_time_ns = from->at.ns,
         .error_ns = from->at.bound < INT64_MAX ? from->at.bound : -1,
         .lost = from->lost,
+        .logical_ns = from->logical,
     };
     copy_out(to, &item, sizeof item);
 }
@@ -255,7 +260,7 @@ static int next_stored(struct bezel_consumer *c, struct bezel_consumer_item *ite
 
 int bezel_consumer_next(struct bezel_consumer *c, struct bezel_consumer_item *item, int timeout_ms)
 {
-    if (!c || !is_size(item->size, sizeof *item))
+    if (!c || !is_size(item->size, ITEM_LEAST))
         return BEZEL_EINVAL;
     int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now() + timeout_ms * CLOCK_MS;
     c->item.process = NULL;
@@ -286,14 +291,27 @@ int bezel_consumer_get(struct bezel_consumer *c, uint32_t i, struct bezel_consum
 
 static struct bezel_consumer_totals totals_of(const struct bezel_consumer *c)
 {
+    struct run_reader_totals t = {0};
+    uint64_t behind;
     if (c->remote) {
-        struct remote_reader_totals t = remote_reader_totals(c->remote);
-        return (struct bezel_consumer_totals){
-            .records = t.records, .lost = t.lost, .late = t.late, .cut = t.cut, .behind = t.behind};
+        struct remote_reader_totals of = remote_reader_totals(c->remote);
+        t = (struct run_reader_totals){.records = of.records, .lost = of.lost, .cut = of.cut};
+        memcpy(t.proofs, of.proofs, sizeof t.proofs);
+        behind = of.behind;
+    } else {
+        t = run_reader_totals(c->reader);
+        behind = run_reader_behind(c->reader);
     }
-    struct run_reader_totals t = run_reader_totals(c->reader);
-    return (struct bezel_consumer_totals){
-        .records = t.records, .lost = t.lost, .late = t.late, .cut = t.cut, .behind = run_reader_behind(c->reader)};
+    return (struct bezel_consumer_totals){.records = t.records,
+                                          .lost = t.lost,
+                                          .late = t.proofs[RECORD_LATE],
+                                          .cut = t.cut,
+                                          .behind = behind,
+                                          .tachyons = t.proofs[RECORD_TACHYON],
+                                          .moved = t.proofs[RECORD_MOVED],
+                                          .contrary = t.proofs[RECORD_CONTRARY],
+                                          .latency_ns = t.waited ? (int64_t)(t.waited_ns / t.waited) : 0,
+                                          .latency_most_ns = t.waited_most};
 }
 
 int bezel_consumer_totals(const struct bezel_consumer *c, struct bezel_consumer_totals *totals)

@@ -9,14 +9,19 @@
 
 /**
  * Whether all records of other clocks that stand before a record were made before it: their times are apart by more
- * than the bounds of their errors.
+ * than the bounds of their errors. If not, why it stands where it does.
  */
 enum record_proof {
     RECORD_UNORDERED, /* records are not in order */
     RECORD_UNKNOWN,
     RECORD_PROVEN,
-    RECORD_LATE, /* later records of its own node stand before it, or others while its node was not waited for */
+    RECORD_LATE,     /* later records of its own node stand before it, or others while its node was not waited for */
+    RECORD_TACHYON,  /* a message's receiving whose time is before that of its sending: it stands behind that */
+    RECORD_MOVED,    /* stands behind records of later times, as a tachyon of its node, or a moved sending, does */
+    RECORD_CONTRARY, /* a message's sending that stands behind its receiving: their clocks contradict their bounds */
 };
+
+enum { RECORD_PROOFS = RECORD_CONTRARY + 1 };
 
 struct record_item {
     const struct model_process *process;
@@ -27,8 +32,20 @@ struct record_item {
     size_t stream;           /* its number */
     uint64_t time;           /* on the node's clock, ns */
     struct clock_reading at; /* the same in the run's time (collector/model/run_clock.h) */
+    int64_t arrived;         /* when it was stored, ns of CLOCK_REALTIME; 0: before its reader began */
+    int64_t logical;         /* logical time, ns: see record_logical(); of who gives the order */
     enum record_proof proof;
 };
+
+/**
+ * The logical time of what comes next in an order: the run's time `ns`, but later than that of what stands before,
+ * `last`. So it grows along each node, and from each sending to its receiving, and stays as near to the run's time as
+ * that allows (hybrid logical clocks: Kulkarni et al. 2014).
+ */
+static inline int64_t record_logical(int64_t last, int64_t ns)
+{
+    return ns > last ? ns : last < INT64_MAX ? last + 1 : last;
+}
 
 enum record_shown {
     RECORD_TEXT,

@@ -3,26 +3,47 @@
 #include "collector/read/record_order.h"
 
 #include "base/log.h"
+#include "base/saturate.h"
+#include "collector/read/heap.h"
+#include "collector/read/record_messages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /*
  * Times in a stream do not decrease, so a heap of streams, ordered by the time of their next record, gives all records
- * of a node in order of its clock; a heap of these nodes gives all records in order of the run's time.
+ * of a node in order of its clock; a heap of these nodes gives all records in order of the run's time (MISO: each node
+ * has its buffer, which is the store). What waits for a sending waits in its stream, and its node with it; or with SISO
+ * in a heap of copies, for all nodes, as long as that has room.
  */
 
 struct order_node {
     uint8_t uuid[16];
     const struct model_node *model;
     struct clock_reading at; /* of its first stream's next record or loss */
+    int64_t key;             /* its place among the nodes: that time, or a later one */
     uint64_t last;           /* time of the latest one that was given, and the run's time of that */
     int64_t last_ns;
     bool left_out;
     int64_t first_ns; /* the latest run's time with which it was the first of all nodes */
+    int64_t least;    /* keys of what follows are not below that: a sending that was waited for came so late */
+    uint64_t waits;   /* for the sending with that key; 0: for none */
+    bool tachyon;     /* ... whose time is later than that of what waits */
     bool queued;
-    size_t count, capacity;
-    void **streams; /* heap of struct record_stream * */
+    size_t held;         /* copies of its records that wait in the heap */
+    struct heap streams; /* of struct record_stream */
+};
+
+/* A record, or a loss, that waits outside of its stream. */
+struct held {
+    int64_t key;
+    uint64_t number; /* of those that ever waited */
+    struct order_node *node;
+    struct record_stream *stream;
+    struct record_item item; /* refers to what follows */
+    struct packet_record record;
+    struct packet_header packet;
+    uint8_t values[8 * PACKET_FIELDS_MAX];
 };
 
 struct record_order {
@@ -31,9 +52,15 @@ struct record_order {
     struct record_front front;
     int64_t hold, given_ns; /* run's time: from which on nothing is given; of the latest one that was */
     uint64_t cut;
-    size_t node_count, node_capacity, queued_count;
-    void **nodes;  /* all struct order_node * */
-    void **queued; /* heap of those that have streams in it */
+    size_t node_count, node_capacity;
+    struct order_node **nodes; /* all */
+    struct heap queued;        /* those that have streams in it */
+    int64_t widest;            /* of the bounds of all clocks */
+    struct record_order *sendings;
+    struct record_messages *messages;
+    struct heap held;
+    uint64_t held_ever;
+    struct held *given; /* its record was given last */
 };
 
 struct record_order *record_order_new(const struct record_source *of)
@@ -49,15 +76,19 @@ struct record_order *record_order_new(const struct record_source *of)
 
 void record_order_free(struct record_order *o)
 {
-    for (size_t i = 0; o && i < o->node_count; i++) {
-        struct order_node *node = o->nodes[i];
-        free(node->streams);
-        free(node);
+    if (!o)
+        return;
+    for (size_t i = 0; i < o->node_count; i++) {
+        free(o->nodes[i]->streams.items);
+        free(o->nodes[i]);
     }
-    if (o) {
-        free(o->nodes);
-        free(o->queued);
-    }
+    for (size_t i = 0; i < o->held.count; i++)
+        free(o->held.items[i]);
+    free(o->held.items);
+    free(o->given);
+    free(o->nodes);
+    free(o->queued.items);
+    record_messages_free(o->messages);
     free(o);
 }
 
@@ -66,9 +97,23 @@ const struct record_source *record_order_source(const struct record_order *o)
     return &o->of;
 }
 
+int record_order_messages(struct record_order *o, struct record_order *sendings)
+{
+    o->messages = record_messages_new(o->of.memory / 8);
+    o->sendings = sendings;
+    return o->messages ? 0 : BEZEL_ENOMEM;
+}
+
+int64_t record_order_ahead(const struct record_order *o)
+{
+    return 2 * o->widest;
+}
+
 void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop)
 {
     o->stop = stop;
+    if (o->sendings)
+        o->sendings->stop = stop;
 }
 
 const volatile sig_atomic_t *record_order_stopped(const struct record_order *o)
@@ -96,8 +141,6 @@ void record_order_forget(struct record_order *o)
     o->of.streams--;
 }
 
-/* ---- heaps ------------------------------------------------------------------------------------------------------- */
-
 static bool stream_is_before(const void *a, const void *b)
 {
     const struct record_stream *x = a, *y = b;
@@ -107,69 +150,38 @@ static bool stream_is_before(const void *a, const void *b)
 static bool node_is_before(const void *a, const void *b)
 {
     const struct order_node *x = a, *y = b;
-    return x->at.ns != y->at.ns ? x->at.ns < y->at.ns : x->model->row < y->model->row;
+    return x->key != y->key ? x->key < y->key : x->model->row < y->model->row;
 }
 
-typedef bool is_before(const void *a, const void *b);
-
-static void sift_down(void **heap, size_t count, size_t i, is_before *before)
+static bool held_is_before(const void *a, const void *b)
 {
-    void *it = heap[i];
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && before(heap[child + 1], heap[child]))
-            child++;
-        if (!before(heap[child], it))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = it;
-}
-
-static void sift_up(void **heap, size_t i, is_before *before)
-{
-    void *it = heap[i];
-    for (; i > 0 && before(it, heap[(i - 1) / 2]); i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = it;
-}
-
-/* Room for one more pointer in an array of `count`. */
-static bool make_room(void ***array, size_t count, size_t *capacity)
-{
-    if (count < *capacity)
-        return true;
-    size_t larger = *capacity ? 2 * *capacity : 8;
-    void **list = realloc(*array, larger * sizeof *list);
-    if (!list)
-        return false;
-    *array = list;
-    *capacity = larger;
-    return true;
+    const struct held *x = a, *y = b;
+    if (x->key != y->key || x->node == y->node)
+        return x->key != y->key ? x->key < y->key : x->number < y->number;
+    return x->node->model->row < y->node->model->row;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static struct order_node *find_node(struct record_order *o, const struct model_node *model)
 {
-    for (size_t i = 0; i < o->node_count; i++) {
-        struct order_node *node = o->nodes[i];
-        if (node->model == model)
-            return node;
+    for (size_t i = 0; i < o->node_count; i++)
+        if (o->nodes[i]->model == model)
+            return o->nodes[i];
+    if (o->node_count == o->node_capacity) {
+        size_t larger = o->node_capacity ? 2 * o->node_capacity : 8;
+        struct order_node **nodes = realloc(o->nodes, larger * sizeof(struct order_node *));
+        if (!nodes)
+            return NULL;
+        o->nodes = nodes;
+        o->node_capacity = larger;
     }
-    size_t capacity = o->node_capacity;
-    if (!make_room(&o->nodes, o->node_count, &capacity))
-        return NULL;
-    void **queued = realloc(o->queued, capacity * sizeof *queued);
     struct order_node *node = calloc(1, sizeof *node);
-    o->queued = queued ? queued : o->queued;
-    if (!queued || !node) {
-        free(node);
+    if (!node)
         return NULL;
-    }
-    o->node_capacity = capacity;
     memcpy(node->uuid, model->uuid, sizeof node->uuid);
     node->model = model;
-    node->last_ns = node->first_ns = INT64_MIN;
+    node->last_ns = node->first_ns = node->least = INT64_MIN;
     o->nodes[o->node_count++] = node;
     return node;
 }
@@ -184,9 +196,8 @@ void record_order_left_out(struct record_order *o, const struct model_node *mode
 int record_order_set_model(struct record_order *o, const struct model *m)
 {
     for (size_t i = 0; i < o->node_count; i++) {
-        struct order_node *node = o->nodes[i];
-        node->model = model_find_node(m, node->uuid);
-        if (!node->model)
+        o->nodes[i]->model = model_find_node(m, o->nodes[i]->uuid);
+        if (!o->nodes[i]->model)
             return BEZEL_EMALFORMED;
     }
     return 0;
@@ -207,53 +218,240 @@ static struct clock_reading run_time_of(const struct order_node *node, uint64_t 
     return at;
 }
 
-/* Brings the node's place in the queue up to date: its first stream has changed. */
+/* Whether one more can wait outside of its stream. */
+static bool has_room(const struct record_order *o)
+{
+    return o->of.buffers == RECORD_SISO && (o->held.count + 1) * sizeof(struct held) <= o->of.memory;
+}
+
+static int64_t bound_of(struct clock_reading at)
+{
+    return at.bound < RECORD_ORDER_BOUND ? at.bound : RECORD_ORDER_BOUND;
+}
+
+/* Brings the node's place in the queue up to date: its first stream has changed, or it has to wait. */
 static void place_node(struct record_order *o, struct order_node *node)
 {
     size_t i = 0;
-    while (node->queued && o->queued[i] != node)
+    while (node->queued && o->queued.items[i] != node)
         i++;
-    if (node->count > 0) {
-        const struct record_stream *first = node->streams[0];
-        node->at = run_time_of(node, first->time);
-        if (!node->queued)
-            o->queued[i = o->queued_count++] = node;
-    } else if (node->queued) {
-        o->queued[i] = o->queued[--o->queued_count];
+    if (node->queued && node->streams.count == 0) {
+        node->queued = false;
+        heap_take(&o->queued, i, node_is_before);
     }
-    node->queued = node->count > 0;
-    if (i < o->queued_count) {
-        sift_up(o->queued, i, node_is_before);
-        sift_down(o->queued, o->queued_count, i, node_is_before);
+    if (node->streams.count == 0)
+        return;
+    const struct record_stream *first = node->streams.items[0];
+    node->at = run_time_of(node, first->time);
+    /* With SISO what follows what waits goes there, too, at its time. */
+    bool goes_on = node->held > 0 && has_room(o);
+    node->key = goes_on || node->at.ns > node->least ? node->at.ns : node->least;
+    o->widest = bound_of(node->at) > o->widest ? bound_of(node->at) : o->widest;
+    if (!node->queued) {
+        node->queued = true;
+        heap_put(&o->queued, node, node_is_before); /* there is room: record_order_add() */
+        return;
     }
+    heap_up(&o->queued, i, node_is_before);
+    heap_down(&o->queued, i, node_is_before);
 }
 
 int record_order_add(struct record_order *o, struct record_stream *s)
 {
     struct order_node *node = find_node(o, s->process->node);
-    if (!node || !make_room(&node->streams, node->count, &node->capacity))
+    if (!node || !heap_reserve(&node->streams) || (!node->queued && !heap_reserve(&o->queued)))
         return BEZEL_ENOMEM;
     o->of.streams += s->packets == 0;
     s->queued = true;
-    node->streams[node->count++] = s;
-    sift_up(node->streams, node->count - 1, stream_is_before);
+    heap_put(&node->streams, s, stream_is_before);
     place_node(o, node);
     return 0;
 }
 
-/* ---- in order ---------------------------------------------------------------------------------------------------- */
+/* ---- what is given ----------------------------------------------------------------------------------------------- */
 
-static void take_out_first(struct order_node *node)
+static struct record_item item_of(const struct record_stream *s, const struct order_node *node)
 {
-    struct record_stream *s = node->streams[0];
-    s->queued = false;
-    node->streams[0] = node->streams[--node->count];
+    return (struct record_item){.process = s->process,
+                                .packet = &s->packet,
+                                .r = s->next == RECORD_IS ? &s->record : NULL,
+                                .aspect =
+                                    s->next == RECORD_IS ? &s->process->dict->aspects[s->record.aspect - 1] : NULL,
+                                .lost = s->next == RECORD_IS ? 0 : s->lost,
+                                .stream = s->number,
+                                .time = s->time,
+                                .at = node->at,
+                                .arrived = record_stream_arrived(s)};
 }
+
+/* Gives `item` of `node` its place behind what was given. `key`: where it stands, in the run's time, ns. */
+static void give(struct record_order *o, struct order_node *node, int64_t key, struct record_item *item)
+{
+    bool late = item->time < node->last || (node->left_out && item->at.ns < o->given_ns);
+    bool is_tachyon = node->tachyon, is_contrary = false;
+    node->tachyon = false;
+    node->waits = 0;
+    if (!late) {
+        node->last = item->time;
+        node->last_ns = item->at.ns;
+        o->given_ns = item->at.ns > o->given_ns ? item->at.ns : o->given_ns;
+    }
+    if (!item->r)
+        return;
+    if (o->messages && item->aspect->kind == DICT_SENT)
+        is_contrary = record_messages_sent(o->messages, item);
+    item->proof = record_front_add(&o->front, node, item->at);
+    item->proof = late                ? RECORD_LATE
+                  : is_tachyon        ? RECORD_TACHYON
+                  : is_contrary       ? RECORD_CONTRARY
+                  : key > item->at.ns ? RECORD_MOVED
+                                      : item->proof;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static struct order_node *node_of(const struct record_order *o, const struct record_sent *sent)
+{
+    for (size_t i = 0; i < o->node_count; i++)
+        if (o->nodes[i]->model->row == sent->node)
+            return o->nodes[i];
+    return NULL;
+}
+
+/* Reads the sendings before `until`, ns of the run's time. Returns 0 or an error. */
+static int look_ahead(struct record_order *o, int64_t until)
+{
+    struct record_item sent;
+    int more;
+    o->sendings->hold = until;
+    while ((more = record_order_next(o->sendings, &sent)) > 0)
+        if (sent.r)
+            record_messages_add(o->messages, &sent);
+    return more;
+}
+
+/* Whose sending the node waits for; NULL: it waits for none. */
+static struct order_node *awaited_by(const struct record_order *o, const struct order_node *node)
+{
+    const struct record_sent *sent = node->waits ? record_messages_by_key(o->messages, node->waits) : NULL;
+    return sent && !sent->given ? node_of(o, sent) : NULL;
+}
+
+/* Who has the sending that the node is to wait for before `at`; NULL: it is not to wait, or it would for ever. */
+static struct order_node *sender_of(const struct record_order *o, const struct order_node *node,
+                                    struct clock_reading at, const struct record_sent *sent)
+{
+    struct order_node *sender = sent->given ? NULL : node_of(o, sent);
+    if (!sender || sender->last > sent->time || (!sender->queued && sender->held == 0))
+        return NULL;
+    if (sent->at.ns > saturate_add(at.ns, bound_of(at) + bound_of(sent->at)))
+        return NULL;
+    for (const struct order_node *n = sender; n; n = awaited_by(o, n)) /* tags that contradict each other */
+        if (n == node)
+            return NULL;
+    return sender;
+}
+
+/* Whether `item`, which comes next of the node, waits for a sending that is there. Returns 1, 0, or an error. */
+static int must_wait(struct record_order *o, struct order_node *node, const struct record_item *item)
+{
+    if (!item->r || (item->aspect->kind != DICT_SENT && item->aspect->kind != DICT_RECEIVED))
+        return 0;
+    bool sends = item->aspect->kind == DICT_SENT;
+    int err = look_ahead(o, saturate_add(item->at.ns, sends ? 1 : bound_of(item->at) + o->widest + 1));
+    if (err || sends)
+        return err;
+    const struct record_sent *sent = record_messages_find(o->messages, item);
+    const struct order_node *sender = sent ? sender_of(o, node, item->at, sent) : NULL;
+    if (sender) {
+        node->waits = sent->key;
+        node->tachyon = sent->at.ns > item->at.ns;
+        node->least = (sent->at.ns > sender->least ? sent->at.ns : sender->least) + 1;
+        return 1;
+    }
+    node->tachyon = sent && sent->given && sent->at.ns > item->at.ns;
+    if (!sent || !sent->given)
+        record_messages_received(o->messages, item);
+    return 0;
+}
+
+/* ---- what waits -------------------------------------------------------------------------------------------------- */
+
+/* What comes next of the node waits: outside of its stream if there is room. Returns 0 or an error. */
+static int hold_back(struct record_order *o, struct order_node *node)
+{
+    struct record_stream *s = node->streams.items[0];
+    if (!has_room(o)) {
+        place_node(o, node);
+        return 0;
+    }
+    struct held *h = heap_reserve(&o->held) ? malloc(sizeof *h) : NULL;
+    if (!h)
+        return BEZEL_ENOMEM;
+    *h = (struct held){.key = node->at.ns > node->least ? node->at.ns : node->least,
+                       .number = o->held_ever++,
+                       .node = node,
+                       .stream = s,
+                       .item = item_of(s, node),
+                       .record = s->record,
+                       .packet = s->packet};
+    h->item.packet = &h->packet;
+    if (h->item.r) {
+        memcpy(h->values, s->record.values, 8 * (size_t)s->record.value_count);
+        h->record.values = h->values;
+        h->item.r = &h->record;
+    }
+    heap_put(&o->held, h, held_is_before);
+    s->given = true;
+    s->held++;
+    node->held++;
+    return 0;
+}
+
+/* Whether the first of those that wait comes before the nodes, of which `node` is the first. */
+static bool is_held_next(const struct record_order *o, const struct order_node *node)
+{
+    const struct held *first = o->held.count ? o->held.items[0] : NULL;
+    if (!first || !node || first->key != node->key)
+        return first && (!node || first->key < node->key);
+    return first->node->model->row <= node->model->row;
+}
+
+/* Gives the first of those that wait, if its sending is given. Returns 1; 0: it waits on; or an error. */
+static int give_held(struct record_order *o, struct record_item *item)
+{
+    struct held *h = o->held.items[0];
+    struct order_node *node = h->node;
+    const struct model_process *p = h->stream->process; /* of a newer model, maybe */
+    int wait = h->key < node->least;
+    h->item.process = p;
+    h->item.aspect = h->item.r ? &p->dict->aspects[h->record.aspect - 1] : NULL;
+    if (!wait)
+        wait = must_wait(o, node, &h->item);
+    if (wait > 0) {
+        h->key = node->least;
+        heap_down(&o->held, 0, held_is_before);
+        place_node(o, node);
+    }
+    if (wait)
+        return wait > 0 ? 0 : wait;
+    heap_take(&o->held, 0, held_is_before);
+    h->stream->held--;
+    node->held--;
+    *item = h->item;
+    give(o, node, h->key, item);
+    place_node(o, node);
+    free(o->given);
+    o->given = h;
+    return 1;
+}
+
+/* ---- in order ---------------------------------------------------------------------------------------------------- */
 
 /* Reads on in the first stream of the node. Returns 0 or an error. */
 static int advance(struct record_order *o, struct order_node *node)
 {
-    struct record_stream *s = node->streams[0];
+    struct record_stream *s = node->streams.items[0];
     int more = record_stream_advance(s, &o->of);
     s->given = false;
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION) {
@@ -267,53 +465,54 @@ static int advance(struct record_order *o, struct order_node *node)
     }
     if (more < 0)
         return more;
-    if (more == 0)
-        take_out_first(node);
-    if (node->count > 0)
-        sift_down(node->streams, node->count, 0, stream_is_before);
+    if (more == 0) {
+        s->queued = false;
+        heap_take(&node->streams, 0, stream_is_before);
+    } else {
+        heap_down(&node->streams, 0, stream_is_before);
+    }
     place_node(o, node);
     return 0;
 }
 
-static void give(struct record_order *o, struct order_node *node, struct record_stream *s, struct record_item *item)
+static int give_first(struct record_order *o, struct order_node *node, struct record_item *item)
 {
-    bool late = s->time < node->last || (node->left_out && node->at.ns < o->given_ns);
-    *item = (struct record_item){.process = s->process,
-                                 .packet = &s->packet,
-                                 .lost = s->lost,
-                                 .stream = s->number,
-                                 .time = s->time,
-                                 .at = node->at};
+    struct record_stream *s = node->streams.items[0];
     s->given = true;
-    if (!late) {
-        node->last = s->time;
-        node->last_ns = node->at.ns;
-        o->given_ns = node->at.ns > o->given_ns ? node->at.ns : o->given_ns;
-    }
-    if (s->next == RECORD_LOSS)
-        return;
-    item->r = &s->record;
-    item->aspect = &s->process->dict->aspects[s->record.aspect - 1];
-    item->lost = 0;
-    item->proof = record_front_add(&o->front, node, node->at);
-    item->proof = late ? RECORD_LATE : item->proof;
+    give(o, node, node->key, item);
+    return 1;
 }
 
 int record_order_next(struct record_order *o, struct record_item *item)
 {
-    while (o->queued_count > 0 && !(o->stop && *o->stop)) {
-        struct order_node *node = o->queued[0];
-        struct record_stream *s = node->streams[0];
-        node->first_ns = node->at.ns > node->first_ns ? node->at.ns : node->first_ns;
-        if (s->next != RECORD_NOTHING && !s->given) {
-            if (s->packet_end > s->settled || node->at.ns >= o->hold)
+    int err = 0;
+    while (!err && !(o->stop && *o->stop)) {
+        struct order_node *node = o->queued.count ? o->queued.items[0] : NULL;
+        if (is_held_next(o, node)) {
+            if (((struct held *)o->held.items[0])->key >= o->hold)
                 return 0;
-            give(o, node, s, item);
-            return 1;
+            int given = give_held(o, item);
+            if (given)
+                return given;
+            continue;
         }
-        int err = advance(o, node);
-        if (err)
-            return err;
+        if (!node)
+            return 0;
+        struct record_stream *s = node->streams.items[0];
+        node->first_ns = node->at.ns > node->first_ns ? node->at.ns : node->first_ns;
+        if (s->next == RECORD_NOTHING || s->given) {
+            err = advance(o, node);
+            continue;
+        }
+        if (s->packet_end > s->settled || node->key >= o->hold)
+            return 0;
+        int wait = node->held > 0;
+        *item = item_of(s, node);
+        if (!wait && o->messages)
+            wait = must_wait(o, node, item);
+        if (!wait)
+            return give_first(o, node, item);
+        err = wait < 0 ? wait : hold_back(o, node);
     }
-    return 0;
+    return err;
 }

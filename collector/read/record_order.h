@@ -2,10 +2,19 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Streams of several nodes in one order: those of a node by its clock, nodes by the run's time. Where a node's clock
- * was found to have jumped back, the run's time of what follows is that of the record before. Records behind the
- * settled part of their stream are held back, and with them all that come later. A record that comes when later ones of
- * its node were given, or of all nodes where its own was not waited for, is late: it is given all the same. One thread.
+ * Streams of several nodes in one order: those of a node by its clock, nodes by the run's time, and each receiving of a
+ * message behind its sending. Where a node's clock was found to have jumped back, the run's time of what follows is
+ * that of the record before. Records behind the settled part of their stream are held back, and with them all that come
+ * later. A record that comes when later ones of its node were given, or of all nodes where its own was not waited for,
+ * is late: it is given all the same.
+ *
+ * Clocks are known up to a bound, so a receiving may have an earlier time than its sending (a tachyon). Another order
+ * of the same streams, of the sendings alone, is read ahead by the bounds of both clocks: a receiving whose sending is
+ * found there waits for it, and with it what its node made afterwards (Vista: Waheed 1997, 7.3). Times stay as they
+ * are; where a record stands is told by its `proof`. A sending beyond the bounds is not waited for.
+ *
+ * One thread. Memory: that of the streams' buffers, an eighth of it for messages, and with RECORD_SISO as much again
+ * for what waits.
  */
 #ifndef BEZEL_COLLECTOR_READ_RECORD_ORDER_H
 #define BEZEL_COLLECTOR_READ_RECORD_ORDER_H
@@ -15,6 +24,9 @@
 
 #include <signal.h>
 
+/** A clock without a known bound is taken for that exact, ns. */
+#define RECORD_ORDER_BOUND INT64_C(1000000000)
+
 struct record_order;
 
 /** An empty order. `of`: set its filter, memory and, for a run that grows, renew; it is copied. NULL: no memory. */
@@ -23,6 +35,15 @@ void record_order_free(struct record_order *o);
 
 /** What the streams share, for record_stream_init(). */
 const struct record_source *record_order_source(const struct record_order *o);
+
+/**
+ * Receivings wait for their sendings, which order `sendings` gives; borrowed. Whoever adds streams adds those to it
+ * before that, and what a stream has has grown there first. Returns 0 or BEZEL_ENOMEM.
+ */
+int record_order_messages(struct record_order *o, struct record_order *sendings) BEZEL_MUST_CHECK;
+
+/** How far ahead sendings are looked for, at most, ns: so much before its end what is there is not complete. */
+int64_t record_order_ahead(const struct record_order *o);
 
 /** record_order_next() returns 0 as soon as *stop is set; borrowed. NULL: never. */
 void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop);

@@ -35,8 +35,17 @@ void record_stream_fini(struct record_stream *s)
 void record_stream_set_process(struct record_stream *s, const struct record_source *of,
                                const struct model_process *process)
 {
+    const struct dict *d = process->dict;
     s->process = process;
-    s->any = record_filter_aspects(of->filter, process->dict, s->wanted);
+    s->any = record_filter_aspects(of->filter, d, s->wanted);
+    if (!of->sendings)
+        return;
+    s->any = false;
+    for (uint32_t i = 0; i < d->aspect_count; i++) {
+        uint8_t *wanted = &s->wanted[d->aspects[i].id];
+        *wanted = d->aspects[i].kind == DICT_SENT ? *wanted : RECORD_UNWANTED;
+        s->any = s->any || *wanted != RECORD_UNWANTED;
+    }
 }
 
 uint64_t record_stream_at(const struct record_stream *s)
@@ -53,9 +62,12 @@ bool record_stream_has_more(const struct record_stream *s)
  * What follows the last complete packet may be rewritten: a collector that was killed leaves a torn packet, and the
  * next one cuts it off. So nothing behind the present packet is kept from the time before.
  */
-void record_stream_measure(struct record_stream *s, uint64_t bytes)
+void record_stream_measure(struct record_stream *s, uint64_t bytes, int64_t at)
 {
     uint64_t end = s->packet_end > record_stream_at(s) ? s->packet_end : record_stream_at(s);
+    s->grown_from = s->bytes;
+    s->grown[0] = s->grown[1];
+    s->grown[1] = at;
     s->bytes = bytes > end ? bytes : end;
     if (s->offset + s->used > end)
         s->used = (size_t)(end - s->offset);

@@ -24,8 +24,10 @@ struct record_stream {
     const struct model_process *process;
     size_t number;           /* of the stream, for its owner */
     uint64_t bytes, settled; /* of the file: as far as it is to be read; as far as records need not be held back */
-    uint64_t time;           /* of its next record or loss on the node's clock; none is earlier, as far as is known */
-    enum record_next next;   /* what comes next; RECORD_NOTHING: not read yet */
+    uint64_t grown_from;     /* length of the file before it grew last, ... */
+    int64_t grown[2];      /* ... when it grew before that, and then, ns of CLOCK_REALTIME; 0: it was there at first */
+    uint64_t time;         /* of its next record or loss on the node's clock; none is earlier, as far as is known */
+    enum record_next next; /* what comes next; RECORD_NOTHING: not read yet */
     struct packet_record record;
     uint64_t lost;
     struct packet_header packet; /* the present one */
@@ -33,6 +35,8 @@ struct record_stream {
     uint64_t packet_end;         /* in the file */
     bool given;                  /* its next record or loss was given */
     bool queued;                 /* it is in its order's queue */
+    size_t held;                 /* what its order holds back of it, besides */
+    bool ahead;                  /* another order reads its sendings ahead, for its owner */
     bool cut;                    /* it is damaged, and not read any further */
 
     /* Private. */
@@ -46,11 +50,16 @@ struct record_stream {
     bool any;                             /* of these is wanted */
 };
 
+/** Where records wait for a sending: each node's in the store (MISO), or those of all in one heap (SISO). */
+enum record_buffers { RECORD_MISO, RECORD_SISO };
+
 /** What the streams of a run share. */
 struct record_source {
     const struct record_filter *filter; /* borrowed */
     size_t memory;                      /* bytes for the buffers of all streams together */
     size_t streams;                     /* that are there */
+    enum record_buffers buffers;
+    bool sendings; /* only records of kind `sent` are wanted */
     /* Called where a packet needs a newer dictionary: gives all streams their processes anew. NULL: there is none. */
     int (*renew)(void *context);
     void *context;
@@ -71,8 +80,14 @@ void record_stream_set_process(struct record_stream *s, const struct record_sour
 /** Whether there are bytes that it was not read to, complete packets or not. */
 bool record_stream_has_more(const struct record_stream *s);
 
-/** Notes that the file has `bytes` by now. */
-void record_stream_measure(struct record_stream *s, uint64_t bytes);
+/** Notes that the file has `bytes` by now, since `at`, ns of CLOCK_REALTIME; 0: unknown. */
+void record_stream_measure(struct record_stream *s, uint64_t bytes, int64_t at);
+
+/** When the present packet was stored, as far as is known; 0: it was there at first. */
+static inline int64_t record_stream_arrived(const struct record_stream *s)
+{
+    return s->grown[s->packet_end > s->grown_from];
+}
 
 /** Where in the file the next record is looked for, in bytes. */
 uint64_t record_stream_at(const struct record_stream *s);

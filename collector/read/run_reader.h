@@ -83,10 +83,13 @@ int run_reader_newest(const char *run, const struct record_filter *filter, int64
 const struct model *run_reader_model(const struct run_reader *r, uint64_t *age);
 
 struct run_reader_totals {
-    uint64_t records, lost; /* that were given; of the streams that the filter wants */
-    uint64_t late;          /* of these records */
-    uint64_t cut;           /* streams that are damaged, or no streams: read up to there */
-    uint64_t rest;          /* bytes at the ends of streams that are no complete packets */
+    uint64_t records, lost;         /* that were given; of the streams that the filter wants */
+    uint64_t proofs[RECORD_PROOFS]; /* of these records, by enum record_proof */
+    uint64_t waited, waited_ns;     /* of these that came after the first look; the sum of the times from when they
+                                       were stored to the look that gave them, ns ... */
+    int64_t waited_most;            /* ... and the longest */
+    uint64_t cut;                   /* streams that are damaged, or no streams: read up to there */
+    uint64_t rest;                  /* bytes at the ends of streams that are no complete packets */
 };
 struct run_reader_totals run_reader_totals(const struct run_reader *r);
 

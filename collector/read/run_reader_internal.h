@@ -5,20 +5,21 @@
 #ifndef BEZEL_COLLECTOR_READ_RUN_READER_INTERNAL_H
 #define BEZEL_COLLECTOR_READ_RUN_READER_INTERNAL_H
 
-#include "collector/read/record_order.h"
 #include "collector/read/run_reader.h"
 #include "collector/read/run_streams.h"
+#include "collector/read/stream_set.h"
 #include "collector/store/watermarks.h"
 
 struct run_reader {
     struct run_streams found;
     struct record_filter filter;
-    struct record_order *order;
     uint64_t skip; /* records to leave out first */
     struct run_reader_totals totals;
-    struct watermark *watermarks;    /* room for WATERMARKS_MAX, once it was needed */
-    size_t count, capacity, numbers; /* streams that are not closed; all that were */
-    struct record_stream **streams;
+    struct watermark *watermarks; /* room for WATERMARKS_MAX, once it was needed */
+    int64_t logical;              /* of what was given last */
+    int64_t looked_at;            /* when the last look began, ns of CLOCK_REALTIME */
+    size_t numbers;               /* of streams that there were */
+    struct stream_set given;
 };
 
 #endif

@@ -65,8 +65,8 @@ static int walk_stream(const struct record_stream *s, const struct headers *to)
 static int walk(const struct run_reader *r, const struct headers *to)
 {
     int err = 0;
-    for (size_t i = 0; i < r->count && !err; i++)
-        err = walk_stream(r->streams[i], to);
+    for (size_t i = 0; i < r->given.count && !err; i++)
+        err = walk_stream(r->given.streams[i], to);
     return err;
 }
 
@@ -196,7 +196,7 @@ static int count_from(struct run_reader *r, int64_t from, uint64_t *records)
 
 int run_reader_last(struct run_reader *r, uint64_t n)
 {
-    const volatile sig_atomic_t *stop = record_order_stopped(r->order);
+    const volatile sig_atomic_t *stop = record_order_stopped(r->given.order);
     uint64_t records = 0, wanted = n;
     int64_t from = INT64_MAX;
     int err = 0;

@@ -41,6 +41,7 @@ struct remote_reader {
     struct packet_header packet; /* of the last item */
     struct packet_record record;
     struct remote_reader_totals totals;
+    int64_t logical; /* of the last item */
     char why[512];
 };
 
@@ -246,7 +247,8 @@ static int next_item(struct remote_reader *r, struct record_item *to)
                                .packet = &r->packet,
                                .lost = item.lost,
                                .time = item.time,
-                               .at = {item.run_time, item.error < 0 ? INT64_MAX : item.error}};
+                               .at = {item.run_time, item.error < 0 ? INT64_MAX : item.error},
+                               .logical = r->logical = record_logical(r->logical, item.run_time)};
     if (item.order == READ_LOSS) {
         r->totals.lost += item.lost;
         return 1;
@@ -257,7 +259,7 @@ static int next_item(struct remote_reader *r, struct record_item *to)
     to->time = r->record.timestamp;
     to->proof = (enum record_proof)item.order;
     r->totals.records++;
-    r->totals.late += item.order == READ_LATE;
+    r->totals.proofs[item.order]++;
     return 1;
 }
 
@@ -344,6 +346,7 @@ int remote_reader_open(const struct remote_reader_place *place, const struct rea
     struct read_message m = {.type = READ_READ, .read = *request};
     m.read.credit = READ_CREDIT_MAX;
     r->stop = place->stop;
+    r->logical = INT64_MIN;
     snprintf(r->place, sizeof r->place, "%s", place->endpoint);
     int err = connect_to(r, place);
     if (!err && send_message(r, &m) != 0)

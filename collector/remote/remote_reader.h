@@ -63,9 +63,10 @@ const char *remote_reader_why(const struct remote_reader *r);
 const struct model *remote_reader_model(const struct remote_reader *r, uint64_t *age);
 
 struct remote_reader_totals {
-    uint64_t records, lost, late; /* that were given */
-    uint64_t cut, rest;           /* by the server's END */
-    uint64_t behind;              /* bytes that were stored and not sent yet, as of the last message */
+    uint64_t records, lost;         /* that were given */
+    uint64_t proofs[RECORD_PROOFS]; /* of these records, by enum record_proof */
+    uint64_t cut, rest;             /* by the server's END */
+    uint64_t behind;                /* bytes that were stored and not sent yet, as of the last message */
 };
 struct remote_reader_totals remote_reader_totals(const struct remote_reader *r);
 

@@ -24,7 +24,8 @@
 #define BEHIND_EVERY (100 * CLOCK_MS) /* between two looks at how much is stored, which cost up to 1 % of the time */
 
 _Static_assert((int)READ_UNKNOWN == (int)RECORD_UNKNOWN && (int)READ_PROVEN == (int)RECORD_PROVEN &&
-                   (int)READ_LATE == (int)RECORD_LATE,
+                   (int)READ_LATE == (int)RECORD_LATE && (int)READ_TACHYON == (int)RECORD_TACHYON &&
+                   (int)READ_MOVED == (int)RECORD_MOVED && (int)READ_CONTRARY == (int)RECORD_CONTRARY,
                "orders are those of records");
 
 struct serve_reader {
@@ -135,7 +136,7 @@ static int send_end(struct serve_reader *s)
         struct run_reader_totals totals = run_reader_totals(s->reader);
         s->end.records = totals.records;
         s->end.lost = totals.lost;
-        s->end.late = totals.late;
+        s->end.late = totals.proofs[RECORD_LATE];
         s->end.cut = totals.cut;
         s->end.rest = totals.rest;
         s->end.behind = s->end.why == READ_END_DONE ? 0 : run_reader_behind(s->reader);

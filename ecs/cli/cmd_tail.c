@@ -252,9 +252,14 @@ static void print_totals(const struct tail *t, struct run_reader_totals totals, 
     if (totals.lost)
         log_warn("BEZEL-TAIL-LOST", "%s records of these streams were lost meanwhile; 'bezel report' says why",
                  units_count(totals.lost).s);
-    if (totals.late)
+    if (totals.proofs[RECORD_LATE])
         log_warn("BEZEL-TAIL-LATE", "%s records were stored after later ones of their node had been printed",
-                 units_count(totals.late).s);
+                 units_count(totals.proofs[RECORD_LATE]).s);
+    if (totals.proofs[RECORD_CONTRARY])
+        log_warn("BEZEL-TAIL-CONTRARY",
+                 "%s messages were sent after they were received, by more than the bounds of the "
+                 "clocks, or by tags that contradict each other",
+                 units_count(totals.proofs[RECORD_CONTRARY]).s);
     if (totals.rest && !growing)
         log_warn("BEZEL-READ-TORN", "%s bytes at the ends of streams are no complete packets; see 'bezel verify'",
                  units_count(totals.rest).s);
@@ -391,7 +396,9 @@ static int print_server(struct tail *t, struct remote_reader *r, enum record_wri
     if (!err)
         err = print_remote(t, r, &read);
     struct remote_reader_totals totals = remote_reader_totals(r);
-    print_totals(t, (struct run_reader_totals){.lost = totals.lost, .late = totals.late, .rest = totals.rest}, false);
+    struct run_reader_totals as = {.lost = totals.lost, .rest = totals.rest};
+    memcpy(as.proofs, totals.proofs, sizeof as.proofs);
+    print_totals(t, as, false);
     if (err)
         return fail_remote(r, err);
     if (!read)

@@ -13,8 +13,8 @@
  * which each line is made. The columns of an aspect's fields are looked up once for each process.
  */
 
-static const char *const fixed[] = {"node",    "process", "pid",         "ring",     "thread",
-                                    "time_ns", "aspect",  "run_time_ns", "error_ns", "order"};
+static const char *const fixed[] = {"node",   "process",     "pid",      "ring",  "thread",    "time_ns",
+                                    "aspect", "run_time_ns", "error_ns", "order", "logical_ns"};
 
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
@@ -22,7 +22,7 @@ enum {
     NUMBERS_MAX = 3 * NUMBER_MAX + 5,     /* of pid, ring and thread, with commas */
     NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* if each of its characters is a quote */
     VALUE_MAX = 2 * DICT_LABELS_MAX + 2,
-    ORDER_MAX = 8, /* with its comma */
+    ORDER_MAX = 10 + NUMBER_MAX, /* and logical_ns, with commas */
     LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + 3 * NUMBER_MAX + ORDER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
                 8, /* without the commas between columns */
 };
@@ -118,7 +118,7 @@ static bool is_fixed(const char *name)
 
 static void put_head(const struct csv *csv)
 {
-    for (size_t i = 0; i < FIXED - (csv->ordered ? 0u : 1u); i++) /* `order` is the last */
+    for (size_t i = 0; i < FIXED - (csv->ordered ? 0u : 2u); i++)
         fprintf(csv->out, "%s%s", i ? "," : "", fixed[i]);
     for (size_t c = 0; c < csv->count; c++)
         fprintf(csv->out, ",%s%s", is_fixed(csv->names[c]) ? "field." : "", csv->names[c]);
@@ -229,8 +229,10 @@ void csv_record(struct csv *csv, const struct record_item *record)
     *p++ = ',';
     if (record->at.bound < INT64_MAX)
         p = put_integer(p, record->at.bound);
-    if (csv->ordered)
-        p = stpcpy(stpcpy(p, ","), record_writer_proof(record->proof));
+    if (csv->ordered) {
+        p = stpcpy(stpcpy(stpcpy(p, ","), record_writer_proof(record->proof)), ",");
+        p = put_integer(p, record->logical);
+    }
     csv->left_out += row->left_out;
     for (uint32_t i = 0; i < record->aspect->field_count - row->left_out; i++) {
         struct record_value v = record_item_value(record->process->dict, record->r, row->cells[i].field);

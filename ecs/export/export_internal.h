@@ -68,9 +68,9 @@ int export_merge(const struct model_node *model, const struct export_node *node,
 struct csv;
 
 /**
- * Writes the first line to `out`: the names of the columns, from all dictionaries in `m`, with `order` if `ordered`.
- * Borrows `out` until csv_close(), and uses it without locking it. Returns 0 with *csv for csv_close(), or
- * BEZEL_ENOMEM.
+ * Writes the first line to `out`: the names of the columns, from all dictionaries in `m`, with `order` and `logical_ns`
+ * if `ordered`. Borrows `out` until csv_close(), and uses it without locking it. Returns 0 with *csv for csv_close(),
+ * or BEZEL_ENOMEM.
  */
 int csv_open(FILE *out, const struct model *m, bool ordered, struct csv **csv) BEZEL_MUST_CHECK;
 void csv_close(struct csv *csv);

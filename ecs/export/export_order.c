@@ -1,49 +1,37 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
-#include "collector/read/record_order.h"
+#include "collector/read/stream_set.h"
 #include "ecs/export/export_internal.h"
 
-#include <stdlib.h>
-
-struct ordered {
-    struct record_order *order;
-    size_t count;
-    struct record_stream *streams;
-};
-
-static int add_stream(struct ordered *m, const struct model_process *p, const struct export_stream *stream,
-                      const struct export_taker *to)
-{
-    struct record_stream *s = &m->streams[m->count];
-    s->number = m->count++;
-    s->bytes = s->settled = stream->bytes;
-    int err = record_stream_init(s, record_order_source(m->order), stream->path, p, stream->begin);
-    if (!err)
-        err = record_order_add(m->order, s);
-    return err || !to->add ? err : to->add(to->context, s->number, p);
-}
-
-static int add_streams(struct ordered *m, const struct export_part *part, const struct export_taker *to)
+static int add_streams(struct stream_set *set, size_t *number, const struct export_part *part,
+                       const struct export_taker *to)
 {
     int err = 0;
     for (size_t i = 0; i < part->node->count && !err; i++) {
         const struct export_stream *stream = &part->node->streams[i];
         const struct model_process *p = model_find_process(part->model, stream->instance);
-        if (p)
-            err = add_stream(m, p, stream, to);
-        else
+        if (!p) {
             log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: run.db has no process for it", stream->path);
+            continue;
+        }
+        struct stream_file file = {stream->path, p, stream->begin, (*number)++, stream->bytes};
+        err = stream_set_add(set, &file);
+        if (!err && to->add)
+            err = to->add(to->context, file.number, p);
     }
     return err;
 }
 
-static int give_all(struct ordered *m, const struct export_taker *to)
+static int give_all(struct stream_set *set, const struct export_taker *to)
 {
     struct record_item item;
+    int64_t logical = INT64_MIN;
     int err = 0, more = 0;
-    while (!err && (more = record_order_next(m->order, &item)) > 0)
+    while (!err && (more = record_order_next(set->order, &item)) > 0) {
+        item.logical = logical = record_logical(logical, item.at.ns);
         err = to->take(to->context, &item);
+    }
     return err ? err : more;
 }
 
@@ -51,22 +39,13 @@ int export_in_order(const struct export_part *parts, size_t count, size_t memory
 {
     struct record_filter all = RECORD_FILTER_ALL;
     struct record_source of = {.filter = &all, .memory = memory};
-    struct ordered m = {0};
-    size_t streams = 0;
-    for (size_t i = 0; i < count; i++)
-        streams += parts[i].node->count;
-    if (streams == 0)
-        return 0;
-    m.order = record_order_new(&of);
-    m.streams = calloc(streams, sizeof *m.streams);
-    int err = m.order && m.streams ? 0 : BEZEL_ENOMEM;
+    struct stream_set set = {0};
+    size_t number = 0;
+    int err = stream_set_init(&set, &of);
     for (size_t i = 0; i < count && !err; i++)
-        err = add_streams(&m, &parts[i], to);
+        err = add_streams(&set, &number, &parts[i], to);
     if (!err)
-        err = give_all(&m, to);
-    for (size_t i = 0; i < m.count; i++)
-        record_stream_fini(&m.streams[i]);
-    free(m.streams);
-    record_order_free(m.order);
+        err = give_all(&set, to);
+    stream_set_free(&set);
     return err;
 }

@@ -23,8 +23,10 @@ struct record_writer {
 
 const char *record_writer_proof(enum record_proof proof)
 {
-    static const char *const words[] = {
-        [RECORD_UNORDERED] = "", [RECORD_UNKNOWN] = "unknown", [RECORD_PROVEN] = "proven", [RECORD_LATE] = "late"};
+    static const char *const words[RECORD_PROOFS] = {
+        [RECORD_UNORDERED] = "",       [RECORD_UNKNOWN] = "unknown", [RECORD_PROVEN] = "proven",
+        [RECORD_LATE] = "late",        [RECORD_TACHYON] = "tachyon", [RECORD_MOVED] = "moved",
+        [RECORD_CONTRARY] = "contrary"};
     return words[proof];
 }
 
@@ -66,8 +68,10 @@ static void put_jsonl(FILE *out, const struct record_item *record)
         json_int(&j, "error_ns", record->at.bound);
     else
         json_text(&j, "error_ns", NULL);
-    if (record->proof != RECORD_UNORDERED)
+    if (record->proof != RECORD_UNORDERED) {
         json_text(&j, "order", record_writer_proof(record->proof));
+        json_int(&j, "logical_ns", record->logical);
+    }
     json_object(&j, "fields");
     for (uint32_t i = 0; i < record->aspect->field_count; i++) {
         struct record_value v = record_item_value(record->process->dict, record->r, i);
@@ -148,8 +152,8 @@ static void put_field(FILE *out, const struct record_item *item, uint32_t i)
 static void put_text(struct record_writer *w, const struct record_item *item)
 {
     put_time(w, item->at);
-    if (item->proof == RECORD_LATE)
-        fputs(" late", w->out);
+    if (item->proof >= RECORD_LATE)
+        fprintf(w->out, " %s", record_writer_proof(item->proof));
     else if (item->proof == RECORD_UNKNOWN && item->at.bound > 0)
         fputs(" order unknown", w->out);
     fputc(' ', w->out);

@@ -9,8 +9,8 @@
 #include "ecs/top/top_source_internal.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/saturate.h"
+#include "collector/read/record_messages.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,15 +37,6 @@ struct messages {
     struct pair pairs[PAIRS_MAX];
 };
 
-/* Of a message from process `from` to `to`; through a channel `from` is "". */
-static uint64_t key_of(const char *from, const char *to, uint64_t tag)
-{
-    uint64_t h = hash_fnv64(HASH_FNV64_START, from, strlen(from) + 1);
-    h = hash_fnv64(h, to, strlen(to) + 1);
-    h = hash_fnv64(h, &tag, sizeof tag);
-    return h ? h : 1;
-}
-
 static struct sent *find(const struct messages *m, uint64_t key)
 {
     size_t mask = 2 * (size_t)TOP_SENT_MAX - 1, at = (size_t)(key >> 20) & mask;
@@ -68,28 +59,18 @@ static void add_sent(struct top_source *s, struct messages *m, uint64_t key, siz
     *it = (struct sent){key, (uint32_t)process, at.ns, at.bound};
 }
 
-/* The name of the other process, or of the channel; NULL: the record has none, or is no end of a message. */
-static const char *peer_of(const struct dict *d, const struct packet_record *r, enum dict_kind kind)
-{
-    if (!r || r->aspect == 0 || r->aspect > d->aspect_count || d->aspects[r->aspect - 1].kind != kind ||
-        r->value_count < 2)
-        return NULL;
-    uint64_t id = packet_value(r, 0);
-    return id && id <= d->string_count ? d->strings[id - 1] : NULL;
-}
-
 static int take_sent(const struct top_source_reading *r, const struct packet_record *record,
                      const struct levels_place *place)
 {
     const struct top_index_process *p = &r->s->index.processes[r->process];
-    const char *peer = peer_of(p->process->dict, record, DICT_SENT);
+    const char *peer = record_message_peer(p->process->dict, record, DICT_SENT);
     (void)place;
     if (!peer)
         return 0;
     struct clock_reading at = top_index_time(&r->s->index, p->node, (int64_t)record->timestamp);
     uint64_t tag = packet_value(record, 1);
-    add_sent(r->s, r->context, key_of(p->process->name, peer, tag), r->process, at);
-    add_sent(r->s, r->context, key_of("", peer, tag), r->process, at); /* if it is a channel */
+    add_sent(r->s, r->context, record_message_key(p->process->name, peer, tag), r->process, at);
+    add_sent(r->s, r->context, record_message_key("", peer, tag), r->process, at); /* if it is a channel */
     return 0;
 }
 
@@ -117,13 +98,13 @@ static int take_received(const struct top_source_reading *r, const struct packet
 {
     const struct top_index_process *p = &r->s->index.processes[r->process];
     struct messages *m = r->context;
-    const char *peer = peer_of(p->process->dict, record, DICT_RECEIVED);
+    const char *peer = record_message_peer(p->process->dict, record, DICT_RECEIVED);
     (void)place;
     if (!peer)
         return 0;
     uint64_t tag = packet_value(record, 1);
-    const struct sent *from = find(m, key_of(peer, p->process->name, tag));
-    from = from->key ? from : find(m, key_of("", peer, tag));
+    const struct sent *from = find(m, record_message_key(peer, p->process->name, tag));
+    from = from->key ? from : find(m, record_message_key("", peer, tag));
     struct pair *pair = from->key ? pair_of(r->s, m, from->process, (uint32_t)r->process) : NULL;
     if (!pair)
         return 0;

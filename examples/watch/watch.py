@@ -45,8 +45,11 @@ def value(r, field, strings):
         return labels[v]
     return (strings[v] if 0 < v < len(strings) else None) if kind == 3 else v
 
+logical = [-2**63]  # time of the last item: grows from each to the next
+
 def item(r, schemas):
     number, ring, thread, run_time, error, order = r.take("IIIqqI")
+    logical[0] = max(logical[0] + 1, run_time)
     if order == 0:
         r.take("QQ")  # a loss: its time, and how many were lost
         return
@@ -56,7 +59,8 @@ def item(r, schemas):
     name, fields = aspects[aspect]
     print(json.dumps({"node": node, "process": process, "pid": pid, "ring": ring, "thread": thread, "time_ns": time,
                       "aspect": name, "run_time_ns": run_time, "error_ns": error if error >= 0 else None,
-                      "order": [None, "unknown", "proven", "late"][order],
+                      "order": [None, "unknown", "proven", "late", "tachyon", "moved", "contrary"][order],
+                      "logical_ns": logical[0],
                       "fields": {field[1]: value(record, field, strings) for field in fields}}))
 
 def connect(endpoint, keys):

@@ -150,7 +150,7 @@ static struct lines end_taking(struct taken *t)
     struct run_reader_totals totals = run_reader_totals(t->reader);
     assert_int_equal(totals.records, t->records);
     assert_int_equal(totals.lost, t->lost);
-    assert_int_equal(totals.late, t->late);
+    assert_int_equal(totals.proofs[RECORD_LATE], t->late);
     run_reader_close(t->reader);
     record_writer_close(t->writer);
     fclose(t->out);
@@ -524,7 +524,7 @@ static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **s
     while (run_reader_next(r, &item) > 0)
         late += item.proof == RECORD_LATE;
     assert_int_equal(late, 9);
-    assert_int_equal(run_reader_totals(r).late, 9);
+    assert_int_equal(run_reader_totals(r).proofs[RECORD_LATE], 9);
     append(&p.g, get_process(&p.g, 1, 0), 0, 9, begin + 3 * CLOCK_S, begin + 4 * CLOCK_S);
     assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
     while (run_reader_next(r, &item) > 0)

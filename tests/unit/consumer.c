@@ -28,7 +28,8 @@ _Static_assert(offsetof(struct bezel_consumer_options, keys) == 72 &&
                    offsetof(struct bezel_consumer_options, last) == 56 &&
                    offsetof(struct bezel_consumer_options, follow) == 64,
                "the options of version 0.1");
-_Static_assert(sizeof(struct bezel_consumer_item) == 88 && offsetof(struct bezel_consumer_item, kind) == 8 &&
+_Static_assert(offsetof(struct bezel_consumer_item, logical_ns) == 88 &&
+                   offsetof(struct bezel_consumer_item, kind) == 8 &&
                    offsetof(struct bezel_consumer_item, node) == 16 &&
                    offsetof(struct bezel_consumer_item, pid) == 40 &&
                    offsetof(struct bezel_consumer_item, fields) == 52 &&

@@ -556,8 +556,9 @@ static void all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven(vo
     assert_int_equal(export_records(w.run, EXPORT_CSV, true, out), 0);
     fclose(out);
     csv = text;
-    assert_int_equal(strncmp(csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,order,frame,", 77),
-                     0);
+    assert_int_equal(
+        strncmp(csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,order,logical_ns,frame,", 88),
+        0);
     strtok_r(csv, "\n", &line);
     for (char *l; (l = strtok_r(NULL, "\n", &line));) {
         strcat(order, l[0] == 's' ? "s" : "f");

@@ -91,7 +91,7 @@ static void records_and_losses_are_given_and_counted(void **state)
     assert_int_equal(remote_reader_feed(r, frame.bytes, frame.size), 1);
     struct remote_reader_totals totals = remote_reader_totals(r);
     assert_int_equal(totals.records, 3);
-    assert_int_equal(totals.late, 3);
+    assert_int_equal(totals.proofs[RECORD_LATE], 3);
     assert_int_equal(totals.lost, 17);
     assert_int_equal(totals.behind, 0);
 }

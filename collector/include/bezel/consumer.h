@@ -21,7 +21,9 @@
  * `store: {serve: ...}`, whose endpoint stands in place of the directory. So a consumer slows nobody, and misses
  * nothing, however slow it is. Records of a node come in the order of its clock; nodes in the order of the run's time,
  * with the bound of its error, as far as all nodes are complete; one that is silent for 5 s is not waited for. Losses
- * come in their place. A record that comes when later ones were given already is marked as late.
+ * come in their place. A record that comes when later ones were given already is marked as late. What a process
+ * received (BEZEL_RECEIVED) comes after it was sent, also where their times say otherwise, within the bounds of their
+ * clocks; the times stay, and the records are marked.
  *
  * Structs begin with their size, which the program sets to sizeof before each use: a later library knows by it which
  * members the program has. A member that is 0 or NULL has its default. A consumer belongs to one thread at a time;
@@ -84,7 +86,10 @@ enum bezel_consumer_kind { BEZEL_CONSUMER_RECORD = 0, BEZEL_CONSUMER_LOSS = 1 };
 enum bezel_consumer_order {
     BEZEL_CONSUMER_UNKNOWN = 1,
     BEZEL_CONSUMER_PROVEN = 2,
-    BEZEL_CONSUMER_LATE = 3, /* later records of its node, or of others while it was silent, were given before it */
+    BEZEL_CONSUMER_LATE = 3,     /* later records of its node, or of others while it was silent, were given before it */
+    BEZEL_CONSUMER_TACHYON = 4,  /* a message's receiving, with a time before that of its sending: comes after that */
+    BEZEL_CONSUMER_MOVED = 5,    /* comes after records of later times, as a tachyon of its node did before it */
+    BEZEL_CONSUMER_CONTRARY = 6, /* a message's sending that comes after its receiving: clocks or tags are wrong */
 };
 
 /** A record or a loss. Texts are valid until the next call with the same consumer. */
@@ -100,6 +105,8 @@ struct bezel_consumer_item {
     int64_t run_time_ns;        /* the same in the run's time, since 1970 */
     int64_t error_ns;           /* that is wrong by at most so much; -1: unknown */
     uint64_t lost;              /* of a loss: how many records of the ring were lost up to then */
+    /* Programs may have been compiled without the members from here on: */
+    int64_t logical_ns; /* logical time: grows from item to item; the run's time, where that does */
 };
 
 enum bezel_consumer_type {
@@ -126,7 +133,12 @@ struct bezel_consumer_totals {
     uint64_t late;          /* of the records */
     uint64_t cut;           /* streams that are damaged, and given up to there; of a server: known at the end */
     uint64_t behind;        /* bytes of the run's packets that are stored, wanted or not, and were not read yet for this
-                               consumer;        of a server as of its last message */
+                               consumer; of a server as of its last message */
+    /* Programs may have been compiled without the members from here on: */
+    uint64_t tachyons, moved, contrary;  /* of the records: enum bezel_consumer_order. (tachyons + moved) / records is
+                                            the hold-back ratio: the part that had to wait for its turn */
+    int64_t latency_ns, latency_most_ns; /* from when records were stored until they had their place in the order: mean
+                                            and most, of a run that grows; 0: none did, or of a server */
 };
 
 /**
