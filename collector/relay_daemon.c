@@ -112,7 +112,10 @@ static void reply(struct relay_daemon *v, const struct command_request *from)
                                             .unidentified = s.unidentified,
                                             .peers = s.children,
                                             .port = collector_daemon_port(v->below)}};
-    if (!relay_takes(v->relay))
+    if (s.circle)
+        snprintf(r.text, sizeof r.text, "what is sent to the parent at %.150s comes back: the parents form a circle",
+                 relay_parent(v->relay));
+    else if (!relay_takes(v->relay))
         snprintf(r.text, sizeof r.text, "the parent at %.150s takes nothing, and the buffer is full: the nodes keep it",
                  relay_parent(v->relay));
     command_server_reply(v->control, from, NULL, &r);

@@ -127,6 +127,7 @@ static void leave_silent_parent(struct relay *r, int64_t now)
     const char *silent = relay_parent(r);
     r->parent = (r->parent + 1) % r->options.parent_count;
     r->status.moves++;
+    r->status.circle = r->status.circle && r->options.parent_count == 1; /* else it is another way */
     log_warn("BEZEL-RELAY-PARENT", "the parent at %s has not answered for 1.5 s: connecting to %s%s", silent,
              relay_parent(r), r->options.parent_count == 1 ? " again" : "");
     hang_up(r);
@@ -169,13 +170,34 @@ static bool is_admitted(struct relay *r, const struct link_frame *frame)
     return !reason[0];
 }
 
+/* A HELLO that a child has sent came again, from another inner collector: what goes up there comes down here. */
+static void say_circle(struct relay *r, const struct relay_child *child)
+{
+    if (!r->status.circle)
+        log_warn(
+            "BEZEL-RELAY-CIRCLE",
+            "what node %s sends came back from %s: parents of inner collectors form a circle, and do not reach the "
+            "root; correct --parent",
+            child->node, relay_parent(r));
+    r->status.circle = true;
+}
+
+/* Whether a later HELLO of the node came over another connection. */
+static bool is_late(struct relay *r, const struct link_peer *peer, const struct message_hello *hello)
+{
+    const struct relay_child *other = relay_other(r, peer, hello);
+    if (other && hello->attempt == other->attempt)
+        say_circle(r, other);
+    return other && hello->attempt <= other->attempt;
+}
+
 /* The child that the frame is from; NULL: it is dropped. */
 static struct relay_child *take_hello(struct relay *r, const struct link_frame *frame)
 {
     int err = message_decode(frame->data, frame->size, &r->message);
     if (err == BEZEL_EVERSION)
         refuse(r, &frame->peer, r->message.refuse.reason);
-    if (err || !is_admitted(r, frame) || relay_is_late(r, &frame->peer, &r->message.hello))
+    if (err || !is_admitted(r, frame) || is_late(r, &frame->peer, &r->message.hello))
         return NULL;
     struct relay_child *child = relay_add(r, &frame->peer, &r->message.hello);
     if (child)
@@ -266,6 +288,7 @@ static int pass_welcome(struct relay *r, const struct link_frame *frame)
     int err = message_decode(frame->data, frame->size, &r->message);
     if (err)
         return err;
+    r->status.circle = false;
     memcpy(r->clock.identity, w->clock, sizeof r->clock.identity);
     r->clock.port = w->clock_port;
     snprintf(r->clock.parent, sizeof r->clock.parent, "%s", relay_parent(r));

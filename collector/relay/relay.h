@@ -82,6 +82,7 @@ struct relay_status {
     uint64_t forgotten;     /* children that had too much under way, or did not read */
     uint64_t unidentified;  /* connections that were ended, since they belong to no child */
     uint64_t moves;         /* from one parent to the next */
+    bool circle;            /* what goes up to the parent comes down here: it does not reach the root */
 };
 struct relay_status relay_status(const struct relay *r);
 

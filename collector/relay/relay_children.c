@@ -74,12 +74,13 @@ static bool is_same(const struct relay_child *c, const struct message_hello *hel
     return memcmp(c->uuid, hello->uuid, sizeof c->uuid) == 0 && strcmp(c->node, hello->node) == 0;
 }
 
-bool relay_is_late(const struct relay *r, const struct link_peer *peer, const struct message_hello *hello)
+const struct relay_child *relay_other(const struct relay *r, const struct link_peer *peer,
+                                      const struct message_hello *hello)
 {
     for (unsigned i = 0; i < r->status.children; i++)
         if (is_same(r->children[i], hello) && !link_peer_is(&r->children[i]->peer, peer))
-            return hello->attempt <= r->children[i]->attempt;
-    return false;
+            return r->children[i];
+    return NULL;
 }
 
 struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello)

@@ -57,8 +57,9 @@ struct relay_child *relay_find(const struct relay *r, const struct link_peer *pe
  */
 struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello);
 
-/** Whether a child has sent a later HELLO than this one, over another connection. */
-bool relay_is_late(const struct relay *r, const struct link_peer *peer, const struct message_hello *hello);
+/** The child of the same node and trace that has another connection; NULL: none. */
+const struct relay_child *relay_other(const struct relay *r, const struct link_peer *peer,
+                                      const struct message_hello *hello);
 
 /** Forgets a child, or all: what they send is dropped from now on. */
 void relay_forget(struct relay *r, struct relay_child *child);

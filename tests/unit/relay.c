@@ -404,6 +404,25 @@ static void a_silent_parent_is_left_for_the_next_one(void **state)
     assert_string_equal(relay_parent(relays[0]), options.parents[0]); /* and so on */
 }
 
+static void a_circle_of_parents_is_told_and_nothing_goes_round_it(void **state)
+{
+    (void)state;
+    struct relay_options options = {.parent_count = 1};
+    place(options.parents[0], "relay", 1);
+    add_relay(options);
+    add_relay((struct relay_options){0});
+    greet(0);
+    assert_true(is_dropped(1));
+    assert_true(relay_status(relays[1]).circle);
+    assert_false(relay_status(relays[0]).circle);
+    say_heartbeat(0);
+    assert_true(is_dropped(2));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(relay_status(relays[i]).frames, 2);
+        assert_int_equal(relay_status(relays[i]).children, 1);
+    }
+}
+
 /* Sends a frame of `n` bytes that looks like a packet. */
 static void send_bytes(unsigned i, size_t n)
 {
@@ -507,6 +526,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_latest_hello_of_a_node_counts, begin, end),
         cmocka_unit_test_setup_teardown(silent_children_are_forgotten_and_then_the_parent_is_left, begin, end),
         cmocka_unit_test_setup_teardown(a_silent_parent_is_left_for_the_next_one, begin, end),
+        cmocka_unit_test_setup_teardown(a_circle_of_parents_is_told_and_nothing_goes_round_it, begin, end),
         cmocka_unit_test_setup_teardown(who_floods_is_forgotten_and_nobody_else, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost, begin, end),
         cmocka_unit_test_setup_teardown(a_child_that_does_not_read_is_forgotten, begin, end),
