@@ -1,42 +1,68 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** A binary heap of pointers, the first one by `before` at its root. A struct of all zeros is empty; free(items). */
+/**
+ * A binary heap of pointers, with the least key at its root; `before` tells of two with the same key. Keys stand beside
+ * the pointers, so most comparisons touch the heap alone. A struct of all zeros is empty; free(entries).
+ */
 #ifndef BEZEL_COLLECTOR_READ_HEAP_H
 #define BEZEL_COLLECTOR_READ_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+struct heap_entry {
+    int64_t key;
+    void *item;
+};
 
 struct heap {
     size_t count, capacity;
-    void **items;
+    struct heap_entry *entries;
 };
 
 typedef bool heap_before(const void *a, const void *b);
 
-/** Item `i` may have to go down: it, or what was in its place, is later than before. */
-static inline void heap_down(struct heap *h, size_t i, heap_before *before)
+static inline bool heap_is_before(const struct heap_entry *a, const struct heap_entry *b, heap_before *before)
 {
-    void *it = h->items[i];
-    for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
-        if (child + 1 < h->count && before(h->items[child + 1], h->items[child]))
-            child++;
-        if (!before(h->items[child], it))
-            break;
-        h->items[i] = h->items[child];
-    }
-    h->items[i] = it;
+    return a->key != b->key ? a->key < b->key : before(a->item, b->item);
 }
 
-/** Item `i` may have to go up. */
-static inline void heap_up(struct heap *h, size_t i, heap_before *before)
+/** The first item; NULL: there is none. */
+static inline void *heap_first(const struct heap *h)
 {
-    void *it = h->items[i];
-    for (; i > 0 && before(it, h->items[(i - 1) / 2]); i = (i - 1) / 2)
-        h->items[i] = h->items[(i - 1) / 2];
-    h->items[i] = it;
+    return h->count ? h->entries[0].item : NULL;
+}
+
+/** Entry `i` becomes `it`, which may have to go down. */
+static inline void heap_down(struct heap *h, size_t i, struct heap_entry it, heap_before *before)
+{
+    for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && heap_is_before(&h->entries[child + 1], &h->entries[child], before))
+            child++;
+        if (!heap_is_before(&h->entries[child], &it, before))
+            break;
+        h->entries[i] = h->entries[child];
+    }
+    h->entries[i] = it;
+}
+
+/** Entry `i` becomes `it`, which may have to go up. */
+static inline size_t heap_up(struct heap *h, size_t i, struct heap_entry it, heap_before *before)
+{
+    for (; i > 0 && heap_is_before(&it, &h->entries[(i - 1) / 2], before); i = (i - 1) / 2)
+        h->entries[i] = h->entries[(i - 1) / 2];
+    h->entries[i] = it;
+    return i;
+}
+
+/** Entry `i` becomes `it`, wherever that belongs. */
+static inline void heap_set(struct heap *h, size_t i, struct heap_entry it, heap_before *before)
+{
+    if (i == 0 || heap_up(h, i, it, before) == i)
+        heap_down(h, i, it, before);
 }
 
 /** Makes room for one more. False: no memory. */
@@ -45,29 +71,26 @@ static inline bool heap_reserve(struct heap *h)
     if (h->count < h->capacity)
         return true;
     size_t larger = h->capacity ? 2 * h->capacity : 8;
-    void **items = realloc(h->items, larger * sizeof *items);
-    if (!items)
+    struct heap_entry *entries = realloc(h->entries, larger * sizeof *entries);
+    if (!entries)
         return false;
-    h->items = items;
+    h->entries = entries;
     h->capacity = larger;
     return true;
 }
 
-/** Adds `item`; there is room. */
-static inline void heap_put(struct heap *h, void *item, heap_before *before)
+/** Adds `it`; there is room. */
+static inline void heap_put(struct heap *h, struct heap_entry it, heap_before *before)
 {
-    h->items[h->count++] = item;
-    heap_up(h, h->count - 1, before);
+    heap_up(h, h->count++, it, before);
 }
 
-/** Takes item `i` out; the others keep their order. */
+/** Takes entry `i` out. */
 static inline void heap_take(struct heap *h, size_t i, heap_before *before)
 {
-    h->items[i] = h->items[--h->count];
-    if (i < h->count) {
-        heap_up(h, i, before);
-        heap_down(h, i, before);
-    }
+    struct heap_entry last = h->entries[--h->count];
+    if (i < h->count)
+        heap_set(h, i, last, before);
 }
 
 #endif

@@ -24,7 +24,6 @@ struct order_node {
     int64_t key;             /* its place among the nodes: that time, or a later one */
     uint64_t last;           /* time of the latest one that was given, and the run's time of that */
     int64_t last_ns;
-    bool left_out;
     int64_t first_ns; /* the latest run's time with which it was the first of all nodes */
     int64_t least;    /* keys of what follows are not below that: a sending that was waited for came so late */
     uint64_t waits;   /* for the sending with that key; 0: for none */
@@ -50,7 +49,7 @@ struct record_order {
     struct record_source of;
     const volatile sig_atomic_t *stop;
     struct record_front front;
-    int64_t hold, given_ns; /* run's time: from which on nothing is given; of the latest one that was */
+    int64_t hold, given; /* keys: from which on nothing is given; the greatest of what was */
     uint64_t cut;
     size_t node_count, node_capacity;
     struct order_node **nodes; /* all */
@@ -60,7 +59,7 @@ struct record_order {
     struct record_messages *messages;
     struct heap held;
     uint64_t held_ever;
-    struct held *given; /* its record was given last */
+    struct held *last; /* its record was given last */
 };
 
 struct record_order *record_order_new(const struct record_source *of)
@@ -69,7 +68,7 @@ struct record_order *record_order_new(const struct record_source *of)
     if (o) {
         o->of = *of;
         o->hold = INT64_MAX;
-        o->given_ns = INT64_MIN;
+        o->given = INT64_MIN;
     }
     return o;
 }
@@ -79,15 +78,15 @@ void record_order_free(struct record_order *o)
     if (!o)
         return;
     for (size_t i = 0; i < o->node_count; i++) {
-        free(o->nodes[i]->streams.items);
+        free(o->nodes[i]->streams.entries);
         free(o->nodes[i]);
     }
     for (size_t i = 0; i < o->held.count; i++)
-        free(o->held.items[i]);
-    free(o->held.items);
-    free(o->given);
+        free(o->held.entries[i].item);
+    free(o->held.entries);
+    free(o->last);
     free(o->nodes);
-    free(o->queued.items);
+    free(o->queued.entries);
     record_messages_free(o->messages);
     free(o);
 }
@@ -102,11 +101,6 @@ int record_order_messages(struct record_order *o, struct record_order *sendings)
     o->messages = record_messages_new(o->of.memory / 8);
     o->sendings = sendings;
     return o->messages ? 0 : BEZEL_ENOMEM;
-}
-
-int64_t record_order_ahead(const struct record_order *o)
-{
-    return 2 * o->widest;
 }
 
 void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop)
@@ -144,21 +138,19 @@ void record_order_forget(struct record_order *o)
 static bool stream_is_before(const void *a, const void *b)
 {
     const struct record_stream *x = a, *y = b;
-    return x->time != y->time ? x->time < y->time : x->number < y->number;
+    return x->time != y->time ? x->time < y->time : x->number < y->number; /* times beyond any key are equal there */
 }
 
 static bool node_is_before(const void *a, const void *b)
 {
     const struct order_node *x = a, *y = b;
-    return x->key != y->key ? x->key < y->key : x->model->row < y->model->row;
+    return x->model->row < y->model->row;
 }
 
 static bool held_is_before(const void *a, const void *b)
 {
     const struct held *x = a, *y = b;
-    if (x->key != y->key || x->node == y->node)
-        return x->key != y->key ? x->key < y->key : x->number < y->number;
-    return x->node->model->row < y->node->model->row;
+    return x->node == y->node ? x->number < y->number : node_is_before(x->node, y->node);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -186,13 +178,6 @@ static struct order_node *find_node(struct record_order *o, const struct model_n
     return node;
 }
 
-void record_order_left_out(struct record_order *o, const struct model_node *model)
-{
-    struct order_node *node = find_node(o, model);
-    if (node) /* without memory it is not marked, but given */
-        node->left_out = true;
-}
-
 int record_order_set_model(struct record_order *o, const struct model *m)
 {
     for (size_t i = 0; i < o->node_count; i++) {
@@ -213,8 +198,10 @@ static struct clock_reading run_time_of(const struct order_node *node, uint64_t 
     const struct run_clock *clock = &node->model->run_clock;
     struct clock_reading at = run_clock_at(clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
     int64_t least = clock->jumped ? node->first_ns : node->last_ns;
-    if (time >= node->last && at.ns < least)
+    if (time >= node->last && at.ns < least) {
+        at.bound = saturate_add(at.bound, least - at.ns);
         at.ns = least;
+    }
     return at;
 }
 
@@ -224,16 +211,11 @@ static bool has_room(const struct record_order *o)
     return o->of.buffers == RECORD_SISO && (o->held.count + 1) * sizeof(struct held) <= o->of.memory;
 }
 
-static int64_t bound_of(struct clock_reading at)
-{
-    return at.bound < RECORD_ORDER_BOUND ? at.bound : RECORD_ORDER_BOUND;
-}
-
 /* Brings the node's place in the queue up to date: its first stream has changed, or it has to wait. */
 static void place_node(struct record_order *o, struct order_node *node)
 {
     size_t i = 0;
-    while (node->queued && o->queued.items[i] != node)
+    while (node->queued && o->queued.entries[i].item != node)
         i++;
     if (node->queued && node->streams.count == 0) {
         node->queued = false;
@@ -241,19 +223,23 @@ static void place_node(struct record_order *o, struct order_node *node)
     }
     if (node->streams.count == 0)
         return;
-    const struct record_stream *first = node->streams.items[0];
+    const struct record_stream *first = heap_first(&node->streams);
     node->at = run_time_of(node, first->time);
     /* With SISO what follows what waits goes there, too, at its time. */
     bool goes_on = node->held > 0 && has_room(o);
     node->key = goes_on || node->at.ns > node->least ? node->at.ns : node->least;
-    o->widest = bound_of(node->at) > o->widest ? bound_of(node->at) : o->widest;
+    o->widest = record_order_bound(node->at) > o->widest ? record_order_bound(node->at) : o->widest;
     if (!node->queued) {
         node->queued = true;
-        heap_put(&o->queued, node, node_is_before); /* there is room: record_order_add() */
-        return;
+        heap_put(&o->queued, (struct heap_entry){node->key, node}, node_is_before); /* record_order_add() made room */
+    } else {
+        heap_set(&o->queued, i, (struct heap_entry){node->key, node}, node_is_before);
     }
-    heap_up(&o->queued, i, node_is_before);
-    heap_down(&o->queued, i, node_is_before);
+}
+
+static struct heap_entry entry_of(struct record_stream *s)
+{
+    return (struct heap_entry){s->time < INT64_MAX ? (int64_t)s->time : INT64_MAX, s};
 }
 
 int record_order_add(struct record_order *o, struct record_stream *s)
@@ -263,7 +249,7 @@ int record_order_add(struct record_order *o, struct record_stream *s)
         return BEZEL_ENOMEM;
     o->of.streams += s->packets == 0;
     s->queued = true;
-    heap_put(&node->streams, s, stream_is_before);
+    heap_put(&node->streams, entry_of(s), stream_is_before);
     place_node(o, node);
     return 0;
 }
@@ -284,17 +270,22 @@ static struct record_item item_of(const struct record_stream *s, const struct or
                                 .arrived = record_stream_arrived(s)};
 }
 
+static bool is_held_up(const struct record_order *o, int64_t key)
+{
+    return key >= o->hold && o->hold < INT64_MAX; /* INT64_MAX: nothing is, times beyond it included */
+}
+
 /* Gives `item` of `node` its place behind what was given. `key`: where it stands, in the run's time, ns. */
 static void give(struct record_order *o, struct order_node *node, int64_t key, struct record_item *item)
 {
-    bool late = item->time < node->last || (node->left_out && item->at.ns < o->given_ns);
+    bool late = item->time < node->last || key < o->given;
     bool is_tachyon = node->tachyon, is_contrary = false;
     node->tachyon = false;
     node->waits = 0;
     if (!late) {
         node->last = item->time;
         node->last_ns = item->at.ns;
-        o->given_ns = item->at.ns > o->given_ns ? item->at.ns : o->given_ns;
+        o->given = key;
     }
     if (!item->r)
         return;
@@ -344,7 +335,7 @@ static struct order_node *sender_of(const struct record_order *o, const struct o
     struct order_node *sender = sent->given ? NULL : node_of(o, sent);
     if (!sender || sender->last > sent->time || (!sender->queued && sender->held == 0))
         return NULL;
-    if (sent->at.ns > saturate_add(at.ns, bound_of(at) + bound_of(sent->at)))
+    if (sent->at.ns > saturate_add(at.ns, record_order_bound(at) + record_order_bound(sent->at)))
         return NULL;
     for (const struct order_node *n = sender; n; n = awaited_by(o, n)) /* tags that contradict each other */
         if (n == node)
@@ -358,7 +349,7 @@ static int must_wait(struct record_order *o, struct order_node *node, const stru
     if (!item->r || (item->aspect->kind != DICT_SENT && item->aspect->kind != DICT_RECEIVED))
         return 0;
     bool sends = item->aspect->kind == DICT_SENT;
-    int err = look_ahead(o, saturate_add(item->at.ns, sends ? 1 : bound_of(item->at) + o->widest + 1));
+    int err = look_ahead(o, saturate_add(item->at.ns, sends ? 1 : record_order_bound(item->at) + o->widest + 1));
     if (err || sends)
         return err;
     const struct record_sent *sent = record_messages_find(o->messages, item);
@@ -380,7 +371,7 @@ static int must_wait(struct record_order *o, struct order_node *node, const stru
 /* What comes next of the node waits: outside of its stream if there is room. Returns 0 or an error. */
 static int hold_back(struct record_order *o, struct order_node *node)
 {
-    struct record_stream *s = node->streams.items[0];
+    struct record_stream *s = heap_first(&node->streams);
     if (!has_room(o)) {
         place_node(o, node);
         return 0;
@@ -401,7 +392,7 @@ static int hold_back(struct record_order *o, struct order_node *node)
         h->record.values = h->values;
         h->item.r = &h->record;
     }
-    heap_put(&o->held, h, held_is_before);
+    heap_put(&o->held, (struct heap_entry){h->key, h}, held_is_before);
     s->given = true;
     s->held++;
     node->held++;
@@ -411,16 +402,16 @@ static int hold_back(struct record_order *o, struct order_node *node)
 /* Whether the first of those that wait comes before the nodes, of which `node` is the first. */
 static bool is_held_next(const struct record_order *o, const struct order_node *node)
 {
-    const struct held *first = o->held.count ? o->held.items[0] : NULL;
+    const struct held *first = heap_first(&o->held);
     if (!first || !node || first->key != node->key)
         return first && (!node || first->key < node->key);
-    return first->node->model->row <= node->model->row;
+    return first->node == node || node_is_before(first->node, node);
 }
 
 /* Gives the first of those that wait, if its sending is given. Returns 1; 0: it waits on; or an error. */
 static int give_held(struct record_order *o, struct record_item *item)
 {
-    struct held *h = o->held.items[0];
+    struct held *h = heap_first(&o->held);
     struct order_node *node = h->node;
     const struct model_process *p = h->stream->process; /* of a newer model, maybe */
     int wait = h->key < node->least;
@@ -430,7 +421,7 @@ static int give_held(struct record_order *o, struct record_item *item)
         wait = must_wait(o, node, &h->item);
     if (wait > 0) {
         h->key = node->least;
-        heap_down(&o->held, 0, held_is_before);
+        heap_down(&o->held, 0, (struct heap_entry){h->key, h}, held_is_before);
         place_node(o, node);
     }
     if (wait)
@@ -441,8 +432,8 @@ static int give_held(struct record_order *o, struct record_item *item)
     *item = h->item;
     give(o, node, h->key, item);
     place_node(o, node);
-    free(o->given);
-    o->given = h;
+    free(o->last);
+    o->last = h;
     return 1;
 }
 
@@ -451,7 +442,7 @@ static int give_held(struct record_order *o, struct record_item *item)
 /* Reads on in the first stream of the node. Returns 0 or an error. */
 static int advance(struct record_order *o, struct order_node *node)
 {
-    struct record_stream *s = node->streams.items[0];
+    struct record_stream *s = heap_first(&node->streams);
     int more = record_stream_advance(s, &o->of);
     s->given = false;
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION) {
@@ -469,7 +460,7 @@ static int advance(struct record_order *o, struct order_node *node)
         s->queued = false;
         heap_take(&node->streams, 0, stream_is_before);
     } else {
-        heap_down(&node->streams, 0, stream_is_before);
+        heap_down(&node->streams, 0, entry_of(s), stream_is_before);
     }
     place_node(o, node);
     return 0;
@@ -477,7 +468,7 @@ static int advance(struct record_order *o, struct order_node *node)
 
 static int give_first(struct record_order *o, struct order_node *node, struct record_item *item)
 {
-    struct record_stream *s = node->streams.items[0];
+    struct record_stream *s = heap_first(&node->streams);
     s->given = true;
     give(o, node, node->key, item);
     return 1;
@@ -487,9 +478,9 @@ int record_order_next(struct record_order *o, struct record_item *item)
 {
     int err = 0;
     while (!err && !(o->stop && *o->stop)) {
-        struct order_node *node = o->queued.count ? o->queued.items[0] : NULL;
+        struct order_node *node = heap_first(&o->queued);
         if (is_held_next(o, node)) {
-            if (((struct held *)o->held.items[0])->key >= o->hold)
+            if (is_held_up(o, o->held.entries[0].key))
                 return 0;
             int given = give_held(o, item);
             if (given)
@@ -498,13 +489,13 @@ int record_order_next(struct record_order *o, struct record_item *item)
         }
         if (!node)
             return 0;
-        struct record_stream *s = node->streams.items[0];
+        struct record_stream *s = heap_first(&node->streams);
         node->first_ns = node->at.ns > node->first_ns ? node->at.ns : node->first_ns;
         if (s->next == RECORD_NOTHING || s->given) {
             err = advance(o, node);
             continue;
         }
-        if (s->packet_end > s->settled || node->key >= o->hold)
+        if (s->packet_end > s->settled || is_held_up(o, node->key))
             return 0;
         int wait = node->held > 0;
         *item = item_of(s, node);

@@ -5,8 +5,7 @@
  * Streams of several nodes in one order: those of a node by its clock, nodes by the run's time, and each receiving of a
  * message behind its sending. Where a node's clock was found to have jumped back, the run's time of what follows is
  * that of the record before. Records behind the settled part of their stream are held back, and with them all that come
- * later. A record that comes when later ones of its node were given, or of all nodes where its own was not waited for,
- * is late: it is given all the same.
+ * later. A record that comes when later ones were given is late: it is given all the same.
  *
  * Clocks are known up to a bound, so a receiving may have an earlier time than its sending (a tachyon). Another order
  * of the same streams, of the sendings alone, is read ahead by the bounds of both clocks: a receiving whose sending is
@@ -24,8 +23,12 @@
 
 #include <signal.h>
 
-/** A clock without a known bound is taken for that exact, ns. */
-#define RECORD_ORDER_BOUND INT64_C(1000000000)
+/** A time is wrong by at most so much, ns; without a known bound, that is taken for a second. */
+static inline int64_t record_order_bound(struct clock_reading at)
+{
+    const int64_t most = 1000000000;
+    return at.bound < most ? at.bound : most;
+}
 
 struct record_order;
 
@@ -41,9 +44,6 @@ const struct record_source *record_order_source(const struct record_order *o);
  * before that, and what a stream has has grown there first. Returns 0 or BEZEL_ENOMEM.
  */
 int record_order_messages(struct record_order *o, struct record_order *sendings) BEZEL_MUST_CHECK;
-
-/** How far ahead sendings are looked for, at most, ns: so much before its end what is there is not complete. */
-int64_t record_order_ahead(const struct record_order *o);
 
 /** record_order_next() returns 0 as soon as *stop is set; borrowed. NULL: never. */
 void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop);
@@ -65,9 +65,6 @@ int record_order_next(struct record_order *o, struct record_item *item) BEZEL_MU
  * Records and losses of the run's time `ns` and later are held back, ns; INT64_MAX, as at first: none.
  */
 void record_order_hold(struct record_order *o, int64_t ns);
-
-/** The node was not waited for: what it has before others that were given is late from now on. */
-void record_order_left_out(struct record_order *o, const struct model_node *node);
 
 /** Takes the nodes from a newer model, before their streams. Returns 0; BEZEL_EMALFORMED where it lacks one. */
 int record_order_set_model(struct record_order *o, const struct model *m) BEZEL_MUST_CHECK;

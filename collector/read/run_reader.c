@@ -108,24 +108,26 @@ const struct model *run_reader_model(const struct run_reader *r, uint64_t *age)
     return r->found.model;
 }
 
-/* The run's time up to which all nodes are complete; INT64_MAX: no node lacks anything. */
+/*
+ * The run's time up to which all nodes are complete; INT64_MAX: no node lacks anything. A receiving may wait for a
+ * sending that is later by the bounds of two clocks; and what is known of a clock may change by twice its bound.
+ */
 static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
 {
-    int64_t until = INT64_MAX;
+    int64_t until = INT64_MAX, widest = 0;
     for (size_t i = 0; i < count; i++) {
         const struct watermark *w = &r->watermarks[i];
         const struct model_node *node = model_find_node(r->found.model, w->uuid);
         if (!node || !wants(r, node) || w->low == WATERMARK_LEFT)
             continue;
-        if (now - w->at > RUN_READER_WAIT) {
-            record_order_left_out(r->given.order, node);
+        if (now - w->at > RUN_READER_WAIT)
             continue;
-        }
         struct clock_reading at = run_clock_at(&node->run_clock, w->low);
-        int64_t low = at.ns - (at.bound < INT64_MAX ? at.bound : 0);
-        until = low < until ? low : until;
+        int64_t bound = record_order_bound(at);
+        until = at.ns < until ? at.ns : until;
+        widest = bound > widest ? bound : widest;
     }
-    return r->given.sendings && until < INT64_MAX ? until - record_order_ahead(r->given.order) : until;
+    return until < INT64_MAX ? until - 2 * widest : until;
 }
 
 int run_reader_look(struct run_reader *r, enum run_reader_look how)

@@ -9,7 +9,8 @@
  *     run_reader_open(); do { run_reader_look(); while (run_reader_next() > 0) ...; wait } while (it grows);
  *
  * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD everything is given up to where the run
- * is complete, as its collector knows from the low watermarks of the nodes: less the bound of their clocks. A node that
+ * is complete, as its collector knows from the low watermarks of the nodes: less twice the widest bound of their clocks
+ * (record_order_bound()). A node that
  * was not heard for RUN_READER_WAIT is not waited for. Where the collector has no watermarks (it is an older one, its
  * disk is full), what a look finds is held back until the next one. What comes later than that is marked (RECORD_LATE),
  * and counted.

@@ -253,7 +253,7 @@ static void print_totals(const struct tail *t, struct run_reader_totals totals, 
         log_warn("BEZEL-TAIL-LOST", "%s records of these streams were lost meanwhile; 'bezel report' says why",
                  units_count(totals.lost).s);
     if (totals.proofs[RECORD_LATE])
-        log_warn("BEZEL-TAIL-LATE", "%s records were stored after later ones of their node had been printed",
+        log_warn("BEZEL-TAIL-LATE", "%s records came after later ones had been printed",
                  units_count(totals.proofs[RECORD_LATE]).s);
     if (totals.proofs[RECORD_CONTRARY])
         log_warn("BEZEL-TAIL-CONTRARY",
