@@ -18,6 +18,8 @@
 
 #define NODE_GIVES_UP (3 * CLOCK_S) /* for the final books after giving up; less than `bezel run` waits for a stop */
 
+_Static_assert(EXPERIMENT_ALIVE == SENDER_ALIVE_NS, "the experiment's warning is about what nodes do");
+
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /*

@@ -112,7 +112,21 @@ static int read_id(struct collector_daemon *v, char run[MODEL_UUID_TEXT])
     return rundb_put(v->rundb, "run", run);
 }
 
-/* The clock of the first collector is the run's. */
+/* What is not the default is told to those who read the run. */
+static int put_order(struct collector_daemon *v)
+{
+    const struct order_settings *order = &v->options->order, *ours = &order_settings_default;
+    int err = 0;
+    if (order->buffers != ours->buffers)
+        err = rundb_put(v->rundb, RUNDB_ORDER_BUFFERS, order_buffers_word(order->buffers));
+    if (!err && order->memory != ours->memory)
+        err = rundb_put_int(v->rundb, RUNDB_ORDER_MEMORY, (int64_t)order->memory);
+    if (!err && order->wait != ours->wait)
+        err = rundb_put_int(v->rundb, RUNDB_ORDER_WAIT, order->wait);
+    return err;
+}
+
+/* The clock of the first collector is the run's, and the order that it was told is that of all readers. */
 static int begin_clock(struct collector_daemon *v)
 {
     char text[MODEL_UUID_TEXT];
@@ -122,7 +136,9 @@ static int begin_clock(struct collector_daemon *v)
         return err;
     clock_identity(identity);
     model_uuid_text(identity, text);
-    err = rundb_put_int(v->rundb, RUNDB_CLOCK_AHEAD, clock_realtime_offset());
+    err = put_order(v);
+    if (!err)
+        err = rundb_put_int(v->rundb, RUNDB_CLOCK_AHEAD, clock_realtime_offset());
     return err ? err : rundb_put(v->rundb, RUNDB_CLOCK, text);
 }
 

@@ -6,6 +6,7 @@
 #define BEZEL_COLLECTOR_COLLECTOR_DAEMON_H
 
 #include "base/err.h"
+#include "base/order_settings.h"
 #include "collector/receive/receiver.h"
 
 #include <stdint.h>
@@ -26,7 +27,8 @@ struct collector_daemon_options {
     int ready;         /* descriptor to which one line with the bound endpoint is written; then closed; -1: none */
     int parent_pipe;   /* read end; the collector finishes at its end of file; -1: none */
     struct clock_keeping clock; /* what keeps the wall clock of this machine */
-    int64_t sync;               /* the store's policy: store_open() */
+    struct order_settings order;
+    int64_t sync; /* the store's policy: store_open() */
 };
 
 /**

@@ -34,7 +34,8 @@ enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ
 static const char usage[] =
     "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
     "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
-    "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--serve ENDPOINT] [--id UUID]\n"
+    "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--order SETTINGS] [--serve ENDPOINT]\n"
+    "                       [--id UUID]\n"
     "       bezel-collector --parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [--buffer SIZE]\n"
     "                       [--keys DIR --key FILE --parent-key FILE] [--connections N] [--id UUID] ...\n"
     "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
@@ -62,6 +63,9 @@ static const char usage[] =
     "  --clock KEEPER      what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, or "
     "chrony;\n"
     "                      nodes whose wall clocks are kept too compare times by them\n"
+    "  --order SETTINGS    how readers of a run that this collector begins order its records: BUFFERS:MEMORY:WAIT, "
+    "with\n"
+    "                      miso or siso, a size, and for how long they wait for a silent node (miso:64 MiB:5 s)\n"
     "  --serve ENDPOINT    where consumers read the run from bezel-serve, which this collector starts, with its keys:\n"
     "                      as --listen\n"
     "  --id UUID           the run's id: DIR is made where it is missing, and has to be this user's alone\n"
@@ -94,6 +98,7 @@ enum option_id {
     OPT_PACKET,
     OPT_RATE,
     OPT_CLOCK,
+    OPT_ORDER,
     OPT_SERVE,
     OPT_HELP,
     OPT_VERSION
@@ -119,6 +124,7 @@ static const struct option long_options[] = {
     {"packet", required_argument, NULL, OPT_PACKET},
     {"rate", required_argument, NULL, OPT_RATE},
     {"clock", required_argument, NULL, OPT_CLOCK},
+    {"order", required_argument, NULL, OPT_ORDER},
     {"serve", required_argument, NULL, OPT_SERVE},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -240,6 +246,12 @@ static int read_options(int argc, char **argv, struct arguments *a)
             if (!clock_keeping_read(optarg, &o->clock))
                 return misuse(optarg, "--clock takes chrony, or ptp:BOUND with a duration from 1 ns to 1 s");
             break;
+        case OPT_ORDER:
+            if (!order_settings_read(optarg, &o->order))
+                return misuse(optarg,
+                              "--order takes BUFFERS:MEMORY:WAIT: miso or siso, a size from 1 MiB to 4 GiB, and "
+                              "a duration from 1 ns to 1 h");
+            break;
         case OPT_CONNECTIONS:
         case OPT_PROCESSES:
         case OPT_PACKET:
@@ -341,6 +353,7 @@ int main(int argc, char **argv)
                                                     .parent_pipe = -1,
                                                     .sync = STORE_SYNC_NEVER,
                                                     .limits = {.connections = 256, .processes = 65536},
+                                                    .order = ORDER_SETTINGS_DEFAULT,
                                                     .packet_max = PACKET_MAX_BYTES},
                                          .inner = {.buffer = RELAY_BUFFER}};
     const struct collector_daemon_options *options = &arguments.daemon;

@@ -404,6 +404,15 @@ static void warn_clocks(struct reader *r, const struct tree *root, const struct 
         reader_warn(r, collectors, "has no effect: no node has a 'clock'");
 }
 
+static void warn_order(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    if (e->order.wait <= EXPERIMENT_ALIVE)
+        reader_warn(r, tree_get(tree_get(root, "order"), "wait"),
+                    "is not longer than the %s after which a node is heard that has nothing to send: such nodes are "
+                    "not waited for, and what they record next is late",
+                    units_exact_duration(EXPERIMENT_ALIVE).s);
+}
+
 void check_warn(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     warn_unused_metrics(r, root, e);
@@ -422,6 +431,7 @@ void check_warn(struct reader *r, const struct tree *root, const struct experime
     warn_expiries(r, root, e);
     warn_duration(r, root, e);
     warn_clocks(r, root, e);
+    warn_order(r, root, e);
     collectors_warn(r, root, e);
     warn_limits(r, root, e);
 }

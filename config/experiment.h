@@ -10,6 +10,7 @@
 
 #include "base/clock_wall.h"
 #include "base/err.h"
+#include "base/order_settings.h"
 #include "config/policies.h"
 
 #include <stdbool.h>
@@ -312,6 +313,8 @@ struct experiment_collector {
     struct clock_keeping clock; /* what keeps the wall clock of its machine */
 };
 
+#define EXPERIMENT_ALIVE INT64_C(250000000) /* ns after which a node is heard that has nothing to send */
+
 #define EXPERIMENT_INNER_BUFFER  (UINT64_C(64) << 20)
 #define EXPERIMENT_INNER_CONTROL 7769 /* port, of the first one on a node; of each further one the next */
 
@@ -341,6 +344,7 @@ struct experiment {
     struct experiment_adapt adapt;
     struct experiment_store store;
     struct experiment_collector collector;
+    struct order_settings order;
     char *control_key; /* name of the operator's key in store.keys; NULL: without remote nodes */
 };
 

@@ -5,6 +5,7 @@
 #include "config/fields_internal.h"
 
 #include "base/clock.h"
+#include "base/order_settings.h"
 #include "base/units.h"
 #include "config/collectors.h"
 #include "config/knobs.h"
@@ -36,6 +37,9 @@ const struct schema_word schema_deciders[] = {
 
 static const char note_pairs[] = "this version does not match records of two aspects; record the interval as a field";
 static const char note_count[] = "this version does not count records over the whole run; give 'rate: ASPECT'";
+
+const struct schema_word schema_buffers[] = {
+    {"miso", ORDER_MISO, false}, {"siso", ORDER_SISO, false}, {NULL, 0, false}};
 
 const struct schema_word schema_keepers[] = {
     {"ptp", CLOCK_KEPT_BY_PTP, false}, {"chrony", CLOCK_KEPT_BY_CHRONY, false}, {NULL, 0, false}};
@@ -305,6 +309,17 @@ static const struct schema_field collector_fields[] = {
     {0},
 };
 
+static const struct schema_field order_fields[] = {
+    {.key = "buffers", .kind = SCHEMA_WORD, .offset = IN(experiment, order.buffers), .words = schema_buffers},
+    {.key = "memory",
+     .kind = SCHEMA_SIZE,
+     .offset = IN(experiment, order.memory),
+     .min = ORDER_MEMORY_LEAST,
+     .max = ORDER_MEMORY_MOST},
+    {.key = "wait", .kind = SCHEMA_DURATION, .offset = IN(experiment, order.wait), .min = 1, .max = ORDER_WAIT_MOST},
+    {0},
+};
+
 static const struct schema_field control_fields[] = {
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, control_key)},
     {0},
@@ -367,6 +382,7 @@ const struct schema_field schema_experiment[] = {
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
     {.key = "collector", .kind = SCHEMA_MAP, .fields = collector_fields},
     {.key = "collectors", .kind = SCHEMA_TABLE, .offset = IN(experiment, inner), .table = &inner_table},
+    {.key = "order", .kind = SCHEMA_MAP, .fields = order_fields},
     {.key = "control", .kind = SCHEMA_MAP, .fields = control_fields},
     {0},
 };
@@ -381,4 +397,5 @@ const struct experiment schema_defaults = {
                 .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
     .store = {.sync = EXPERIMENT_SYNC_NEVER, .limits = {.connections = 256, .processes = 65536, .packet = UNITS_MIB}},
+    .order = ORDER_SETTINGS_DEFAULT,
 };

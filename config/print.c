@@ -282,6 +282,12 @@ static void print_collector(const struct experiment_collector *c, FILE *out)
     fputs("}\n", out);
 }
 
+static void print_order(const struct order_settings *o, FILE *out)
+{
+    fprintf(out, "order: {buffers: %s, memory: %s, wait: %s}\n", schema_word(schema_buffers, (int)o->buffers),
+            units_exact_size(o->memory).s, units_exact_duration(o->wait).s);
+}
+
 /* `only`: the node of which all is printed; of the others only names. -1: all is printed of all. */
 static int print(const struct experiment *e, int64_t only, FILE *out)
 {
@@ -326,6 +332,8 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     if ((e->collector.node || e->collector.clock.by) && (only < 0 || only == experiment_collector_node(e)))
         print_collector(&e->collector, out);
     collectors_print(e, only, out);
+    if (only < 0 || only == experiment_collector_node(e))
+        print_order(&e->order, out);
     if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;

@@ -71,7 +71,8 @@ extern const struct schema_field schema_experiment[], schema_samplers[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
 extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
-    schema_judged[], schema_forwards[], schema_scopes[], schema_syncs[], schema_deciders[], schema_keepers[];
+    schema_judged[], schema_forwards[], schema_scopes[], schema_syncs[], schema_deciders[], schema_keepers[],
+    schema_buffers[];
 
 /** The characters of names. */
 extern const char schema_name_characters[];

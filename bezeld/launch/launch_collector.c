@@ -37,6 +37,7 @@ static void print_options(const struct experiment *e, const struct launch_collec
     snprintf(c->processes, sizeof c->processes, "%u", s->limits.processes);
     snprintf(c->packet, sizeof c->packet, "%s", units_exact_size(s->limits.packet).s);
     snprintf(c->rate, sizeof c->rate, "%s", units_exact_size(s->limits.rate).s);
+    snprintf(c->order, sizeof c->order, "%s", order_settings_print(&e->order).s);
     snprintf(c->clock, sizeof c->clock, "%s", clock_keeping_print(&e->collector.clock).s);
 }
 
@@ -122,12 +123,16 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
                           c->rate,
                           NULL};
     size_t n = sizeof args / sizeof *args - 1;
-    _Static_assert(sizeof args / sizeof *args + 4 <= sizeof c->argv / sizeof *c->argv,
+    _Static_assert(sizeof args / sizeof *args + 6 <= sizeof c->argv / sizeof *c->argv,
                    "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);
     if (c->clock[0]) {
         c->argv[n++] = ARG("--clock");
         c->argv[n++] = c->clock;
+    }
+    if (c->order[0] && !files) {
+        c->argv[n++] = ARG("--order");
+        c->argv[n++] = c->order;
     }
     if (e->store.serve && !files) {
         c->argv[n++] = ARG("--serve");

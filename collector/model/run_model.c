@@ -17,6 +17,7 @@ struct model *model_new(const char *run)
         return NULL;
     clock_identity(m->clock);
     snprintf(m->run, sizeof m->run, "%s", run);
+    m->order = order_settings_default;
     m->last_node = &m->nodes;
     return m;
 }

@@ -10,6 +10,7 @@
 #define BEZEL_COLLECTOR_MODEL_RUN_MODEL_H
 
 #include "base/err.h"
+#include "base/order_settings.h"
 #include "base/token_bucket.h"
 #include "collector/model/kind_statistics.h"
 #include "collector/model/run_clock.h"
@@ -151,11 +152,12 @@ struct model_totals {
 };
 
 struct model {
-    uint8_t clock[16];         /* ours */
-    uint8_t run_clock[16];     /* clock_identity() of the run's clock; zeros: not known */
-    int64_t ahead;             /* run's time - that clock, ns */
-    bool clocks_last;          /* no exchange of times follows: metadata tells clocks by all of them */
-    char run[MODEL_UUID_TEXT]; /* UUID as text; "": not known yet */
+    uint8_t clock[16];           /* ours */
+    uint8_t run_clock[16];       /* clock_identity() of the run's clock; zeros: not known */
+    int64_t ahead;               /* run's time - that clock, ns */
+    bool clocks_last;            /* no exchange of times follows: metadata tells clocks by all of them */
+    char run[MODEL_UUID_TEXT];   /* UUID as text; "": not known yet */
+    struct order_settings order; /* of readers */
     struct model_node *nodes, **last_node;
     struct model_totals totals;
     bool full; /* the limit of processes was reached: unknown ones are refused */

@@ -21,6 +21,28 @@ bool run_reader_goes_on(const char *run)
 
 /* ---- what is found ----------------------------------------------------------------------------------------------- */
 
+/*
+ * Begins the order as the run says. While there is no stream, the run may say it anew: a reader may come before the
+ * collector.
+ */
+static int begin_order(struct run_reader *r, const struct model *m)
+{
+    struct record_source of = {.filter = &r->filter,
+                               .buffers = m->order.buffers == ORDER_SISO ? RECORD_SISO : RECORD_MISO,
+                               .memory = r->memory ? r->memory : (size_t)m->order.memory,
+                               .renew = run_streams_renew,
+                               .context = &r->found};
+    struct stream_set set = {.measured = r->given.measured};
+    int err = stream_set_init(&set, &of);
+    if (err)
+        return err;
+    if (r->given.order)
+        record_order_stop(set.order, record_order_stopped(r->given.order));
+    stream_set_free(&r->given);
+    r->given = set;
+    return 0;
+}
+
 static bool wants(void *reader, const struct model_node *node)
 {
     const struct run_reader *r = reader;
@@ -39,7 +61,7 @@ static int add_stream(void *reader, const char *path, const struct model_process
 static bool move_to(void *reader, const struct model *m)
 {
     struct run_reader *r = reader;
-    return stream_set_move(&r->given, m);
+    return r->numbers == 0 ? begin_order(r, m) == 0 : stream_set_move(&r->given, m);
 }
 
 /* ---- a reader ---------------------------------------------------------------------------------------------------- */
@@ -52,12 +74,10 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
         return BEZEL_ENOMEM;
     it->filter = *filter;
     it->logical = INT64_MIN;
-    struct record_source of = {
-        .filter = &it->filter, .memory = RUN_READER_BUFFERS, .renew = run_streams_renew, .context = &it->found};
     struct run_streams_owner owner = {wants, add_stream, move_to, it};
-    err = stream_set_init(&it->given, &of);
+    err = run_streams_init(&it->found, run, &owner);
     if (!err)
-        err = run_streams_init(&it->found, run, &owner);
+        err = begin_order(it, it->found.model);
     if (err) {
         int sys = errno;
         run_reader_close(it);
@@ -85,6 +105,7 @@ void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop)
 
 void run_reader_buffers(struct run_reader *r, size_t bytes)
 {
+    r->memory = bytes;
     record_order_memory(r->given.order, bytes);
 }
 
@@ -120,7 +141,7 @@ static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
         const struct model_node *node = model_find_node(r->found.model, w->uuid);
         if (!node || !wants(r, node) || w->low == WATERMARK_LEFT)
             continue;
-        if (now - w->at > RUN_READER_WAIT)
+        if (now - w->at > r->found.model->order.wait)
             continue;
         struct clock_reading at = run_clock_at(&node->run_clock, w->low);
         int64_t bound = record_order_bound(at);

@@ -10,14 +10,13 @@
  *
  * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD everything is given up to where the run
  * is complete, as its collector knows from the low watermarks of the nodes: less twice the widest bound of their clocks
- * (record_order_bound()). A node that
- * was not heard for RUN_READER_WAIT is not waited for. Where the collector has no watermarks (it is an older one, its
- * disk is full), what a look finds is held back until the next one. What comes later than that is marked (RECORD_LATE),
- * and counted.
+ * (record_order_bound()). A node that was not heard for as long as the run says (`order.wait`) is not waited for. Where
+ * the collector has no watermarks (it is an older one, its disk is full), what a look finds is held back until the next
+ * one. What comes later than that is marked (RECORD_LATE), and counted.
  *
  * Memory: the model of the run with its dictionaries, some 800 bytes for each stream that is not closed, and
- * RUN_READER_BUFFERS for all that have something to read, or 4 KiB for each if there are more than 16,384 of these. No
- * file stays open. One thread; blocks on the disk.
+ * `order.memory` of the run for all that have something to read, but at least 4 KiB for each of these. No file stays
+ * open. One thread; blocks on the disk.
  */
 #ifndef BEZEL_COLLECTOR_READ_RUN_READER_H
 #define BEZEL_COLLECTOR_READ_RUN_READER_H
@@ -28,9 +27,6 @@
 #include <signal.h>
 
 struct run_reader;
-
-enum { RUN_READER_BUFFERS = 64 << 20 };     /* bytes */
-#define RUN_READER_WAIT INT64_C(5000000000) /* ns */
 
 /** Whether `bezel run` or a collector works on run directory `run` now, so that it may grow. */
 bool run_reader_goes_on(const char *run);
@@ -45,7 +41,7 @@ void run_reader_close(struct run_reader *r);
 /** run_reader_next() returns 0 as soon as *stop is set; borrowed. */
 void run_reader_stop(struct run_reader *r, const volatile sig_atomic_t *stop);
 
-/** Before the first look: `bytes` in place of RUN_READER_BUFFERS. */
+/** Before the first look: `bytes` in place of `order.memory` of the run. */
 void run_reader_buffers(struct run_reader *r, size_t bytes);
 
 enum run_reader_look {

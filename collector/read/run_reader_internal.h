@@ -13,6 +13,7 @@
 struct run_reader {
     struct run_streams found;
     struct record_filter filter;
+    size_t memory; /* of the buffers; 0: as the run says */
     uint64_t skip; /* records to leave out first */
     struct run_reader_totals totals;
     struct watermark *watermarks; /* room for WATERMARKS_MAX, once it was needed */

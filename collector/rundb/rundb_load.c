@@ -5,6 +5,7 @@
 #include "collector/rundb/rundb_live.h"
 #include "collector/rundb/rundb_sqlite.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +179,37 @@ static int load_clock(struct rundb *f, struct model *m)
     return uuid_read(identity, m->run_clock) ? 0 : BEZEL_EMALFORMED;
 }
 
+/* Reads a number from `least` to `most`. Where the property is missing or something else, *n stays. */
+static int load_number(struct rundb *f, const char *key, int64_t least, int64_t most, int64_t *n)
+{
+    char text[32], *end;
+    int err = rundb_get(f, key, text, sizeof text);
+    if (err)
+        return err == BEZEL_ENOENT ? 0 : err;
+    errno = 0;
+    int64_t value = strtoll(text, &end, 10);
+    if (errno == 0 && end != text && *end == '\0' && value >= least && value <= most)
+        *n = value;
+    return 0;
+}
+
+static int load_order(struct rundb *f, struct model *m)
+{
+    struct order_settings order = order_settings_default;
+    int64_t memory = (int64_t)order.memory;
+    char word[8];
+    int err = rundb_get(f, RUNDB_ORDER_BUFFERS, word, sizeof word);
+    if (!err)
+        (void)order_buffers_read(word, &order.buffers);
+    if (!err || err == BEZEL_ENOENT)
+        err = load_number(f, RUNDB_ORDER_MEMORY, ORDER_MEMORY_LEAST, ORDER_MEMORY_MOST, &memory);
+    if (!err)
+        err = load_number(f, RUNDB_ORDER_WAIT, 1, ORDER_WAIT_MOST, &order.wait);
+    order.memory = (uint64_t)memory;
+    m->order = order;
+    return err;
+}
+
 static int load_exchanges(struct rundb *f, struct model *m)
 {
     char query[192];
@@ -191,6 +223,8 @@ static int load_exchanges(struct rundb *f, struct model *m)
 int rundb_load(struct rundb *f, struct model *m)
 {
     int err = load_clock(f, m);
+    if (!err)
+        err = load_order(f, m);
     if (!err)
         err =
             load_rows(f, "SELECT id, name, uuid, clock, realtime_offset, dir, left, unobserved FROM nodes ORDER BY id",

@@ -27,7 +27,7 @@
  * copied only if there is no database.
  */
 
-enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17, MERGE_BYTES = 64 << 20 };
+enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17 };
 
 /* ---- copying ---- */
 
@@ -133,7 +133,7 @@ static int copy_nodes(const char *run, const struct export_nodes *nodes, const s
         }
         if (mkdir(to, 0777) != 0)
             return err_from_errno(errno);
-        err = merged ? export_merge(model, node, to, MERGE_BYTES) : copy_streams(run, model, node, to);
+        err = merged ? export_merge(model, node, to, &m->order) : copy_streams(run, model, node, to);
         copied++;
     }
     return err || copied ? err : write_empty_trace(into);

@@ -51,10 +51,10 @@ struct export_part {
 
 /**
  * Gives the records and losses of all streams of `parts` to `to`, in the order of the run's time
- * (collector/read/record_order.h), with `memory` bytes for buffers. Streams of unknown processes are left out with a
+ * (collector/read/record_order.h), as `order` says. Streams of unknown processes are left out with a
  * warning. Returns 0 or an error.
  */
-int export_in_order(const struct export_part *parts, size_t count, size_t memory,
+int export_in_order(const struct export_part *parts, size_t count, const struct order_settings *order,
                     const struct export_taker *to) BEZEL_MUST_CHECK;
 
 /**
@@ -62,7 +62,7 @@ int export_in_order(const struct export_part *parts, size_t count, size_t memory
  * with its metadata; `model` has their processes and dictionaries. Returns as export_in_order().
  */
 int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
-                 size_t memory) BEZEL_MUST_CHECK;
+                 const struct order_settings *order) BEZEL_MUST_CHECK;
 
 /** Records as CSV (RFC 4180, but lines end in LF): a column for each name of a field in the run. */
 struct csv;

@@ -32,7 +32,8 @@ static int take(void *context, const struct record_item *item)
     return 0;
 }
 
-int export_merge(const struct model_node *model, const struct export_node *node, const char *to, size_t memory)
+int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
+                 const struct order_settings *order)
 {
     struct export_part part = {model, node};
     struct merge m = {.own_time = model->run_clock.kind == RUN_CLOCK_WALL};
@@ -41,7 +42,7 @@ int export_merge(const struct model_node *model, const struct export_node *node,
     if (err)
         return err;
     m.classes = calloc(node->count, sizeof *m.classes);
-    err = m.classes ? export_in_order(&part, 1, memory, &taker) : BEZEL_ENOMEM;
+    err = m.classes ? export_in_order(&part, 1, order, &taker) : BEZEL_ENOMEM;
     free(m.classes);
     int end = merged_trace_close(m.out);
     return err ? err : end;

@@ -35,10 +35,13 @@ static int give_all(struct stream_set *set, const struct export_taker *to)
     return err ? err : more;
 }
 
-int export_in_order(const struct export_part *parts, size_t count, size_t memory, const struct export_taker *to)
+int export_in_order(const struct export_part *parts, size_t count, const struct order_settings *order,
+                    const struct export_taker *to)
 {
     struct record_filter all = RECORD_FILTER_ALL;
-    struct record_source of = {.filter = &all, .memory = memory};
+    struct record_source of = {.filter = &all,
+                               .buffers = order->buffers == ORDER_SISO ? RECORD_SISO : RECORD_MISO,
+                               .memory = (size_t)order->memory};
     struct stream_set set = {0};
     size_t number = 0;
     int err = stream_set_init(&set, &of);

@@ -20,8 +20,6 @@
  * after that, and ends its stream here.
  */
 
-enum { ORDER_BYTES = 64 << 20 };
-
 struct records {
     FILE *out;
     struct record_writer *writer;
@@ -133,7 +131,7 @@ static int put_in_order(struct records *x, const struct model *m)
             log_warn("BEZEL-EXPORT-FOREIGN", "left out trace/%s: run.db has no node for it", nodes.list[i].dir);
     }
     if (!err)
-        err = export_in_order(parts, count, ORDER_BYTES, &taker);
+        err = export_in_order(parts, count, &m->order, &taker);
     if (!err && fflush(x->out) != 0)
         err = BEZEL_ESYS;
     free(parts);

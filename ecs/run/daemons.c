@@ -97,6 +97,7 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     snprintf(f->packet, sizeof f->packet, "%s", units_exact_size(e->store.limits.packet).s);
     snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
     snprintf(f->clock, sizeof f->clock, "%s", clock_keeping_print(&e->collector.clock).s);
+    snprintf(f->order, sizeof f->order, "%s", order_settings_print(&e->order).s);
     char *const args[] = {ARG("bezel-collector"),
                           ARG("--run"),
                           ARG(run->path),
@@ -126,6 +127,10 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     if (f->clock[0]) {
         d->args[n++] = ARG("--clock");
         d->args[n++] = f->clock;
+    }
+    if (f->order[0]) {
+        d->args[n++] = ARG("--order");
+        d->args[n++] = f->order;
     }
     if (e->store.serve) {
         d->args[n++] = ARG("--serve");

@@ -5,6 +5,7 @@
  */
 #include "base/bytes.h"
 #include "base/file.h"
+#include "collector/rundb/rundb_live.h"
 #include "collector/rundb/summary.h"
 #include "mdr/builtin.h"
 #include "mdr/link/unidentified_peers.h"
@@ -636,6 +637,33 @@ static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
     assert_ends_well(t);
 }
 
+static struct order_settings order_of(const struct collector_fixture *t)
+{
+    struct rundb *f;
+    struct model *m = model_new("");
+    assert_non_null(m);
+    assert_int_equal(rundb_open_read(t->collector.run, &f), 0);
+    assert_int_equal(rundb_load(f, m), 0);
+    assert_int_equal(rundb_close(f), 0);
+    struct order_settings order = m->order;
+    model_free(m);
+    return order;
+}
+
+static void who_begins_a_run_says_how_it_is_ordered(void **state)
+{
+    struct collector_fixture *t = *state;
+    const struct order_settings first = {ORDER_SISO, ORDER_MEMORY_LEAST, 2 * CLOCK_S};
+    static const char *const orders[][3] = {{"--order", "siso:1 MiB:2 s"}, {"--order", "miso:2 MiB:3 s"}, {NULL}};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        t->collector.more = orders[i];
+        assert_true(collector_start(&t->collector, t->ipc));
+        struct order_settings order = order_of(t);
+        assert_true(order_settings_same(&order, &first));
+        assert_ends_well(t);
+    }
+}
+
 static void a_run_directory_has_one_collector(void **state)
 {
     struct collector_fixture *t = *state;
@@ -722,6 +750,7 @@ int main(void)
         TEST(the_end_of_the_parent_pipe_ends_it),
         TEST(paused_it_stores_nothing_and_afterwards_everything),
         TEST(an_interrupt_from_the_terminal_does_not_end_it),
+        TEST(who_begins_a_run_says_how_it_is_ordered),
         TEST(a_run_directory_has_one_collector),
         TEST(an_endpoint_in_use_is_told),
         TEST(misuse_ends_with_2_and_a_sentence),

@@ -3,8 +3,8 @@
 /*
  * Streams that `bezel export --merge` makes one of: whatever the files hold, what it writes is packets of well-formed
  * records, and of them exactly those that can be read in memory, in the order of time, with all losses. The first byte
- * of an input says how often each file counts, and by its highest bit that buffers are as small as may be; two numbers
- * of 16 bits say how long the first two files are. The files follow.
+ * of an input says how often each file counts, by its highest bit that buffers are as small as may be, and by the next
+ * one which buffers; two numbers of 16 bits say how long the first two files are. The files follow.
  */
 #include "base/file.h"
 #include "ecs/export/export_internal.h"
@@ -325,7 +325,8 @@ static void merge(const struct export_node *found, uint8_t how, const uint8_t *c
         expect(&events, i, data[all.streams[i].path[strlen(all.streams[i].path) - 1] - '0'], all.streams[i].bytes);
     if (events.count)
         qsort(events.list, events.count, sizeof *events.list, compare);
-    fuzz_must(export_merge(node, &all, to, how & 0x80 ? 0 : ROOMY) == 0);
+    struct order_settings order = {.buffers = how & 0x40 ? ORDER_SISO : ORDER_MISO, .memory = how & 0x80 ? 0 : ROOMY};
+    fuzz_must(export_merge(node, &all, to, &order) == 0);
     check(&events, bases);
     free(events.list);
 }

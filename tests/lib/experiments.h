@@ -122,7 +122,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
     same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);
     same = same && a->adapt.max_age == b->adapt.max_age && a->adapt.knob_count == b->adapt.knob_count &&
            experiments_same_rules(a->sensing.importance, b->sensing.importance);
-    same = same && experiments_same_clock(&a->collector.clock, &b->collector.clock);
+    same = same && experiments_same_clock(&a->collector.clock, &b->collector.clock) &&
+           order_settings_same(&a->order, &b->order);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
@@ -239,6 +240,10 @@ static inline void experiments_check_part(const struct experiment *e, uint32_t n
                             e->adapt.policy == part->adapt.policy && e->adapt.by == part->adapt.by &&
                             e->sensing.accumulate == part->sensing.accumulate &&
                             e->sensing.accumulate_or == part->sensing.accumulate_or,
+                        "node %u:\n%s", node, printed);
+    EXPERIMENTS_REQUIRE(order_settings_same(&part->order, (int)node == experiment_collector_node(e)
+                                                              ? &e->order
+                                                              : &order_settings_default),
                         "node %u:\n%s", node, printed);
     static const struct clock_keeping nobody;
     EXPERIMENTS_REQUIRE(

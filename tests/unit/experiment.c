@@ -77,6 +77,9 @@ static void two_lines_are_an_experiment(void **state)
     assert_int_equal(e->adapt.period_max, CLOCK_S);
     assert_null(e->store.listen);
     assert_int_equal(e->store.sync, EXPERIMENT_SYNC_NEVER);
+    assert_int_equal(e->order.buffers, ORDER_MISO);
+    assert_int_equal(e->order.memory, 64 << 20);
+    assert_int_equal(e->order.wait, 5 * CLOCK_S);
     done(e);
 }
 
@@ -165,6 +168,9 @@ static void the_full_file_sets_every_key(void **state)
     assert_int_equal(e->adapt.at.line, 29);
     assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
     assert_int_equal(e->store.sync, 0);
+    assert_int_equal(e->order.buffers, ORDER_SISO);
+    assert_int_equal(e->order.memory, 16 << 20);
+    assert_int_equal(e->order.wait, 2 * CLOCK_S);
     done(e);
 }
 

@@ -79,7 +79,8 @@ static void its_command_line_is_made_from_the_experiment(void **state)
     struct experiment *e =
         read_experiment("store: {keys: keys, key: sink, sync: 1 s, serve: \"tcp://*:7770\",\n"
                         "        limits: {connections: 7, rate: 1 MiB}}\n"
-                        "collector: {node: store, directory: /data/runs, clock: {kept-by: ptp, bound: 1 us}}\n");
+                        "collector: {node: store, directory: /data/runs, clock: {kept-by: ptp, bound: 1 us}}\n"
+                        "order: {buffers: siso, memory: 1 MiB, wait: 2 s}\n");
     struct launch_collector_options o = {
         .program = "/opt/bezel-collector", .keys = "/etc/bezel", .listen = "tcp://*:5", .run = run, .silence = 77};
     assert_true(launch_collector_make(e, &o, "collector", &c));
@@ -96,12 +97,13 @@ static void its_command_line_is_made_from_the_experiment(void **state)
     assert_has(c.argv, "--connections", "7");
     assert_has(c.argv, "--rate", "1 MiB");
     assert_has(c.argv, "--clock", "ptp:1 us");
+    assert_has(c.argv, "--order", "siso:1 MiB:2 s");
     assert_has(c.argv, "--serve", "tcp://*:7770");
     assert_false(has(c.argv, "--files"));
     assert_true(launch_collector_make(e, &o, "files", &c));
     assert_has(c.argv, "--files", NULL);
     assert_has(c.argv, "--run", "/data/runs/bezel-run-b0e10000-0000-0000-0000-0000000000ef");
-    assert_false(has(c.argv, "--listen") || has(c.argv, "--serve"));
+    assert_false(has(c.argv, "--listen") || has(c.argv, "--serve") || has(c.argv, "--order"));
     assert_false(launch_collector_make(e, &o, "sh", &c));
     assert_false(launch_collector_make(e, &o, "", &c));
     experiment_free(e);
