@@ -424,12 +424,17 @@ static struct clock_reading reading(int64_t own, int64_t offset, double more, do
     return (struct clock_reading){own + offset + (int64_t)more, rounded_up(bound + ROUNDING_NS)};
 }
 
+double clock_piece_growth(const struct clock_piece *piece)
+{
+    return rate_most + magnitude(piece->slope);
+}
+
 struct clock_reading clock_piece_at(const struct clock_piece *piece, int64_t own)
 {
     double beyond = own < piece->from    ? (double)(piece->from - own)
                     : own > piece->until ? (double)(own - piece->until)
                                          : 0;
-    double bound = (double)piece->bound + beyond * (rate_most + magnitude(piece->slope));
+    double bound = (double)piece->bound + beyond * clock_piece_growth(piece);
     return reading(own, piece->offset, piece->slope * (double)(own - piece->from), bound);
 }
 
@@ -443,35 +448,64 @@ struct clock_reading clock_piece_after(const struct clock_piece *piece, struct c
     return third;
 }
 
-/* The peer's time outside of the knots, by the rate at their nearest, knot `i`. */
-static struct clock_reading beyond(const struct clock_relation *r, uint32_t i, int step, int64_t own)
+/* Outside of the knots the rate is that at their nearest, knot `i`. */
+static struct clock_stretch beyond(const struct clock_relation *r, uint32_t i, int step)
 {
     const struct clock_knot *knot = &r->knots[i];
-    double after = (double)(own - knot->at), age = magnitude(after), wrong = rate_most;
+    double wrong = rate_most;
     struct rate rate = {0, 0};
     if (rate_beside(r, i, step, &rate) && rate.error + slew_most < wrong)
         wrong = rate.error + slew_most;
     else
         rate.slope = 0;
-    double early = smaller(age, CLOCK_STEADY_NS), late = age - early; /* late, the rate may be any that is possible */
-    double bound = (double)knot->half + early * wrong + late * (rate_most + magnitude(rate.slope));
-    return reading(own, knot->offset, rate.slope * after, bound);
+    return (struct clock_stretch){.from = step < 0 ? knot->at : INT64_MIN,
+                                  .until = step < 0 ? INT64_MAX : knot->at,
+                                  .at = knot->at,
+                                  .offset = knot->offset,
+                                  .slope = rate.slope,
+                                  .bound = (double)knot->half,
+                                  .early = wrong,
+                                  .late = rate_most + magnitude(rate.slope)}; /* any rate that is possible */
+}
+
+struct clock_stretch clock_piece_stretch(const struct clock_piece *piece)
+{
+    return (struct clock_stretch){.from = piece->from,
+                                  .until = piece->until,
+                                  .at = piece->from,
+                                  .offset = piece->offset,
+                                  .slope = piece->slope,
+                                  .bound = (double)piece->bound};
+}
+
+struct clock_stretch clock_relation_stretch(const struct clock_relation *r, int64_t own)
+{
+    if (r->held == 0)
+        return (struct clock_stretch){0};
+    uint32_t newest = r->held - 1;
+    if (own >= r->knots[newest].at)
+        return beyond(r, newest, -1);
+    if (own < r->knots[0].at)
+        return beyond(r, 0, 1);
+    uint32_t i = 0;
+    while (own >= r->knots[i + 1].at)
+        i++;
+    struct clock_piece piece = piece_from(r, i);
+    return clock_piece_stretch(&piece);
+}
+
+struct clock_reading clock_stretch_at(const struct clock_stretch *s, int64_t own)
+{
+    double after = (double)(own - s->at), age = magnitude(after), early = smaller(age, CLOCK_STEADY_NS);
+    return reading(own, s->offset, s->slope * after, s->bound + early * s->early + (age - early) * s->late);
 }
 
 struct clock_reading clock_relation_at(const struct clock_relation *r, int64_t own)
 {
     if (r->held == 0)
         return (struct clock_reading){own, INT64_MAX};
-    uint32_t newest = r->held - 1;
-    if (own >= r->knots[newest].at)
-        return beyond(r, newest, -1, own);
-    if (own < r->knots[0].at)
-        return beyond(r, 0, 1, own);
-    uint32_t i = 0;
-    while (own >= r->knots[i + 1].at)
-        i++;
-    struct clock_piece piece = piece_from(r, i);
-    return clock_piece_at(&piece, own);
+    struct clock_stretch stretch = clock_relation_stretch(r, own);
+    return clock_stretch_at(&stretch, own);
 }
 
 int64_t clock_relation_wait(const struct clock_relation *r, enum clock_news news)

@@ -73,6 +73,16 @@ struct clock_piece {
     int64_t bound;
 };
 
+/**
+ * From `from` to before `until` of the own clock the offset is `offset + slope * (own - at)`. At `at` it is at most
+ * `bound` wrong; with the distance the bound grows, by `early` for each ns up to CLOCK_STEADY_NS, by `late` behind it.
+ */
+struct clock_stretch {
+    int64_t from, until;
+    int64_t at, offset;
+    double slope, bound, early, late;
+};
+
 /** A time of the peer's clock and the bound of its error, ns. `bound` INT64_MAX: nothing is known. */
 struct clock_reading {
     int64_t ns, bound;
@@ -119,6 +129,18 @@ bool clock_relation_next(struct clock_relation *r, struct clock_piece *piece);
 
 /** The peer's time when the own clock says, or will say, `own`, as far as it is known now. */
 struct clock_reading clock_relation_at(const struct clock_relation *r, int64_t own);
+
+/** The stretch that clock_relation_at() reads at `own`; `until` is not above `from` where nothing is known. */
+struct clock_stretch clock_relation_stretch(const struct clock_relation *r, int64_t own);
+
+/** The piece as a stretch, without what is outside of it. */
+struct clock_stretch clock_piece_stretch(const struct clock_piece *piece);
+
+/** By how much the bound of a piece grows for each ns that a time is outside of it. */
+double clock_piece_growth(const struct clock_piece *piece);
+
+/** The peer's time by a stretch that `own` is in. */
+struct clock_reading clock_stretch_at(const struct clock_stretch *stretch, int64_t own);
 
 /** The peer's time by a piece. Outside of the piece the bound grows with the distance, by the first promise. */
 struct clock_reading clock_piece_at(const struct clock_piece *piece, int64_t own);

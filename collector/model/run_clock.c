@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/model/run_clock.h"
 
+#include "base/saturate.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -93,14 +95,62 @@ static struct clock_reading read_clock(const struct run_clock *c, int64_t own)
     return by_knots.bound <= by_piece.bound ? by_knots : by_piece;
 }
 
-struct clock_reading run_clock_at(const struct run_clock *c, int64_t own)
+/*
+ * Behind the last piece the line of the knots counts where its bound is the smaller one. From `own` on it stays so for
+ * as long as it takes the bound to catch up with that of the piece, which grows too.
+ */
+static struct clock_stretch behind_pieces(const struct clock_piece *last, struct clock_stretch s, int64_t own)
 {
-    struct clock_reading r = {.ns = own, .bound = c->kind == RUN_CLOCK_SAME ? 0 : INT64_MAX};
-    if (c->kind == RUN_CLOCK_EXCHANGES)
-        r = read_clock(c, own);
+    int64_t ahead = clock_piece_at(last, own).bound - clock_stretch_at(&s, own).bound - 4; /* for all roundings */
+    double catches_up = fmax(s.early, s.late) - clock_piece_growth(last);
+    if (ahead <= 0)
+        return (struct clock_stretch){0};
+    s.from = own;
+    if (catches_up > 0) {
+        int64_t until = saturate_add(own, (int64_t)fmin((double)ahead / catches_up, 1e18));
+        s.until = until < s.until ? until : s.until;
+    }
+    return s;
+}
+
+/* The stretch around `own` in which read_clock() reads a single line; an empty one where that is not easily told. */
+static struct clock_stretch find_stretch(const struct run_clock *c, int64_t own)
+{
+    const struct clock_piece *piece = c->count ? find(c, own) : NULL;
+    if (piece && own < piece->until)
+        return clock_piece_stretch(piece);
+    struct clock_stretch s = clock_relation_stretch(&c->relation, own);
+    if (!piece || s.until <= s.from)
+        return s;
+    bool is_last = piece == c->pieces + c->count - 1; /* if not, memory was short for the next one */
+    return is_last ? behind_pieces(piece, s, own) : (struct clock_stretch){0};
+}
+
+static struct clock_reading make_run_time(const struct run_clock *c, struct clock_reading r)
+{
     if (__builtin_add_overflow(r.ns, c->ahead, &r.ns))
         r = (struct clock_reading){.ns = c->ahead > 0 ? INT64_MAX : INT64_MIN, .bound = INT64_MAX};
     return r;
+}
+
+struct clock_reading run_clock_at(const struct run_clock *c, int64_t own)
+{
+    struct clock_reading r = {.ns = own, .bound = c->kind == RUN_CLOCK_SAME ? 0 : INT64_MAX};
+    return make_run_time(c, c->kind == RUN_CLOCK_EXCHANGES ? read_clock(c, own) : r);
+}
+
+static bool is_in(const struct clock_stretch *s, int64_t own)
+{
+    return own >= s->from && own < s->until;
+}
+
+struct clock_reading run_clock_at_near(const struct run_clock *c, struct clock_stretch *near, int64_t own)
+{
+    if (c->kind == RUN_CLOCK_EXCHANGES && !is_in(near, own))
+        *near = find_stretch(c, own);
+    if (c->kind != RUN_CLOCK_EXCHANGES || !is_in(near, own))
+        return run_clock_at(c, own);
+    return make_run_time(c, clock_stretch_at(near, own));
 }
 
 /* ---- The whole run ----------------------------------------------------------------------------------------------- */

@@ -48,6 +48,12 @@ void run_clock_add(struct run_clock *c, const struct clock_exchange *x, int64_t 
 /** The run's time at `own`, ns of the node's clock, as far as it is known now: `bound` INT64_MAX where it is WALL. */
 struct clock_reading run_clock_at(const struct run_clock *c, int64_t own);
 
+/**
+ * As run_clock_at(), for times that lie near each other: *near, zeros at first, keeps how the last one was read. Zero
+ * it when the clock is another one, or has taken an exchange.
+ */
+struct clock_reading run_clock_at_near(const struct run_clock *c, struct clock_stretch *near, int64_t own);
+
 /** One offset for the whole of the run, as a CTF clock has it. */
 struct run_clock_line {
     int64_t offset; /* run's time - own time, ns; if a clock jumped, that before the jump */

@@ -185,6 +185,51 @@ static void the_drift_is_that_of_the_clocks(void **state)
     }
 }
 
+static void expect_same(struct clock_stretch *near, int64_t own)
+{
+    struct clock_reading r = run_clock_at(&c, own), fast = run_clock_at_near(&c, near, own);
+    if (r.ns != fast.ns || r.bound != fast.bound)
+        fail_msg("%" PRId64 ": %" PRId64 " +- %" PRId64 ", not %" PRId64 " +- %" PRId64, own, fast.ns, fast.bound, r.ns,
+                 r.bound);
+}
+
+/* Reads times that lie near each other, from before the first exchange to long after the last one. */
+static void expect_near(uint64_t *seed, uint64_t *read, uint64_t *kept)
+{
+    struct clock_stretch near = {0};
+    int64_t end = virtual_clock_at(&hosts.own, hosts.length) + 100 * CLOCK_S;
+    for (int64_t own = virtual_clock_at(&hosts.own, 0) - 10 * CLOCK_S; own < end;) {
+        *read += c.exchanges > 0;
+        *kept += c.exchanges > 0 && own >= near.from && own < near.until;
+        expect_same(&near, own);
+        own += 1 + (int64_t)(seed_unit(seed) * (seed_unit(seed) < 0.01 ? 3e9 : 2e7)); /* now and then a few back */
+        own -= seed_unit(seed) < 0.1 ? (int64_t)(seed_unit(seed) * 5e7) : 0;
+    }
+    for (int64_t back = CLOCK_S; c.count > 0 && back > 0; back /= 2) { /* to where the last piece counts */
+        int64_t until = c.pieces[c.count - 1].until;
+        expect_same(&near, until + CLOCK_S);
+        expect_same(&near, until + back);
+    }
+}
+
+static void times_near_each_other_are_read_as_any(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start(), read = 0, kept = 0;
+    for (int i = 0; i < rounds(40); i++) {
+        virtual_hosts_draw(&hosts, &seed, i % 2);
+        run_clock_init(&c, RUN_CLOCK_WALL, 5);
+        int64_t at = hosts.length / 2;
+        if (i % 4 == 0 && hosts.length > 120 * CLOCK_S && exchange(CLOCK_S, at) > 0 && c.exchanges > 1)
+            exchange_behind_jump(at, 60 * CLOCK_S);
+        else
+            (void)exchange(CLOCK_S / (1 + i % 3), hosts.length);
+        expect_near(&seed, &read, &kept);
+        run_clock_free(&c);
+    }
+    assert_true(kept > read / 10 * 9);
+}
+
 static void without_exchanges_it_is_the_same_clock_or_unknown(void **state)
 {
     (void)state;
@@ -218,6 +263,7 @@ int main(void)
         cmocka_unit_test(the_one_offset_is_that_before_a_jump),
         cmocka_unit_test(joined_pieces_hold_too),
         cmocka_unit_test(the_drift_is_that_of_the_clocks),
+        cmocka_unit_test(times_near_each_other_are_read_as_any),
         cmocka_unit_test(without_exchanges_it_is_the_same_clock_or_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
