@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Which records belong to one message, and what is forgotten when there are many. */
+#include "collector/read/record_messages.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SENT = 1, RECEIVED = 2, OTHER = 3 };
+
+/* A process knows the names of all, and of a channel. */
+static const char *const names[] = {"client", "server", "camera", "news"};
+enum { CLIENT, SERVER, CAMERA, NEWS, NOBODY };
+
+static struct dict_aspect aspects[] = {{.id = SENT, .kind = DICT_SENT, .name = "sent", .field_count = 2},
+                                       {.id = RECEIVED, .kind = DICT_RECEIVED, .name = "received", .field_count = 2},
+                                       {.id = OTHER, .kind = DICT_EVENT, .name = "other", .field_count = 2}};
+static struct dict dict = {.aspect_count = 3, .string_count = 4, .aspects = aspects, .strings = (const char **)names};
+static struct model_node nodes[3] = {{.row = 7}, {.row = 8}, {.row = 9}};
+static struct model_process processes[3] = {{.node = &nodes[0], .name = "client", .dict = &dict},
+                                            {.node = &nodes[1], .name = "server", .dict = &dict},
+                                            {.node = &nodes[2], .name = "camera", .dict = &dict}};
+
+/* A record of a process; `peer` as in `names`. */
+static struct record_item record(int process, uint32_t aspect, int peer, uint64_t tag, uint64_t time)
+{
+    static struct packet_record r[4];
+    static uint8_t values[4][16];
+    static unsigned next;
+    unsigned i = next++ % 4;
+    bytes_put_u64(values[i], peer == NOBODY ? 0 : (uint64_t)peer + 1);
+    bytes_put_u64(values[i] + 8, tag);
+    r[i] = (struct packet_record){.aspect = aspect, .timestamp = time, .value_count = 2, .values = values[i]};
+    return (struct record_item){.process = &processes[process],
+                                .r = &r[i],
+                                .aspect = &aspects[aspect - 1],
+                                .time = time,
+                                .at = {(int64_t)time + 1000, 50}};
+}
+
+static const struct record_sent *find(const struct record_messages *m, int process, int peer, uint64_t tag)
+{
+    struct record_item received = record(process, RECEIVED, peer, tag, 0);
+    return record_messages_find(m, &received);
+}
+
+static void add(struct record_messages *m, int process, int peer, uint64_t tag, uint64_t time)
+{
+    struct record_item sent = record(process, SENT, peer, tag, time);
+    record_messages_add(m, &sent);
+}
+
+static void each_names_the_other_or_both_a_channel(void **state)
+{
+    (void)state;
+    struct record_messages *m = record_messages_new(1 << 20);
+    add(m, CLIENT, SERVER, 5, 100);
+    add(m, CLIENT, NEWS, 6, 110);
+    const struct record_sent *sent = find(m, SERVER, CLIENT, 5);
+    assert_non_null(sent);
+    assert_int_equal(sent->node, 7);
+    assert_int_equal(sent->time, 100);
+    assert_int_equal(sent->at.ns, 1100);
+    assert_int_equal(sent->at.bound, 50);
+    assert_false(sent->given);
+    assert_ptr_equal(record_messages_by_key(m, sent->key), sent);
+    assert_null(find(m, SERVER, CLIENT, 4));               /* another tag */
+    assert_null(find(m, SERVER, CAMERA, 5));               /* another sender */
+    assert_null(find(m, CAMERA, CLIENT, 5));               /* another receiver */
+    assert_int_equal(find(m, SERVER, NEWS, 6)->time, 110); /* all who read the channel */
+    assert_int_equal(find(m, CAMERA, NEWS, 6)->time, 110);
+    assert_null(find(m, SERVER, NOBODY, 5));
+    struct record_item other = record(SERVER, OTHER, CLIENT, 5, 0);
+    assert_null(record_messages_find(m, &other));
+    record_messages_free(m);
+}
+
+static void the_first_sending_counts(void **state)
+{
+    (void)state;
+    struct record_messages *m = record_messages_new(1 << 20);
+    add(m, CLIENT, SERVER, 5, 100);
+    add(m, CLIENT, SERVER, 5, 200); /* sent again */
+    assert_int_equal(find(m, SERVER, CLIENT, 5)->time, 100);
+    struct record_item sent = record(CLIENT, SENT, SERVER, 5, 100), again = record(CLIENT, SENT, SERVER, 5, 200);
+    assert_false(record_messages_sent(m, &sent));
+    assert_true(find(m, SERVER, CLIENT, 5)->given);
+    struct record_item received = record(SERVER, RECEIVED, CLIENT, 5, 0);
+    record_messages_received(m, &received); /* in between */
+    assert_false(record_messages_sent(m, &again));
+    record_messages_free(m);
+}
+
+static void a_sending_behind_its_receiving_is_told_once(void **state)
+{
+    (void)state;
+    struct record_messages *m = record_messages_new(1 << 20);
+    for (int peer = SERVER; peer <= NEWS; peer += NEWS - SERVER) {
+        struct record_item received = record(SERVER, RECEIVED, peer == NEWS ? NEWS : CLIENT, 5, 0);
+        struct record_item sent = record(CLIENT, SENT, peer, 5, 0);
+        record_messages_received(m, &received);
+        add(m, CLIENT, peer, 5, 0);
+        assert_true(record_messages_sent(m, &sent));
+        assert_false(record_messages_sent(m, &sent));
+    }
+    record_messages_free(m);
+}
+
+static void the_oldest_are_forgotten_and_no_others(void **state)
+{
+    (void)state;
+    struct record_messages *m = record_messages_new(200000);
+    uint64_t oldest = 0;
+    for (uint64_t tag = 0; tag < 5000; tag++) {
+        add(m, CLIENT, SERVER, tag, tag);
+        while (!find(m, SERVER, CLIENT, oldest))
+            oldest++;
+        for (uint64_t i = oldest; i <= tag; i += 1 + (tag - oldest) / 16)
+            assert_int_equal(find(m, SERVER, CLIENT, i)->time, i);
+        assert_non_null(find(m, SERVER, CLIENT, tag));
+    }
+    assert_in_range(5000 - oldest, 200, 1400); /* two entries for each, below the bound */
+    record_messages_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_names_the_other_or_both_a_channel),
+        cmocka_unit_test(the_first_sending_counts),
+        cmocka_unit_test(a_sending_behind_its_receiving_is_told_once),
+        cmocka_unit_test(the_oldest_are_forgotten_and_no_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
