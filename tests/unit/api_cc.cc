@@ -27,6 +27,5 @@ void api_cc(void)
     thread_local early on_this_thread; /* its destructor records at the end of the thread */
     (void)on_this_thread;
     EVERY_RECORD();
-    using inner::bezel_record_namespaced;
-    bezel_record(namespaced, static_cast<int64_t>(bezel_value_int64(100)));
+    bezel_record(inner::namespaced, static_cast<int64_t>(bezel_value_int64(100)));
 }

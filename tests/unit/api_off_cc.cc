@@ -14,9 +14,8 @@ BEZEL_KNOB(delay, "ms", 0, 9, 2);
 int api_off_cc(void)
 {
     int calls = 0;
-    off::bezel_record_none(0);
-    using off::bezel_record_all;
-    bezel_record(all, ++calls, 0.5, 1, bezel_intern("text"));
-    using off::bezel_knob_read_delay;
-    return bezel_thread_init(0) == 0 && bezel_knob(delay) == 2 ? calls + 1 : -1;
+    bezel_record(off::none);
+    bezel_again(::off::none);
+    bezel_record(off::all, ++calls, 0.5, 1, bezel_intern("text"));
+    return bezel_thread_init(0) == 0 && bezel_knob(off::delay) == 2 ? calls + 1 : -1;
 }

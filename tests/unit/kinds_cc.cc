@@ -40,21 +40,21 @@ void kinds_cc(void)
 
 void kinds_scopes_cc(void)
 {
-    using namespace inner;
     {
-        BEZEL_SCOPE(scoped, 1);
-        BEZEL_SCOPE(scoped, 2); /* ends first */
+        BEZEL_SCOPE(inner::scoped, 1);
+        BEZEL_SCOPE(::inner::scoped, 2); /* ends first */
     }
-    returns(0);
+    inner::returns(0);
     try {
-        throws();
+        inner::throws();
     } catch (const std::runtime_error &) {
-        bezel_count(namespaced_counter, 1);
+        bezel_count(inner::namespaced_counter, 1);
     }
-    auto first = bezel::make_scope(bezel_begin(scoped), [](bezel_span span) { bezel_end(scoped, span, 5); });
+    auto first =
+        bezel::make_scope(bezel_begin(inner::scoped), [](bezel_span span) { bezel_end(inner::scoped, span, 5); });
     auto second = static_cast<decltype(first) &&>(first); /* one span, whoever holds it */
     (void)second;
-    bezel_gauge(namespaced_gauge, 0.5);
-    bezel_sent(namespaced_sent, kinds_string(1), 2);
-    bezel_received(namespaced_received, kinds_string(1), 2, 0.5);
+    bezel_gauge(inner::namespaced_gauge, 0.5);
+    bezel_sent(inner::namespaced_sent, kinds_string(1), 2);
+    bezel_received(inner::namespaced_received, kinds_string(1), 2, 0.5);
 }

@@ -16,10 +16,9 @@ int kinds_off_cc(void)
 {
     int calls = 0;
     KINDS_RECORD();
-    using namespace off;
     {
-        BEZEL_SCOPE(scoped, ++calls); /* never ends as a span: its values are checked, and not evaluated */
+        BEZEL_SCOPE(off::scoped, ++calls); /* never ends as a span: its values are checked, and not evaluated */
     }
-    bezel_sent(sent, kinds_string(1), ++calls, 0);
+    bezel_sent(off::sent, kinds_string(1), ++calls, 0);
     return calls;
 }

@@ -11,6 +11,5 @@ BEZEL_KNOB(namespaced, "1", INT32_MIN, INT32_MAX, -7);
 
 int32_t knob_cc(void)
 {
-    using inner::bezel_knob_read_namespaced;
-    return bezel_knob(namespaced);
+    return bezel_knob(inner::namespaced);
 }

@@ -102,12 +102,12 @@ typedef struct {
 #define bezel_received(...) BEZEL_RECEIVED_NOW_(__VA_ARGS__, 0)
 
 /* Below: the preprocessor's side, as in <bezel/sensor.h>. */
-#define BEZEL_BEGIN_(name)             bezel_begin_##name()
-#define BEZEL_END_(name, ...)          bezel_end_##name(__VA_ARGS__)
-#define BEZEL_COUNT_MORE_(name, ...)   bezel_count_##name(__VA_ARGS__)
-#define BEZEL_GAUGE_NOW_(name, ...)    bezel_gauge_##name(__VA_ARGS__)
-#define BEZEL_SENT_NOW_(name, ...)     bezel_sent_##name(__VA_ARGS__)
-#define BEZEL_RECEIVED_NOW_(name, ...) bezel_received_##name(__VA_ARGS__)
+#define BEZEL_BEGIN_(name)             name##_bezel_begin()
+#define BEZEL_END_(name, ...)          name##_bezel_end(__VA_ARGS__)
+#define BEZEL_COUNT_MORE_(name, ...)   name##_bezel_count(__VA_ARGS__)
+#define BEZEL_GAUGE_NOW_(name, ...)    name##_bezel_gauge(__VA_ARGS__)
+#define BEZEL_SENT_NOW_(name, ...)     name##_bezel_sent(__VA_ARGS__)
+#define BEZEL_RECEIVED_NOW_(name, ...) name##_bezel_received(__VA_ARGS__)
 
 #define BEZEL_MESSAGE_(kind, n, ...) BEZEL_MESSAGE_N_(kind, n, __VA_ARGS__)
 #define BEZEL_MESSAGE_N_(kind, n, name, ...)                                                                           \
@@ -120,9 +120,9 @@ typedef struct {
     BEZEL_VERB_(verb, name, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__), BEZEL_LIST_##n(BEZEL_NAME_, __VA_ARGS__))
 #define BEZEL_NAME_(type, name, ...) name
 #define BEZEL_VERB_(verb, name, params, names_)                                                                        \
-    __attribute__((unused)) static inline void bezel_##verb##_##name(params int bezel_end_)                            \
+    __attribute__((unused)) static inline void name##_bezel_##verb(params int bezel_end_)                              \
     {                                                                                                                  \
-        bezel_record_##name(names_ bezel_end_);                                                                        \
+        name##_bezel_record(names_ bezel_end_);                                                                        \
     }                                                                                                                  \
     struct bezel_semicolon_##verb##_##name
 
@@ -160,7 +160,7 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
 }
 
 #define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
-    __attribute__((unused)) static inline bezel_span bezel_begin_##name(void)                                          \
+    __attribute__((unused)) static inline bezel_span name##_bezel_begin(void)                                          \
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
         if (bezel_span_wanted(&bezel_aspect_##name)) {                                                                 \
@@ -169,7 +169,7 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
         }                                                                                                              \
         return bezel_span_;                                                                                            \
     }                                                                                                                  \
-    __attribute__((unused)) static inline void bezel_end_##name(bezel_span bezel_span_, params int bezel_end_)         \
+    __attribute__((unused)) static inline void name##_bezel_end(bezel_span bezel_span_, params int bezel_end_)         \
     {                                                                                                                  \
         (void)bezel_end_;                                                                                              \
         if (bezel_span_.begun && bezel_span_wanted(&bezel_aspect_##name)) {                                            \
@@ -182,12 +182,12 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
     struct bezel_semicolon_span_##name
 #else
 #define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
-    __attribute__((unused)) static inline bezel_span bezel_begin_##name(void)                                          \
+    __attribute__((unused)) static inline bezel_span name##_bezel_begin(void)                                          \
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
         return bezel_span_;                                                                                            \
     }                                                                                                                  \
-    __attribute__((unused)) static inline void bezel_end_##name(bezel_span bezel_span_, params int bezel_end_)         \
+    __attribute__((unused)) static inline void name##_bezel_end(bezel_span bezel_span_, params int bezel_end_)         \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_span_, (void)bezel_end_, (void)bezel_values_;                                                      \

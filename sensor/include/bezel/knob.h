@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) int32_t bezel_knob_load(const struc
 }
 
 /** The present value of a knob that BEZEL_KNOB() declared: int32_t. */
-#define bezel_knob(name) bezel_knob_read_##name()
+#define bezel_knob(name) name##_bezel_knob_read()
 
 #ifdef __cplusplus
 #define BEZEL_STATIC_ASSERT_ static_assert
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) int32_t bezel_knob_load(const struc
     {                                                                                                                  \
         bezel_knob_register(&bezel_knob_##name);                                                                       \
     }                                                                                                                  \
-    __attribute__((unused, always_inline)) static inline int32_t bezel_knob_read_##name(void)                          \
+    __attribute__((unused, always_inline)) static inline int32_t name##_bezel_knob_read(void)                          \
     {                                                                                                                  \
         return bezel_knob_load(&bezel_knob_##name, min, max, initial);                                                 \
     }                                                                                                                  \
@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) int32_t bezel_knob_load(const struc
 #else
 #define BEZEL_KNOB(name, unit, min, max, initial)                                                                      \
     BEZEL_KNOB_RANGE_(min, max, initial);                                                                              \
-    __attribute__((unused)) static inline int32_t bezel_knob_read_##name(void)                                         \
+    __attribute__((unused)) static inline int32_t name##_bezel_knob_read(void)                                         \
     {                                                                                                                  \
         return initial;                                                                                                \
     }                                                                                                                  \

@@ -234,15 +234,18 @@ typedef bezel_string bezel_param_string;
 
 /** Records an aspect that BEZEL_ASPECT() declared: bezel_record(name, value of field 1, value of field 2, ...). */
 #define bezel_record(...)        BEZEL_RECORD_(__VA_ARGS__, 0)
-#define BEZEL_RECORD_(name, ...) bezel_record_##name(__VA_ARGS__)
+#define BEZEL_RECORD_(name, ...) name##_bezel_record(__VA_ARGS__)
 
 /**
  * As bezel_record(), with the time of this thread's previous record: in a burst, only the first record reads the clock.
  */
 #define bezel_again(...)        BEZEL_AGAIN_(__VA_ARGS__, 0)
-#define BEZEL_AGAIN_(name, ...) bezel_again_##name(__VA_ARGS__)
+#define BEZEL_AGAIN_(name, ...) name##_bezel_again(__VA_ARGS__)
 
-/** Declares an aspect at file scope: BEZEL_ASPECT(name, field, field, ...); in C++ also inside a namespace. */
+/**
+ * Declares an aspect at file scope: BEZEL_ASPECT(name, field, field, ...); in C++ also inside a namespace, and
+ * elsewhere it is used as bezel_record(space::name, ...).
+ */
 #define BEZEL_ASPECT(...) BEZEL_DECLARE_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_KIND_event, __VA_ARGS__, ~)
 
 /* Below: macros. Every list ends with an item of ours, so that an empty list needs no special case. */
@@ -290,14 +293,14 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
     {                                                                                                                  \
         bezel_aspect_register(&bezel_aspect_##name);                                                                   \
     }                                                                                                                  \
-    __attribute__((unused, always_inline)) static inline void bezel_record_##name(params int bezel_end_)               \
+    __attribute__((unused, always_inline)) static inline void name##_bezel_record(params int bezel_end_)               \
     {                                                                                                                  \
         (void)bezel_end_;                                                                                              \
         const uint32_t bezel_wanted_ = bezel_wanted(&bezel_aspect_##name);                                             \
         if (__builtin_expect(bezel_wanted_ != BEZEL_DISABLED, 0))                                                      \
             BEZEL_WRITE_(&bezel_aspect_##name, bezel_wanted_, count, BEZEL_TIME_NOW, 0, values_ 0);                    \
     }                                                                                                                  \
-    __attribute__((unused, always_inline)) static inline void bezel_again_##name(params int bezel_end_)                \
+    __attribute__((unused, always_inline)) static inline void name##_bezel_again(params int bezel_end_)                \
     {                                                                                                                  \
         (void)bezel_end_;                                                                                              \
         const uint32_t bezel_wanted_ = bezel_wanted(&bezel_aspect_##name);                                             \
@@ -307,12 +310,12 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
     struct bezel_semicolon_##name
 #else
 #define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
-    __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
+    __attribute__((unused)) static inline void name##_bezel_record(params int bezel_end_)                              \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_end_, (void)bezel_values_;                                                                         \
     }                                                                                                                  \
-    __attribute__((unused)) static inline void bezel_again_##name(params int bezel_end_)                               \
+    __attribute__((unused)) static inline void name##_bezel_again(params int bezel_end_)                               \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_end_, (void)bezel_values_;                                                                         \

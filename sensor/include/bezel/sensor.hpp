@@ -56,6 +56,6 @@ template <class End> inline scope<End> make_scope(bezel_span span, End end) noex
 #define BEZEL_SCOPE_AT_(line, name, ...) BEZEL_SCOPE_NAMED_(line, name, __VA_ARGS__)
 #define BEZEL_SCOPE_NAMED_(line, name, ...)                                                                            \
     const auto bezel_scope_##line = ::bezel::make_scope(                                                               \
-        bezel_begin_##name(), [&](bezel_span bezel_span_) { bezel_end_##name(bezel_span_, __VA_ARGS__); })
+        name##_bezel_begin(), [&](bezel_span bezel_span_) { name##_bezel_end(bezel_span_, __VA_ARGS__); })
 
 #endif
