@@ -70,7 +70,7 @@ def connect(endpoint, keys):
         secret = key("/reader.key")
         socket.curve_secretkey, socket.curve_publickey = secret, zmq.curve_public(secret)
         socket.curve_serverkey = key("/collector.pub")
-    socket.rcvtimeo, socket.linger = 5000, 0
+    socket.rcvtimeo, socket.sndtimeo, socket.linger = 5000, 5000, 0
     socket.connect(endpoint)
     return socket
 
@@ -85,7 +85,10 @@ def main(endpoint, condition="", keys=None):
         except zmq.Again:  # nothing came for 5 s: a server that was restarted answers with END
             if asked:
                 sys.exit("watch.py: the server is gone")
-            asked = socket.send(struct.pack(">IIIQ", MAGIC, FORMAT, HEARTBEAT, 0)) is None
+            try:
+                asked = socket.send(struct.pack(">IIIQ", MAGIC, FORMAT, HEARTBEAT, 0)) is None
+            except zmq.Again:  # its end of the connection is closed
+                sys.exit("watch.py: the server takes nothing: does it want keys?")
             continue
         magic, version, kind = r.take("III")
         if kind in (SCHEMA, RECORDS):

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Clocks that can be stepped without the right to, and without disturbing the machine: preloaded, it adds what stands
- * in the file FAULTS_WALL, nanoseconds, to CLOCK_REALTIME, and what stands in FAULTS_MONOTONIC to CLOCK_MONOTONIC, as
- * where a machine slept. The kernel's answer is asked for by a system call, so that it matters not whose
- * clock_gettime() comes behind this one.
+ * Clocks that can be stepped and drift without the right to, and without disturbing the machine: preloaded, it adds
+ * what stands in the file FAULTS_WALL, nanoseconds, to CLOCK_REALTIME, and what stands in FAULTS_MONOTONIC to
+ * CLOCK_MONOTONIC, as where a machine slept. A file may go on with a drift in parts per million, which changes its sign
+ * each time that as many nanoseconds have passed as stand behind it. Numbers are int64_t. The kernel's answer is asked
+ * for by a system call, so that it matters not whose clock_gettime() comes behind this one.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -19,9 +20,13 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static _Atomic int64_t *wall, *monotonic;
+/* A file may end behind the first number: the others are 0 then, as the rest of a page is. */
+struct shift {
+    _Atomic int64_t step, drift_ppm, turn_ns;
+};
+static const struct shift *wall, *monotonic;
 
-static _Atomic int64_t *map(const char *variable)
+static const struct shift *map(const char *variable)
 {
     const char *path = getenv(variable);
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -37,7 +42,7 @@ __attribute__((constructor)) static void start(void)
     monotonic = map("FAULTS_MONOTONIC");
 }
 
-static const _Atomic int64_t *step_of(clockid_t clock)
+static const struct shift *shift_of(clockid_t clock)
 {
     switch (clock) {
     case CLOCK_REALTIME:
@@ -50,13 +55,23 @@ static const _Atomic int64_t *step_of(clockid_t clock)
     }
 }
 
+/* What the clock is ahead at `ns`. */
+static int64_t ahead(const struct shift *s, int64_t ns)
+{
+    int64_t turn = atomic_load(&s->turn_ns), drifting = turn > 0 ? ns % (2 * turn) : 0;
+    int64_t forth = drifting > turn ? 2 * turn - drifting : drifting;
+    return atomic_load(&s->step) + forth / 1000000 * atomic_load(&s->drift_ppm) +
+           forth % 1000000 * atomic_load(&s->drift_ppm) / 1000000;
+}
+
 EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
 {
     int err = (int)syscall(SYS_clock_gettime, clock, t);
-    const _Atomic int64_t *step = step_of(clock);
-    if (err || !step)
+    const struct shift *shift = shift_of(clock);
+    if (err || !shift)
         return err;
-    int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec + atomic_load(step);
+    int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+    ns += ahead(shift, ns);
     t->tv_sec = ns / 1000000000;
     t->tv_nsec = ns % 1000000000;
     return 0;
