@@ -20,6 +20,7 @@
 struct order_node {
     uint8_t uuid[16];
     const struct model_node *model;
+    struct clock_stretch near;
     struct clock_reading at; /* of its first stream's next record or loss */
     int64_t key;             /* its place among the nodes: that time, or a later one */
     uint64_t last;           /* time of the latest one that was given, and the run's time of that */
@@ -182,6 +183,7 @@ int record_order_set_model(struct record_order *o, const struct model *m)
 {
     for (size_t i = 0; i < o->node_count; i++) {
         o->nodes[i]->model = model_find_node(m, o->nodes[i]->uuid);
+        o->nodes[i]->near = (struct clock_stretch){0};
         if (!o->nodes[i]->model)
             return BEZEL_EMALFORMED;
     }
@@ -193,10 +195,10 @@ int record_order_set_model(struct record_order *o, const struct model *m)
  * jumped back between this and its real one, the node was the first one by a later time than the record has by itself,
  * and others were given by then.
  */
-static struct clock_reading run_time_of(const struct order_node *node, uint64_t time)
+static struct clock_reading run_time_of(struct order_node *node, uint64_t time)
 {
     const struct run_clock *clock = &node->model->run_clock;
-    struct clock_reading at = run_clock_at(clock, time < INT64_MAX ? (int64_t)time : INT64_MAX);
+    struct clock_reading at = run_clock_at_near(clock, &node->near, time < INT64_MAX ? (int64_t)time : INT64_MAX);
     int64_t least = clock->jumped ? node->first_ns : node->last_ns;
     if (time >= node->last && at.ns < least) {
         at.bound = saturate_add(at.bound, least - at.ns);
@@ -208,7 +210,7 @@ static struct clock_reading run_time_of(const struct order_node *node, uint64_t 
 /* Whether one more can wait outside of its stream. */
 static bool has_room(const struct record_order *o)
 {
-    return o->of.buffers == RECORD_SISO && (o->held.count + 1) * sizeof(struct held) <= o->of.memory;
+    return o->of.buffers == ORDER_SISO && (o->held.count + 1) * sizeof(struct held) <= o->of.memory;
 }
 
 /* Brings the node's place in the queue up to date: its first stream has changed, or it has to wait. */

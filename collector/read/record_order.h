@@ -12,7 +12,7 @@
  * found there waits for it, and with it what its node made afterwards (Vista: Waheed 1997, 7.3). Times stay as they
  * are; where a record stands is told by its `proof`. A sending beyond the bounds is not waited for.
  *
- * One thread. Memory: that of the streams' buffers, an eighth of it for messages, and with RECORD_SISO as much again
+ * One thread. Memory: that of the streams' buffers, an eighth of it for messages, and with ORDER_SISO as much again
  * for what waits.
  */
 #ifndef BEZEL_COLLECTOR_READ_RECORD_ORDER_H

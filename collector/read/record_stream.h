@@ -10,6 +10,7 @@
 #ifndef BEZEL_COLLECTOR_READ_RECORD_STREAM_H
 #define BEZEL_COLLECTOR_READ_RECORD_STREAM_H
 
+#include "base/order_settings.h"
 #include "collector/read/record_filter.h"
 
 enum {
@@ -50,16 +51,13 @@ struct record_stream {
     bool any;                             /* of these is wanted */
 };
 
-/** Where records wait for a sending: each node's in the store (MISO), or those of all in one heap (SISO). */
-enum record_buffers { RECORD_MISO, RECORD_SISO };
-
 /** What the streams of a run share. */
 struct record_source {
     const struct record_filter *filter; /* borrowed */
     size_t memory;                      /* bytes for the buffers of all streams together */
     size_t streams;                     /* that are there */
-    enum record_buffers buffers;
-    bool sendings; /* only records of kind `sent` are wanted */
+    enum order_buffers buffers;         /* where what waits for a sending is */
+    bool sendings;                      /* only records of kind `sent` are wanted */
     /* Called where a packet needs a newer dictionary: gives all streams their processes anew. NULL: there is none. */
     int (*renew)(void *context);
     void *context;

@@ -28,7 +28,7 @@ bool run_reader_goes_on(const char *run)
 static int begin_order(struct run_reader *r, const struct model *m)
 {
     struct record_source of = {.filter = &r->filter,
-                               .buffers = m->order.buffers == ORDER_SISO ? RECORD_SISO : RECORD_MISO,
+                               .buffers = m->order.buffers,
                                .memory = r->memory ? r->memory : (size_t)m->order.memory,
                                .renew = run_streams_renew,
                                .context = &r->found};

@@ -39,9 +39,7 @@ int export_in_order(const struct export_part *parts, size_t count, const struct 
                     const struct export_taker *to)
 {
     struct record_filter all = RECORD_FILTER_ALL;
-    struct record_source of = {.filter = &all,
-                               .buffers = order->buffers == ORDER_SISO ? RECORD_SISO : RECORD_MISO,
-                               .memory = (size_t)order->memory};
+    struct record_source of = {.filter = &all, .buffers = order->buffers, .memory = (size_t)order->memory};
     struct stream_set set = {0};
     size_t number = 0;
     int err = stream_set_init(&set, &of);

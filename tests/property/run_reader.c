@@ -587,7 +587,7 @@ static void what_the_run_says_late_counts_from_its_first_stream_on(void **state)
     append(&g, get_process(&g, 0, 0), 0, 1, g.begin, g.begin + CLOCK_S);
     assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
     const struct record_source *of = record_order_source(r->given.order);
-    assert_int_equal(of->buffers, RECORD_SISO);
+    assert_int_equal(of->buffers, ORDER_SISO);
     assert_int_equal(of->memory, 1 << 20);
     run_reader_close(r);
     r = open_reader(g.run, &RECORD_FILTER_ALL);
@@ -595,7 +595,7 @@ static void what_the_run_says_late_counts_from_its_first_stream_on(void **state)
     append(&g, get_process(&g, 1, 0), 0, 1, g.begin, g.begin + CLOCK_S);
     assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
     assert_int_equal(record_order_source(r->given.order)->memory, 4096);
-    assert_int_equal(record_order_source(r->given.order)->buffers, RECORD_SISO);
+    assert_int_equal(record_order_source(r->given.order)->buffers, ORDER_SISO);
     run_reader_close(r);
     grown_close(&g);
 }
