@@ -105,23 +105,7 @@ int packet_get_header(const void *packet, size_t n, struct packet_header *h)
 int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
                        uint32_t aspects, size_t *offset, struct packet_record *r)
 {
-    size_t left = h->size_bytes - *offset;
-    if (left == 0)
-        return 0;
-    if (left < PACKET_RECORD_BYTES)
-        return BEZEL_EMALFORMED;
-    const uint8_t *p = packet + *offset;
-    r->aspect = bytes_get_u32(p);
-    if (r->aspect == 0 || r->aspect > aspects)
-        return BEZEL_EMALFORMED;
-    r->timestamp = bytes_get_u64(p + 4);
-    r->value_count = field_counts[r->aspect];
-    r->values = p + PACKET_RECORD_BYTES;
-    size_t size = PACKET_RECORD_BYTES + 8 * (size_t)r->value_count;
-    if (left < size)
-        return BEZEL_EMALFORMED;
-    *offset += size;
-    return 1;
+    return packet_read_record(packet, h->size_bytes, field_counts, aspects, offset, r);
 }
 
 int packet_next_run(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,

@@ -99,6 +99,29 @@ int packet_get_header(const void *p, size_t n, struct packet_header *h) BEZEL_MU
 int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
                        uint32_t aspects, size_t *offset, struct packet_record *r) BEZEL_MUST_CHECK;
 
+/** As packet_next_record(), where `end` bytes of the packet are to be looked at. */
+static inline int packet_read_record(const uint8_t *packet, size_t end, const uint8_t *field_counts, uint32_t aspects,
+                                     size_t *offset, struct packet_record *r)
+{
+    size_t left = end - *offset;
+    if (left == 0)
+        return 0;
+    if (left < PACKET_RECORD_BYTES)
+        return BEZEL_EMALFORMED;
+    const uint8_t *p = packet + *offset;
+    r->aspect = bytes_get_u32(p);
+    if (r->aspect == 0 || r->aspect > aspects)
+        return BEZEL_EMALFORMED;
+    r->timestamp = bytes_get_u64(p + 4);
+    r->value_count = field_counts[r->aspect];
+    r->values = p + PACKET_RECORD_BYTES;
+    size_t size = PACKET_RECORD_BYTES + 8 * (size_t)r->value_count;
+    if (left < size)
+        return BEZEL_EMALFORMED;
+    *offset += size;
+    return 1;
+}
+
 /** As packet_next_record(), all records at once that follow each other and are of one aspect. */
 int packet_next_run(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,
                     size_t *offset, struct packet_run *run) BEZEL_MUST_CHECK;
