@@ -291,17 +291,18 @@ static void start_anew(struct levels *l, struct levels_ring *ring)
     levels_ring_publish(ring);
 }
 
-static void measure(struct levels *l)
+/* Notes how long the file is, once in a round: what is stored later is of the next one. */
+static void measure(struct levels *l, struct levels_ring *ring)
 {
-    for (size_t i = 0; i < l->count; i++) {
-        struct levels_ring *ring = l->rings[i];
-        struct stat st;
-        if (ring->is.cut || lstat(ring->is.path, &st) != 0)
-            continue;
-        ring->size = (uint64_t)st.st_size;
-        if (ring->size < ring->at.bytes)
-            start_anew(l, ring);
-    }
+    struct stat st;
+    if (l->measured > l->next)
+        return;
+    l->measured = l->next + 1;
+    if (ring->is.cut || lstat(ring->is.path, &st) != 0)
+        return;
+    ring->size = (uint64_t)st.st_size;
+    if (ring->size < ring->at.bytes)
+        start_anew(l, ring);
 }
 
 /* Looks for what is new, if a round is to begin. */
@@ -312,9 +313,8 @@ static int begin_round(struct levels *l)
     int err = run_streams_look(&l->found);
     if (err)
         return err;
-    measure(l);
     l->in_round = true;
-    l->next = 0;
+    l->next = l->measured = 0;
     return 0;
 }
 
@@ -330,6 +330,7 @@ static int go_on(struct levels *l, int64_t until)
 {
     while (l->next < l->count) {
         struct levels_ring *ring = l->rings[l->next];
+        measure(l, ring);
         int more = ring->at.bytes < ring->size || is_to_build(l, ring) ? take_some(l, ring) : 0;
         if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
             more = cut(ring, more);

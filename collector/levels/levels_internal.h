@@ -45,8 +45,8 @@ struct levels {
     struct levels_part part;
     size_t count, capacity;
     struct levels_ring **rings;
-    bool in_round; /* streams from number `next` on may have more */
-    size_t next;
+    bool in_round; /* streams from number `next` on may have more; below `measured` their sizes are known */
+    size_t next, measured;
     int64_t cpu_ns, saved_at;
     uint64_t uses;                          /* of trees */
     size_t tail, trees_bytes, blocks_bytes; /* as the LEVELS_ limits, but for tests */

@@ -42,11 +42,11 @@ static void process_free(struct model_process *p)
     free(p);
 }
 
-static struct model_process *process_new(void)
+static struct model_process *process_new(bool uncounted)
 {
     struct model_process *p = calloc(1, sizeof *p);
-    if (!p)
-        return NULL;
+    if (!p || uncounted)
+        return p;
     p->counts = calloc(DICT_ASPECTS_MAX + 1, sizeof *p->counts);
     p->values = calloc(DICT_ASPECTS_MAX + 1, sizeof *p->values);
     if (p->counts && p->values)
@@ -202,7 +202,7 @@ void model_activate(struct model_process *process)
 
 struct model_process *model_add_process(struct model_node *node, const struct message_process *said)
 {
-    struct model_process *p = process_new();
+    struct model_process *p = process_new(node->model->uncounted);
     if (!p)
         return NULL;
     p->node = node;

@@ -93,7 +93,7 @@ struct model_process {
     uint32_t refusals;               /* since the last stored packet of it */
     uint64_t books_at;               /* `at` of its last BOOKS */
     bool books_answer;               /* they are final, and are answered when saved */
-    struct model_count *counts;      /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
+    struct model_count *counts;      /* DICT_ASPECTS_MAX + 1 of them, by aspect id; NULL too where model.uncounted */
     struct kind_statistics **values; /* likewise; NULL: an event, or nothing is stored */
     struct histogram *latency;       /* NULL without a value */
     int64_t latency_bound;           /* of the error of these latencies, ns */
@@ -156,6 +156,7 @@ struct model {
     uint8_t run_clock[16];       /* clock_identity() of the run's clock; zeros: not known */
     int64_t ahead;               /* run's time - that clock, ns */
     bool clocks_last;            /* no exchange of times follows: metadata tells clocks by all of them */
+    bool uncounted;              /* of a reader: processes have no counts, values and latency, some 35 KiB each */
     char run[MODEL_UUID_TEXT];   /* UUID as text; "": not known yet */
     struct order_settings order; /* of readers */
     struct model_node *nodes, **last_node;

@@ -35,6 +35,7 @@ struct model *run_streams_load(const char *run, bool streams, int *err)
     struct model *m = model_new("");
     *err = m ? rundb_open_read(run, &f) : BEZEL_ENOMEM;
     if (!*err) {
+        m->uncounted = true;
         *err = rundb_get(f, "run", m->run, sizeof m->run);
         if (!*err || *err == BEZEL_ENOENT)
             *err = rundb_load(f, m);

@@ -68,7 +68,8 @@ enum { RUN_STREAMS_RENEWALS = 16 };
 int run_streams_renew(void *streams) BEZEL_MUST_CHECK;
 
 /**
- * Loads nodes, processes and dictionaries from the database of `run`, and the positions of streams if `streams`.
+ * Loads nodes, processes and dictionaries from the database of `run`, and the positions of streams if `streams`; not
+ * what processes counted.
  * Returns the model for model_free(), or NULL with *err.
  */
 struct model *run_streams_load(const char *run, bool streams, int *err) BEZEL_MUST_CHECK;

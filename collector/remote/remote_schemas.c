@@ -13,7 +13,10 @@ enum {
 int remote_schemas_init(struct remote_schemas *s)
 {
     s->model = model_new("");
-    return s->model ? 0 : BEZEL_ENOMEM;
+    if (!s->model)
+        return BEZEL_ENOMEM;
+    s->model->uncounted = true;
+    return 0;
 }
 
 void remote_schemas_fini(struct remote_schemas *s)
@@ -64,10 +67,6 @@ static int add(struct remote_schemas *s, const struct read_schema *m, struct dic
     free(said);
     if (!p)
         return BEZEL_ENOMEM;
-    free(p->counts); /* nobody asks for these here */
-    free(p->values);
-    p->counts = NULL;
-    p->values = NULL;
     model_set_dictionary(p, d);
     s->list[s->count++] = (struct remote_schema){p, m->dictionary_bytes};
     return 0;

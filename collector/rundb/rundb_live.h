@@ -71,7 +71,7 @@ int rundb_clear_streams(struct rundb *f) BEZEL_MUST_CHECK;
 
 /**
  * Fills an empty model with the nodes and processes of the database, their dictionaries, state, latency and the counts
- * of their BOOKS; not with anything that is derived from packets.
+ * of their BOOKS, these two not where m->uncounted; not with anything that is derived from packets.
  */
 int rundb_load(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
 

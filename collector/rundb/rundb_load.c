@@ -112,7 +112,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     if (err)
         return err;
     model_set_dictionary(p, dict);
-    if (sqlite3_column_type(s, 13) == SQLITE_NULL)
+    if (m->uncounted || sqlite3_column_type(s, 13) == SQLITE_NULL)
         return 0;
     p->latency = malloc(sizeof *p->latency);
     if (!p->latency)
@@ -234,7 +234,7 @@ int rundb_load(struct rundb *f, struct model *m)
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
                         " state, unfinished, latency, overwrites, unobserved, latency_bound FROM processes ORDER BY id",
                         load_process, m);
-    if (!err)
+    if (!err && !m->uncounted)
         err = load_rows(
             f,
             "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring, lost_window, lost_spool"

@@ -116,18 +116,26 @@ static int find_sources(struct key_histories *k, const struct levels *levels)
     return err;
 }
 
-int key_histories_follow(struct key_histories *k, struct levels *levels)
+/* Takes what a source has more. What was cut at the deadline goes on with the last record that was taken. */
+static int follow(struct key_histories *k, struct source *s, struct levels *levels)
 {
-    int err = find_sources(k, levels);
-    for (size_t i = 0; i < k->source_count && !err; i++) {
-        struct source *s = &k->sources[i];
-        const struct levels_stream *stream = levels_stream(levels, s->stream);
-        const struct dict *d = stream->process->dict;
-        if (!d || s->aspect > d->aspect_count || stream->records == s->records)
-            continue;
+    const struct levels_stream *stream = levels_stream(levels, s->stream);
+    const struct dict *d = stream->process->dict;
+    if (!d || s->aspect > d->aspect_count || stream->records == s->records)
+        return 0;
+    struct taking t = {k, s, &d->aspects[s->aspect - 1], s->at_time};
+    int err = levels_records(levels, s->stream, s->aspect, (int64_t)s->time, INT64_MAX, take, &t);
+    if (!levels_was_cut(levels))
         s->records = stream->records;
-        struct taking t = {k, s, &d->aspects[s->aspect - 1], s->at_time};
-        err = levels_records(levels, s->stream, s->aspect, (int64_t)s->time, INT64_MAX, take, &t);
-    }
-    return err < 0 ? err : 0;
+    return err < 0 ? err : levels_was_cut(levels);
+}
+
+int key_histories_follow(struct key_histories *k, struct levels *levels, int64_t deadline)
+{
+    int more = find_sources(k, levels);
+    levels_set_deadline(levels, deadline);
+    for (size_t i = 0; i < k->source_count && !more; i++)
+        more = follow(k, &k->sources[i], levels);
+    levels_set_deadline(levels, INT64_MAX);
+    return more;
 }

@@ -20,8 +20,11 @@ struct key_histories;
 struct key_histories *key_histories_new(void);
 void key_histories_free(struct key_histories *k);
 
-/** Takes in what was stored since. Returns 0 or an error. */
-int key_histories_follow(struct key_histories *k, struct levels *levels) BEZEL_MUST_CHECK;
+/**
+ * Takes in what was stored since, until `deadline` of clock_now(). Returns 1: there is more, call again; 0: all is in;
+ * or an error.
+ */
+int key_histories_follow(struct key_histories *k, struct levels *levels, int64_t deadline) BEZEL_MUST_CHECK;
 
 /** The history of a key of `stream`; NULL: it has none. */
 const struct key_history *key_histories_find(const struct key_histories *k, size_t stream, uint32_t aspect,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/view/run_view_internal.h"
 
+#include "base/clock.h"
 #include "base/saturate.h"
 #include "collector/rundb/rundb_live.h"
 #include "ecs/view/key_histories.h"
@@ -167,10 +168,10 @@ int run_view_update(struct run_view *v, int64_t budget_ns)
     v->model_age = age;
     int err = sort_streams(v);
     if (!err && more == 0)
-        err = key_histories_follow(v->histories, v->levels);
+        err = more = key_histories_follow(v->histories, v->levels, clock_now() + budget_ns);
     renew_start(v);
     find_newest(v);
-    return err ? err : more;
+    return err < 0 ? err : more;
 }
 
 uint64_t run_view_age(const struct run_view *v)

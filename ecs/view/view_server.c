@@ -392,15 +392,15 @@ int64_t view_server_pause(int64_t took, bool behind, uint64_t gained)
 /* Takes in what is new. What a page shows is to be sent anew where it reaches behind what was there before. */
 static void look(struct server *s, int64_t now)
 {
-    bool was_live = s->live;
+    bool was_live = s->live, was_behind = s->behind;
     s->live = run_reader_goes_on(s->o->run);
     uint64_t had, has, memory;
     run_view_totals(s->run, &had, &memory);
     int more = run_view_update(s->run, UPDATE_NS);
     int64_t took = clock_now() - now;
     run_view_totals(s->run, &has, &memory);
-    bool another = take_trouble(s, more < 0 ? more : 0) || was_live != s->live;
     s->behind = more > 0;
+    bool another = take_trouble(s, more < 0 ? more : 0) || was_live != s->live || was_behind != s->behind;
     int64_t before = s->newest;
     s->newest = run_view_newest(s->run);
     s->grew = s->newest != before || another;

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Answers to pages: what makes no sense is empty; what takes too long to read is cut, and says so. */
+/* Answers to pages: what makes no sense is empty; what takes too long to read is cut, and says so. What a view keeps of
+ * a run is what it asks for. */
 #include "ecs/view/run_view.h"
 #include "base/clock.h"
+#include "ecs/view/key_histories.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
@@ -145,12 +147,90 @@ static void what_takes_too_long_is_cut_and_says_so(void **state)
     assert_false(picture_is_cut(INT64_MAX));
 }
 
+/* ---- what is kept of a run --------------------------------------------------------------------------------------- */
+
+enum { LIMIT = 3, PACKETS = 5 };
+
+/* A daemon that observes a limit; returns its number. */
+static unsigned add_observer(void)
+{
+    struct dict_aspect observation = builtin_aspects[BUILTIN_OBSERVATION];
+    unsigned index = fake_add_process(sensor, "bezeld", 50, ROLE_DAEMON);
+    struct fake_process *p = sensor->processes[index];
+    observation.id = 1;
+    p->said.dictionary_bytes = (uint32_t)dict_append_aspect(p->said.dictionary, 0, MESSAGE_DICT_MAX, &observation);
+    dict_free(p->dict);
+    assert_int_equal(dict_parse(p->said.dictionary, p->said.dictionary_bytes, &p->dict), 0);
+    return index;
+}
+
+static void observe(unsigned observer, struct levels *levels)
+{
+    static const uint64_t values[] = {LIMIT, 1, 0};
+    int more;
+    for (int i = 0; i < PACKETS; i++)
+        fake_cut_one(sensor, observer, 0, 1, values);
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&stored), 0);
+    while ((more = levels_update(levels, CLOCK_S)) > 0)
+        ;
+    assert_int_equal(more, 0);
+}
+
+static uint64_t observations(const struct key_histories *k, const struct levels *levels)
+{
+    uint64_t sum = 0;
+    for (size_t stream = 0; stream < levels_stream_count(levels); stream++) {
+        const struct key_history *h = key_histories_find(k, stream, 1, LIMIT);
+        for (size_t i = 0; h && i < h->count; i++)
+            sum += h->columns[i].count;
+    }
+    return sum;
+}
+
+/* Where there is no time, histories stay as they are; later they go on, and have each record once. */
+static void histories_are_followed_until_a_deadline(void **state)
+{
+    unsigned observer = add_observer();
+    struct key_histories *k = key_histories_new();
+    struct levels *levels;
+    (void)state;
+    assert_non_null(k);
+    assert_int_equal(levels_open(run, &levels), 0);
+    observe(observer, levels);
+    assert_int_equal(key_histories_follow(k, levels, INT64_MAX), 0);
+    assert_int_equal(observations(k, levels), PACKETS);
+    observe(observer, levels);
+    assert_int_equal(key_histories_follow(k, levels, 0), 1);
+    assert_int_equal(observations(k, levels), PACKETS);
+    assert_int_equal(key_histories_follow(k, levels, INT64_MAX), 0);
+    assert_int_equal(observations(k, levels), 2 * PACKETS);
+    levels_close(levels);
+    key_histories_free(k);
+}
+
+/* A run may have thousands of processes; what they counted would be ten times the rest. */
+static void a_reader_keeps_nothing_of_what_processes_counted(void **state)
+{
+    struct levels *levels;
+    (void)state;
+    assert_int_equal(levels_open(run, &levels), 0);
+    const struct model_process *p = levels_model(levels, NULL)->nodes->processes;
+    assert_non_null(p->dict);
+    assert_null(p->counts);
+    assert_null(p->values);
+    assert_null(p->latency);
+    levels_close(levels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_that_make_no_sense_are_empty, begin, end),
         cmocka_unit_test_setup_teardown(damage_is_told_and_the_rest_is_shown, begin, end),
         cmocka_unit_test_setup_teardown(what_takes_too_long_is_cut_and_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(histories_are_followed_until_a_deadline, begin, end),
+        cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
