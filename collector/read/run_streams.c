@@ -71,6 +71,24 @@ void run_streams_fini(struct run_streams *s)
     s->model = NULL;
 }
 
+/*
+ * Whether the dictionaries of `m` go on where those before end. Records that were decoded by the older ones are still
+ * to be given.
+ */
+static bool goes_on(const struct model *before, const struct model *m)
+{
+    for (const struct model_node *node = before->nodes; node; node = node->next) {
+        const struct model_node *now = model_find_node(m, node->uuid);
+        for (const struct model_process *p = now ? node->processes : NULL; p; p = p->next) {
+            const struct model_process *newer = model_find_process(now, p->instance);
+            if (newer && (newer->dict->aspect_count < p->dict->aspect_count ||
+                          memcmp(newer->dict->field_counts, p->dict->field_counts, p->dict->aspect_count + 1) != 0))
+                return false;
+        }
+    }
+    return true;
+}
+
 int run_streams_renew(void *streams)
 {
     struct run_streams *s = streams;
@@ -83,6 +101,10 @@ int run_streams_renew(void *streams)
     s->renewals++;
     s->renewed_at = s->looks;
     /* A database only grows: one that lacks something is another one, and nothing of the old one would be right. */
+    if (!goes_on(before, m)) {
+        model_free(m);
+        return BEZEL_EMALFORMED;
+    }
     if (!s->owner.move(s->owner.context, m)) {
         bool restored = s->owner.move(s->owner.context, before);
         model_free(m);

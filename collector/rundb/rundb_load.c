@@ -5,7 +5,6 @@
 #include "collector/rundb/rundb_live.h"
 #include "collector/rundb/rundb_sqlite.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,9 +185,8 @@ static int load_number(struct rundb *f, const char *key, int64_t least, int64_t 
     int err = rundb_get(f, key, text, sizeof text);
     if (err)
         return err == BEZEL_ENOENT ? 0 : err;
-    errno = 0;
     int64_t value = strtoll(text, &end, 10);
-    if (errno == 0 && end != text && *end == '\0' && value >= least && value <= most)
+    if (end != text && *end == '\0' && value >= least && value <= most)
         *n = value;
     return 0;
 }

@@ -5,9 +5,9 @@
  * `bezel export`, which reads stream by stream with other code, through any filter; of one that grows, every record
  * once and in order, or marked. The writer is the collector's own store. BEZEL_SEED repeats.
  */
+#include "collector/read/run_reader.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "collector/read/run_reader_internal.h"
 #include "collector/store/watermarks.h"
 #include "ecs/export/export.h"
 #include "ecs/export/record_writer.h"
@@ -537,69 +537,6 @@ static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **s
     promised_close(&p);
 }
 
-/* Whether `far`, which was not heard for `silence` ns, is waited for where property order.wait is `text`. */
-static bool is_waited_for(const char *text, int64_t silence)
-{
-    static struct promised p;
-    struct record_item item;
-    promised_open(&p, "wait");
-    assert_int_equal(rundb_put(p.g.rundb, RUNDB_ORDER_WAIT, text), 0);
-    assert_int_equal(rundb_commit(p.g.rundb), 0);
-    for (unsigned i = 0; i < 2; i++)
-        append(&p.g, get_process(&p.g, 0, 0), 0, 9, p.g.begin + CLOCK_S, p.g.begin + 2 * CLOCK_S);
-    promise(&p, 0, WATERMARK_LEFT, clock_now());
-    promise(&p, 1, p.g.begin, clock_now() - silence);
-    promise(&p, 2, WATERMARK_LEFT, clock_now());
-    struct run_reader *r = open_reader(p.g.run, &RECORD_FILTER_ALL);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    int more = run_reader_next(r, &item);
-    assert_true(more >= 0);
-    run_reader_close(r);
-    promised_close(&p);
-    return more == 0;
-}
-
-static void the_run_says_how_long_a_silent_node_is_waited_for(void **state)
-{
-    (void)state;
-    assert_true(is_waited_for("60000000000", 10 * CLOCK_S));
-    assert_false(is_waited_for("60000000000", 70 * CLOCK_S));
-    assert_false(is_waited_for("1000000000", 2 * CLOCK_S));
-    static const char *const hostile[] = {"0", "-1", "", "x", "1000000000x", "3600000000001", "99999999999999999999"};
-    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
-        assert_true(is_waited_for(hostile[i], 2 * CLOCK_S));
-        assert_false(is_waited_for(hostile[i], 10 * CLOCK_S));
-    }
-}
-
-/* A run's database is there before its first collector, which says how records are ordered. */
-static void what_the_run_says_late_counts_from_its_first_stream_on(void **state)
-{
-    (void)state;
-    static struct grown g;
-    grown_open(&g, "said");
-    struct run_reader *r = open_reader(g.run, &RECORD_FILTER_ALL);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    assert_true(order_settings_same(&run_reader_model(r, NULL)->order, &order_settings_default));
-    assert_int_equal(rundb_put(g.rundb, RUNDB_ORDER_BUFFERS, "siso"), 0);
-    assert_int_equal(rundb_put_int(g.rundb, RUNDB_ORDER_MEMORY, 1 << 20), 0);
-    assert_int_equal(rundb_commit(g.rundb), 0);
-    append(&g, get_process(&g, 0, 0), 0, 1, g.begin, g.begin + CLOCK_S);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    const struct record_source *of = record_order_source(r->given.order);
-    assert_int_equal(of->buffers, ORDER_SISO);
-    assert_int_equal(of->memory, 1 << 20);
-    run_reader_close(r);
-    r = open_reader(g.run, &RECORD_FILTER_ALL);
-    run_reader_buffers(r, 4096);
-    append(&g, get_process(&g, 1, 0), 0, 1, g.begin, g.begin + CLOCK_S);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    assert_int_equal(record_order_source(r->given.order)->memory, 4096);
-    assert_int_equal(record_order_source(r->given.order)->buffers, ORDER_SISO);
-    run_reader_close(r);
-    grown_close(&g);
-}
-
 static void read_a_run_whose_clock_jumps(const char *name)
 {
     static struct grown g;
@@ -783,8 +720,6 @@ int main(void)
         cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
         cmocka_unit_test(nodes_come_in_one_order_as_far_as_all_are_complete),
         cmocka_unit_test(a_silent_node_is_not_waited_for_and_late_when_it_comes_back),
-        cmocka_unit_test(the_run_says_how_long_a_silent_node_is_waited_for),
-        cmocka_unit_test(what_the_run_says_late_counts_from_its_first_stream_on),
         cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
         cmocka_unit_test(what_is_known_of_clocks_grows_with_the_run),
         cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
