@@ -644,6 +644,44 @@ static void what_is_damaged_ends_its_stream_and_the_rest_is_read(void **state)
 }
 
 /* A pipe would block whoever opens it; a link could lead anywhere. */
+/* The last packet of a stream ends before its last record does. */
+static void read_a_packet_that_is_short(void)
+{
+    static struct grown g;
+    char path[PATH_MAX], *bytes;
+    size_t n;
+    struct packet_header h;
+    struct record_item item;
+    uint64_t given = 0;
+    grown_open(&g, "short");
+    g.intact = true;
+    struct model_process *p = get_process(&g, 0, 0);
+    for (int i = 0; i < 2; i++) /* the stream opens, and has records */
+        append(&g, p, 0, 9, g.begin, g.begin + CLOCK_S);
+    assert_int_equal(store_path(g.store, p->node, model_stream(p, 0), path, sizeof path), 0);
+    assert_int_equal(file_read(path, 1 << 20, &bytes, &n), 0);
+    assert_int_equal(packet_get_header(bytes + PACKET_HEADER_BYTES, n - PACKET_HEADER_BYTES, &h), 0);
+    h.size_bytes -= 8;
+    packet_put_header((uint8_t *)bytes + PACKET_HEADER_BYTES, &h);
+    assert_int_equal(file_replace(path, bytes, n), 0);
+    free(bytes);
+    struct run_reader *r = open_reader(g.run, &RECORD_FILTER_ALL);
+    assert_int_equal(run_reader_look(r, RUN_READER_ALL), 0);
+    while (run_reader_next(r, &item) > 0)
+        given += item.r != NULL;
+    assert_int_equal(given, 8);
+    assert_int_equal(run_reader_totals(r).cut, 1);
+    run_reader_close(r);
+    grown_close(&g);
+}
+
+static void a_record_that_does_not_fit_its_packet_ends_the_stream(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 16; i++) /* it may be of the aspect of the one before, or of another one */
+        read_a_packet_that_is_short();
+}
+
 static void what_is_no_stream_is_left_out_and_never_waited_for(void **state)
 {
     (void)state;
@@ -723,6 +761,7 @@ int main(void)
         cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
         cmocka_unit_test(what_is_known_of_clocks_grows_with_the_run),
         cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
+        cmocka_unit_test(a_record_that_does_not_fit_its_packet_ends_the_stream),
         cmocka_unit_test(what_is_no_stream_is_left_out_and_never_waited_for),
         cmocka_unit_test(ten_thousand_streams_need_few_descriptors),
         cmocka_unit_test(a_run_without_a_database_is_refused),
