@@ -88,7 +88,7 @@ static void write_lines(const char *name, enum record_writer_format format)
     FILE *out = fopen("/dev/null", "w");
     int64_t start = clock_now();
     must(out && run_reader_open(run, &all, &r) == 0 && run_reader_look(r, RUN_READER_ALL) == 0 &&
-             record_writer_open(out, format, run_reader_model(r, NULL), true, &w) == 0,
+             record_writer_open(out, format, run_reader_model(r, NULL), &RECORD_FILTER_ALL, true, &w) == 0,
          name);
     while (run_reader_next(r, &item) > 0)
         record_writer_put(w, &item);

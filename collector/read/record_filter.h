@@ -63,6 +63,17 @@ bool record_filter_holds(const struct record_condition *c, const struct dict *d,
 /** Whether `time`, of `node`'s clock in ns, lies in the filter's time. */
 bool record_filter_in_time(const struct record_filter *f, const struct model_node *node, uint64_t time);
 
+/**
+ * Whether record `r` of process `p` is let through. `wanted`: of its aspect; `is_partly`: its time has to be looked at.
+ */
+static inline bool record_filter_lets(const struct record_filter *f, const struct model_process *p,
+                                      const struct packet_record *r, uint8_t wanted, bool is_partly)
+{
+    if (wanted == RECORD_UNWANTED || (is_partly && !record_filter_in_time(f, p->node, r->timestamp)))
+        return false;
+    return wanted == RECORD_WANTED || record_filter_holds(&f->condition, p->dict, r, (uint32_t)(wanted - RECORD_IF));
+}
+
 /** Where records of `node` from time `begin` to `end` may lie. */
 enum record_where { RECORD_OUTSIDE, RECORD_PARTLY, RECORD_INSIDE };
 enum record_where record_filter_where(const struct record_filter *f, const struct model_node *node, uint64_t begin,

@@ -215,15 +215,6 @@ static int next_packet(struct record_stream *s, const struct record_source *of)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct record_stream *s, const struct record_filter *f)
-{
-    uint8_t wanted = s->wanted[s->record.aspect];
-    if (wanted == RECORD_UNWANTED || (s->is_partly && !record_filter_in_time(f, s->process->node, s->record.timestamp)))
-        return false;
-    return wanted == RECORD_WANTED ||
-           record_filter_holds(&f->condition, s->process->dict, &s->record, (uint32_t)(wanted - RECORD_IF));
-}
-
 /* Reads a record of the present packet. Returns 0 or an error. */
 static int next_record(struct record_stream *s, const struct record_source *of)
 {
@@ -242,7 +233,9 @@ static int next_record(struct record_stream *s, const struct record_source *of)
         return BEZEL_EMALFORMED;
     s->taken = offset;
     s->time = s->record.timestamp;
-    s->next = is_wanted(s, of->filter) ? RECORD_IS : RECORD_NOTHING;
+    s->next = record_filter_lets(of->filter, s->process, &s->record, s->wanted[s->record.aspect], s->is_partly)
+                  ? RECORD_IS
+                  : RECORD_NOTHING;
     return 0;
 }
 

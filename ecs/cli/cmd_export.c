@@ -1,7 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "collector/read/run_reader.h"
+#include "collector/rundb/rundb.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
+#include "ecs/cli/options_time.h"
 #include "ecs/export/export.h"
 
 #include <stdbool.h>
@@ -10,7 +14,8 @@
 
 static const char help[] =
     "usage: bezel export [--merge] [--runs DIR] [RUN [TARGET]]\n"
-    "       bezel export [--merge] [--runs DIR] --format csv|jsonl [RUN]\n"
+    "       bezel export [--merge] [--runs DIR] --format csv|jsonl [--node GLOB] [--process GLOB] [--aspect GLOB]\n"
+    "                    [--where CONDITION] [--from TIME] [--until TIME] [RUN]\n"
     "\n"
     "Copies the trace of RUN, up to its last complete packets, to directory TARGET (default: RUN/export), and\n"
     "prints the directory's path. An earlier export there is replaced in one step. RUN is a run directory or its\n"
@@ -21,7 +26,14 @@ static const char help[] =
     "  --merge     write one stream for each node, in order of time, instead of one for each ring of each process:\n"
     "              for runs with more streams than a reader can open files. Times are those of the run, in which\n"
     "              nodes of several machines compare (docs/CLOCKS.md). With --format: all nodes in one order\n"
-    "  --format F  write every record to stdout instead, one a line, as CSV or JSON lines (docs/REPORT.md)\n"
+    "  --format F  write records to stdout instead, one a line, as CSV or JSON lines (docs/REPORT.md), the programs'\n"
+    "              before the monitor's; all of them, or those for which all of this holds, as with `bezel tail`:\n"
+    "  --node GLOB, --process GLOB, --aspect GLOB\n"
+    "              of these names\n"
+    "  --where CONDITION\n"
+    "              with a field for which it holds, such as \"duration > 5 ms\"\n"
+    "  --from TIME, --until TIME\n"
+    "              from this time on, and before that: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970\n"
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
@@ -41,29 +53,73 @@ static int export_to(const char *run, const char *named, bool merged)
     return command_end(EXIT_OK);
 }
 
+/* Which records are wanted, as it was written. */
+struct wanted {
+    const char *format, *where, *from, *until;
+    struct record_filter filter;
+};
+
+static bool has_filter(const struct wanted *w)
+{
+    return w->filter.node || w->filter.process || w->filter.aspect || w->where || w->from || w->until;
+}
+
+/* Without a date a time is of the day of the newest record. */
+static int read_filter(struct wanted *w, const char *run)
+{
+    int64_t newest = INT64_MIN;
+    const char *why;
+    if (w->where && record_filter_read(w->where, &w->filter.condition, &why) != 0)
+        return command_misuse("export", "--where '%s': %s", w->where, why);
+    int err = w->from || w->until ? run_reader_newest(run, &w->filter, &newest) : 0;
+    if (err) {
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
+        return EXIT_FAILED;
+    }
+    int code = options_read_time("export", "--from", w->from, newest, &w->filter.from);
+    return code == OPTIONS_GO_ON ? options_read_time("export", "--until", w->until, newest, &w->filter.until) : code;
+}
+
+static int export_lines(struct wanted *w, const char *run, bool merged)
+{
+    enum export_format format = strcmp(w->format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL;
+    int code = read_filter(w, run);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    int err = export_records(run, format, merged, &w->filter, stdout);
+    return err == BEZEL_EINVAL && w->where ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
+}
+
 int cmd_export(int argc, char **argv)
 {
-    const char *format = NULL;
+    struct wanted w = {.filter = RECORD_FILTER_ALL};
     bool merged = false;
     char run[PATH_MAX];
     struct options o = {.command = "export", .help = help, .most = 2, .wanted = "give at most a RUN and a TARGET"};
-    const struct options_entry entries[] = {
-        {"format", .value = &format}, {"merge", .flag = &merged}, {"runs", .value = &o.runs}, {0}};
+    const struct options_entry entries[] = {{"format", .value = &w.format},
+                                            {"merge", .flag = &merged},
+                                            {"node", .value = &w.filter.node},
+                                            {"process", .value = &w.filter.process},
+                                            {"aspect", .value = &w.filter.aspect},
+                                            {"where", .value = &w.where},
+                                            {"from", .value = &w.from},
+                                            {"until", .value = &w.until},
+                                            {"runs", .value = &o.runs},
+                                            {0}};
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (format && o.count > 1)
+    if (w.format && o.count > 1)
         return command_misuse("export", "with --format, give at most a RUN");
-    if (format && strcmp(format, "csv") != 0 && strcmp(format, "jsonl") != 0)
-        return command_misuse("export", "'%s' is not a format: use csv or jsonl", format);
+    if (w.format && strcmp(w.format, "csv") != 0 && strcmp(w.format, "jsonl") != 0)
+        return command_misuse("export", "'%s' is not a format: use csv or jsonl", w.format);
+    if (!w.format && has_filter(&w))
+        return command_misuse("export", "a trace has all records: to choose some, add --format csv or jsonl");
     code = options_find_run(&o, o.words[0], run);
     if (code != OPTIONS_GO_ON)
         return code;
     code = options_check_home(run);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (!format)
-        return export_to(run, o.count > 1 ? o.words[1] : NULL, merged);
-    return export_records(run, strcmp(format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL, merged, stdout) ? EXIT_FAILED
-                                                                                                       : EXIT_OK;
+    return w.format ? export_lines(&w, run, merged) : export_to(run, o.count > 1 ? o.words[1] : NULL, merged);
 }

@@ -9,6 +9,7 @@
 #include "collector/rundb/rundb.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
+#include "ecs/cli/options_time.h"
 #include "ecs/export/record_writer.h"
 
 #include <poll.h>
@@ -103,59 +104,6 @@ static int fail(const struct tail *t, int err)
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-/* Reads the digits behind the point of a second at *p, and moves *p behind them. */
-static int64_t read_fraction(const char **p)
-{
-    int64_t ns = 0, digit = CLOCK_S / 10;
-    for (*p += **p == '.'; **p >= '0' && **p <= '9'; (*p)++, digit /= 10)
-        ns += (**p - '0') * digit;
-    return ns;
-}
-
-/* Reads a time of the clock on the wall; without a date it is of the day of `near`, ns since 1970. */
-static bool read_clock(const char *text, int64_t near, int64_t *ns)
-{
-    time_t seconds = near > INT64_MIN ? (time_t)(near / CLOCK_S) : time(NULL);
-    struct tm day;
-    if (!localtime_r(&seconds, &day))
-        return false;
-    struct tm tm = day;
-    const char *rest = strptime(text, "%Y-%m-%d", &tm);
-    if (rest)
-        text = rest + (*rest == 'T' || *rest == ' ');
-    else
-        tm = day;
-    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-    rest = strptime(text, "%H:%M:%S", &tm);
-    if (!rest) {
-        tm.tm_sec = 0;
-        rest = strptime(text, "%H:%M", &tm);
-    }
-    if (!rest)
-        return false;
-    int64_t fraction = read_fraction(&rest);
-    tm.tm_isdst = -1;
-    *ns = saturate_ns((int64_t)mktime(&tm) * CLOCK_S) + fraction;
-    return *rest == '\0';
-}
-
-/* Returns OPTIONS_GO_ON, or EXIT_USAGE after saying what is wrong. */
-static int read_time(const char *option, const char *text, int64_t near, int64_t *ns)
-{
-    uint64_t count;
-    const char *why;
-    if (!text)
-        return OPTIONS_GO_ON;
-    if (units_read_count(text, &count, &why) == 0 && count <= INT64_MAX) {
-        *ns = (int64_t)count;
-        return OPTIONS_GO_ON;
-    }
-    if (read_clock(text, near, ns))
-        return OPTIONS_GO_ON;
-    return command_misuse("tail", "%s: '%s' is not a time: use [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970",
-                          option, text);
-}
-
 static int read_times(struct tail *t)
 {
     int64_t newest = INT64_MIN, since = 0;
@@ -167,9 +115,9 @@ static int read_times(struct tail *t)
     int err = run_reader_newest(t->run, &t->filter, &newest);
     if (err)
         return fail(t, err);
-    int code = read_time("--from", t->from, newest, &t->filter.from);
+    int code = options_read_time("tail", "--from", t->from, newest, &t->filter.from);
     if (code == OPTIONS_GO_ON)
-        code = read_time("--until", t->until, newest, &t->filter.until);
+        code = options_read_time("tail", "--until", t->until, newest, &t->filter.until);
     if (code == OPTIONS_GO_ON && t->since && newest > INT64_MIN)
         t->filter.from = saturate_add(newest, -since);
     return code;
@@ -300,7 +248,7 @@ static int tail_run(struct tail *t, enum record_writer_format format, uint64_t l
     run_reader_stop(t->reader, &stop);
     int err = lines < UINT64_MAX ? run_reader_last(t->reader, lines) : 0;
     if (!err)
-        err = record_writer_open(stdout, format, run_reader_model(t->reader, NULL), true, &t->writer);
+        err = record_writer_open(stdout, format, run_reader_model(t->reader, NULL), &t->filter, true, &t->writer);
     return err ? fail(t, err) : print_run(t);
 }
 
@@ -324,9 +272,9 @@ static int make_request(struct tail *t, enum record_writer_format format, uint64
 {
     const char *why;
     int64_t since = 0;
-    int code = read_time("--from", t->from, INT64_MIN, &t->filter.from);
+    int code = options_read_time("tail", "--from", t->from, INT64_MIN, &t->filter.from);
     if (code == OPTIONS_GO_ON)
-        code = read_time("--until", t->until, INT64_MIN, &t->filter.until);
+        code = options_read_time("tail", "--until", t->until, INT64_MIN, &t->filter.until);
     if (code == OPTIONS_GO_ON && t->since && units_read_duration(t->since, &since, &why) != 0)
         code = command_misuse("tail", "--since: '%s' is not a duration: %s", t->since, why);
     *q = (struct read_request){.no_monitor = t->filter.no_monitor,
@@ -392,7 +340,7 @@ static int print_remote(struct tail *t, struct remote_reader *r, bool *read)
 static int print_server(struct tail *t, struct remote_reader *r, enum record_writer_format format)
 {
     bool read = true;
-    int err = record_writer_open(stdout, format, remote_reader_model(r, NULL), true, &t->writer);
+    int err = record_writer_open(stdout, format, remote_reader_model(r, NULL), &t->filter, true, &t->writer);
     if (!err)
         err = print_remote(t, r, &read);
     struct remote_reader_totals totals = remote_reader_totals(r);

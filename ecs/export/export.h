@@ -6,6 +6,7 @@
 #define BEZEL_ECS_EXPORT_EXPORT_H
 
 #include "base/err.h"
+#include "collector/read/record_filter.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,10 +26,12 @@ int export_trace(const char *run, const char *target, bool merged) BEZEL_MUST_CH
 enum export_format { EXPORT_CSV, EXPORT_JSONL };
 
 /**
- * Writes the committed records of `run` to `out`, one a line: stream by stream, each in order of time; if `merged`, all
- * in the order of the run's time, with a word for each on whether that order is proved. Returns 0, or an error, which
- * it logs.
+ * Writes the committed records of `run` that `filter` lets through to `out`, one a line: stream by stream, each in
+ * order of time, the programs' before the monitor's; if `merged`, all in the order of the run's time, with a word for
+ * each on whether that order is proved. Returns 0, or an error, which it logs: BEZEL_EINVAL where the filter's
+ * condition makes no sense for the run.
  */
-int export_records(const char *run, enum export_format format, bool merged, FILE *out) BEZEL_MUST_CHECK;
+int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
+                   FILE *out) BEZEL_MUST_CHECK;
 
 #endif

@@ -150,14 +150,27 @@ static int add_column(struct csv *csv, const char *name)
     return csv->names[csv->count] ? csv->count++, 0 : BEZEL_ENOMEM;
 }
 
-static int add_columns(struct csv *csv, const struct model *m, enum message_role role)
+static int add_columns_of(struct csv *csv, const struct record_filter *filter, const struct model_process *p)
+{
+    uint8_t wanted[DICT_ASPECTS_MAX + 1];
+    int err = 0;
+    if (!record_filter_takes(filter->node, p->node->name) || !record_filter_takes_process(filter, p) ||
+        !record_filter_aspects(filter, p->dict, wanted))
+        return 0;
+    for (uint32_t a = 0; a < p->dict->aspect_count; a++)
+        for (uint32_t f = 0; wanted[a + 1] && !err && f < p->dict->aspects[a].field_count; f++)
+            err = add_column(csv, p->dict->aspects[a].fields[f].name);
+    return err;
+}
+
+static int add_columns(struct csv *csv, const struct model *m, const struct record_filter *filter,
+                       enum message_role role)
 {
     int err = 0;
     for (const struct model_node *node = m->nodes; node; node = node->next)
-        for (const struct model_process *p = node->processes; p; p = p->next)
-            for (uint32_t a = 0; p->role == role && a < p->dict->aspect_count; a++)
-                for (uint32_t f = 0; !err && f < p->dict->aspects[a].field_count; f++)
-                    err = add_column(csv, p->dict->aspects[a].fields[f].name);
+        for (const struct model_process *p = node->processes; p && !err; p = p->next)
+            if (p->role == role)
+                err = add_columns_of(csv, filter, p);
     return err;
 }
 
@@ -247,16 +260,16 @@ void csv_record(struct csv *csv, const struct record_item *record)
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
-int csv_open(FILE *out, const struct model *m, bool ordered, struct csv **csv)
+int csv_open(FILE *out, const struct model *m, const struct record_filter *filter, bool ordered, struct csv **csv)
 {
     struct csv *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
     it->out = out;
     it->ordered = ordered;
-    int err = add_columns(it, m, ROLE_SUT);
+    int err = add_columns(it, m, filter, ROLE_SUT);
     if (!err)
-        err = add_columns(it, m, ROLE_DAEMON);
+        err = add_columns(it, m, filter, ROLE_DAEMON);
     it->line = malloc(LINE_MOST + it->count);
     if (err || !it->line) {
         csv_close(it);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "collector/model/run_model.h"
+#include "collector/read/record_filter.h"
 #include "collector/read/record_item.h"
 
 #include <limits.h>
@@ -50,12 +51,12 @@ struct export_part {
 };
 
 /**
- * Gives the records and losses of all streams of `parts` to `to`, in the order of the run's time
- * (collector/read/record_order.h), as `order` says. Streams of unknown processes are left out with a
- * warning. Returns 0 or an error.
+ * Gives the records and losses of all streams of `parts` that `filter` lets through to `to`, in the order of the run's
+ * time (collector/read/record_order.h), as `order` says. Streams of unknown processes are left out with a warning.
+ * Returns 0 or an error.
  */
 int export_in_order(const struct export_part *parts, size_t count, const struct order_settings *order,
-                    const struct export_taker *to) BEZEL_MUST_CHECK;
+                    const struct record_filter *filter, const struct export_taker *to) BEZEL_MUST_CHECK;
 
 /**
  * Writes the records of all streams of `node`, at least one, into directory `to`, in order of time, as one CTF stream
@@ -68,11 +69,12 @@ int export_merge(const struct model_node *model, const struct export_node *node,
 struct csv;
 
 /**
- * Writes the first line to `out`: the names of the columns, from all dictionaries in `m`, with `order` and `logical_ns`
- * if `ordered`. Borrows `out` until csv_close(), and uses it without locking it. Returns 0 with *csv for csv_close(),
- * or BEZEL_ENOMEM.
+ * Writes the first line to `out`: the names of the columns, from the aspects in `m` that `filter` lets through, with
+ * `order` and `logical_ns` if `ordered`. Borrows `out` until csv_close(), and uses it without locking it. Returns 0
+ * with *csv for csv_close(), or BEZEL_ENOMEM.
  */
-int csv_open(FILE *out, const struct model *m, bool ordered, struct csv **csv) BEZEL_MUST_CHECK;
+int csv_open(FILE *out, const struct model *m, const struct record_filter *filter, bool ordered,
+             struct csv **csv) BEZEL_MUST_CHECK;
 void csv_close(struct csv *csv);
 
 /** csv_packet() begins a packet of process `p`; csv_record() writes one of its records. */

@@ -35,6 +35,7 @@ static int take(void *context, const struct record_item *item)
 int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
                  const struct order_settings *order)
 {
+    const struct record_filter all = RECORD_FILTER_ALL;
     struct export_part part = {model, node};
     struct merge m = {.own_time = model->run_clock.kind == RUN_CLOCK_WALL};
     struct export_taker taker = {&m, add, take};
@@ -42,7 +43,7 @@ int export_merge(const struct model_node *model, const struct export_node *node,
     if (err)
         return err;
     m.classes = calloc(node->count, sizeof *m.classes);
-    err = m.classes ? export_in_order(&part, 1, order, &taker) : BEZEL_ENOMEM;
+    err = m.classes ? export_in_order(&part, 1, order, &all, &taker) : BEZEL_ENOMEM;
     free(m.classes);
     int end = merged_trace_close(m.out);
     return err ? err : end;

@@ -11,6 +11,8 @@ static int add_streams(struct stream_set *set, size_t *number, const struct expo
     for (size_t i = 0; i < part->node->count && !err; i++) {
         const struct export_stream *stream = &part->node->streams[i];
         const struct model_process *p = model_find_process(part->model, stream->instance);
+        if (p && !record_filter_takes_process(record_order_source(set->order)->filter, p))
+            continue;
         if (!p) {
             log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: run.db has no process for it", stream->path);
             continue;
@@ -36,10 +38,9 @@ static int give_all(struct stream_set *set, const struct export_taker *to)
 }
 
 int export_in_order(const struct export_part *parts, size_t count, const struct order_settings *order,
-                    const struct export_taker *to)
+                    const struct record_filter *filter, const struct export_taker *to)
 {
-    struct record_filter all = RECORD_FILTER_ALL;
-    struct record_source of = {.filter = &all, .buffers = order->buffers, .memory = (size_t)order->memory};
+    struct record_source of = {.filter = filter, .buffers = order->buffers, .memory = (size_t)order->memory};
     struct stream_set set = {0};
     size_t number = 0;
     int err = stream_set_init(&set, &of);

@@ -24,7 +24,9 @@ struct records {
     FILE *out;
     struct record_writer *writer;
     const char *run;
-    bool served; /* by a collector: files grow */
+    const struct record_filter *filter;
+    uint8_t wanted[DICT_ASPECTS_MAX + 1]; /* of the present process */
+    bool served;                          /* by a collector: files grow */
 };
 
 /* ---- walking the run ---- */
@@ -35,7 +37,12 @@ static int put_packet(struct records *x, const struct model_process *p, const st
     struct packet_record r;
     size_t offset = PACKET_HEADER_BYTES;
     int more;
+    enum record_where where = record_filter_where(x->filter, p->node, h->timestamp_begin, h->timestamp_end);
+    if (where == RECORD_OUTSIDE)
+        return 0;
     while ((more = packet_next_record(packet, h, p->dict->field_counts, p->dict->aspect_count, &offset, &r)) > 0) {
+        if (!record_filter_lets(x->filter, p, &r, x->wanted[r.aspect], where == RECORD_PARTLY))
+            continue;
         struct record_item item = {.process = p, .packet = h, .r = &r, .aspect = &p->dict->aspects[r.aspect - 1]};
         item.at = run_clock_at(&p->node->run_clock, r.timestamp < INT64_MAX ? (int64_t)r.timestamp : INT64_MAX);
         record_writer_put(x->writer, &item);
@@ -87,16 +94,28 @@ static int put_stream(struct records *x, const struct model_process *p, const st
     return 0;
 }
 
+static int put_process(struct records *x, const struct model_process *p)
+{
+    int err = 0;
+    bool any = record_filter_takes(x->filter->node, p->node->name) && record_filter_takes_process(x->filter, p) &&
+               record_filter_aspects(x->filter, p->dict, x->wanted);
+    for (unsigned ring = 0; any && !err && ring < PACKET_RINGS_MAX; ring++) {
+        char path[PATH_MAX];
+        int n = snprintf(path, sizeof path, "%s/trace/%s/%s-%u", x->run, p->node->dir, p->base, ring);
+        err = n < (int)sizeof path ? put_stream(x, p, p->streams[ring], path) : BEZEL_EINVAL;
+    }
+    return err;
+}
+
+/* The monitor's own processes come last. */
 static int put_all(struct records *x, const struct model *m)
 {
     int err = 0;
-    for (const struct model_node *node = m->nodes; node; node = node->next)
-        for (const struct model_process *p = node->processes; p; p = p->next)
-            for (unsigned ring = 0; !err && ring < PACKET_RINGS_MAX; ring++) {
-                char path[PATH_MAX];
-                int n = snprintf(path, sizeof path, "%s/trace/%s/%s-%u", x->run, node->dir, p->base, ring);
-                err = n < (int)sizeof path ? put_stream(x, p, p->streams[ring], path) : BEZEL_EINVAL;
-            }
+    for (int turn = 0; turn < 2; turn++)
+        for (const struct model_node *node = m->nodes; node; node = node->next)
+            for (const struct model_process *p = node->processes; p && !err; p = p->next)
+                if ((p->role == ROLE_DAEMON) == (turn == 1))
+                    err = put_process(x, p);
     if (!err && fflush(x->out) != 0)
         err = BEZEL_ESYS;
     return err;
@@ -125,13 +144,15 @@ static int put_in_order(struct records *x, const struct model *m)
         const struct model_node *node = m->nodes;
         while (node && strcmp(node->dir, nodes.list[i].dir) != 0)
             node = node->next;
+        if (node && !record_filter_takes(x->filter->node, node->name))
+            continue;
         if (node)
             parts[count++] = (struct export_part){node, &nodes.list[i]};
         else
             log_warn("BEZEL-EXPORT-FOREIGN", "left out trace/%s: run.db has no node for it", nodes.list[i].dir);
     }
     if (!err)
-        err = export_in_order(parts, count, &m->order, &taker);
+        err = export_in_order(parts, count, &m->order, x->filter, &taker);
     if (!err && fflush(x->out) != 0)
         err = BEZEL_ESYS;
     free(parts);
@@ -139,21 +160,32 @@ static int put_in_order(struct records *x, const struct model *m)
     return err;
 }
 
-int export_records(const char *run, enum export_format format, bool merged, FILE *out)
+static int put_records(struct records *x, const struct model *m, enum export_format format, bool merged)
 {
-    struct records x = {.out = out, .run = run, .served = trace_reader_is_served(run)};
+    char why[512];
+    enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
+    if (record_filter_check(x->filter, m, why, sizeof why) != 0) {
+        log_error("BEZEL-EXPORT-FIELD", "--where: %s", why);
+        return BEZEL_EINVAL;
+    }
+    int err = record_writer_open(x->out, as, m, x->filter, merged, &x->writer);
+    if (!err)
+        err = merged ? put_in_order(x, m) : put_all(x, m);
+    if (err)
+        log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, limit_reason(err));
+    return err;
+}
+
+int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
+                   FILE *out)
+{
+    struct records x = {.out = out, .run = run, .filter = filter, .served = trace_reader_is_served(run)};
     int err;
     struct model *m = run_streams_load(run, true, &err);
-    if (err) {
+    if (err)
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
-    } else {
-        err = record_writer_open(out, format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL, m, merged,
-                                 &x.writer);
-        if (!err)
-            err = merged ? put_in_order(&x, m) : put_all(&x, m);
-        if (err)
-            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run, limit_reason(err));
-    }
+    else
+        err = put_records(&x, m, format, merged);
     record_writer_close(x.writer);
     model_free(m);
     return err;

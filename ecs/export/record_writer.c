@@ -174,14 +174,14 @@ static void put_text(struct record_writer *w, const struct record_item *item)
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-int record_writer_open(FILE *out, enum record_writer_format format, const struct model *m, bool ordered,
-                       struct record_writer **w)
+int record_writer_open(FILE *out, enum record_writer_format format, const struct model *m,
+                       const struct record_filter *filter, bool ordered, struct record_writer **w)
 {
     struct record_writer *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
     *it = (struct record_writer){.out = out, .format = format};
-    int err = format == RECORD_WRITER_CSV ? csv_open(out, m, ordered, &it->csv) : 0;
+    int err = format == RECORD_WRITER_CSV ? csv_open(out, m, filter, ordered, &it->csv) : 0;
     if (err) {
         free(it);
         return err;

@@ -8,6 +8,7 @@
 #ifndef BEZEL_ECS_EXPORT_RECORD_WRITER_H
 #define BEZEL_ECS_EXPORT_RECORD_WRITER_H
 
+#include "collector/read/record_filter.h"
 #include "collector/read/record_item.h"
 
 #include <stdio.h>
@@ -17,12 +18,12 @@ enum record_writer_format { RECORD_WRITER_TEXT, RECORD_WRITER_CSV, RECORD_WRITER
 struct record_writer;
 
 /**
- * Begins with the heading, which CSV has: a column for each name of a field in `m`. `ordered`: the records come in one
- * order, and it is said of each whether that is proven. Borrows `out`. Returns 0 with *w for record_writer_close(), or
- * BEZEL_ENOMEM.
+ * Begins with the heading, which CSV has: a column for each name of a field in `m` that `filter` lets through.
+ * `ordered`: the records come in one order, and it is said of each whether that is proven. Borrows `out`. Returns 0
+ * with *w for record_writer_close(), or BEZEL_ENOMEM.
  */
-int record_writer_open(FILE *out, enum record_writer_format format, const struct model *m, bool ordered,
-                       struct record_writer **w) BEZEL_MUST_CHECK;
+int record_writer_open(FILE *out, enum record_writer_format format, const struct model *m,
+                       const struct record_filter *filter, bool ordered, struct record_writer **w) BEZEL_MUST_CHECK;
 void record_writer_close(struct record_writer *w);
 
 /** Writes a record; as text for people also a loss, which the other formats leave out. */

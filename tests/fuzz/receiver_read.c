@@ -60,8 +60,8 @@ static void export(const struct collector *c, enum export_format format, bool me
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    fuzz_must(out && (export_records(c->run, format, merged, out) == 0 || c->spoilt) && fclose(out) == 0 &&
-              strlen(text) == n);
+    fuzz_must(out && (export_records(c->run, format, merged, &RECORD_FILTER_ALL, out) == 0 || c->spoilt) &&
+              fclose(out) == 0 && strlen(text) == n);
     for (char *line = text, *line_end; format == EXPORT_JSONL && *line; line = line_end + 1) {
         line_end = strchr(line, '\n');
         fuzz_must(line_end && is_json(line, (size_t)(line_end - line)));

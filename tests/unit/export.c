@@ -110,15 +110,21 @@ static void give_dictionary(struct writer *w, struct model_process *p)
         assert_int_equal(rundb_set_dictionary(w->rundb, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
 }
 
-static struct model_process *add_process(struct writer *w, struct model_node *node, uint32_t number)
+static struct model_process *add_process_as(struct writer *w, struct model_node *node, uint32_t number,
+                                            enum message_role role, const char *name)
 {
     static struct message_process said;
-    said =
-        (struct message_process){.instance = 1000 + number, .stream_id = number, .pid = 100 + number, .name = "client"};
+    said = (struct message_process){.instance = 1000 + number, .stream_id = number, .pid = 100 + number, .role = role};
+    snprintf(said.name, sizeof said.name, "%s", name);
     struct model_process *p = model_add_process(node, &said);
     assert_non_null(p);
     give_dictionary(w, p);
     return p;
+}
+
+static struct model_process *add_process(struct writer *w, struct model_node *node, uint32_t number)
+{
+    return add_process_as(w, node, number, ROLE_SUT, "client");
 }
 
 /* The next packet of a stream into `packet`: the opening one, else one with `records` records of aspect `aspect`. */
@@ -403,7 +409,7 @@ static char *records_of(const char *run, enum export_format format, int expected
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    assert_int_equal(export_records(run, format, false, out), expected);
+    assert_int_equal(export_records(run, format, false, &RECORD_FILTER_ALL, out), expected);
     fclose(out);
     return text;
 }
@@ -446,7 +452,7 @@ static void text_for_people_has_no_control_characters(void **state)
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    assert_int_equal(record_writer_open(out, RECORD_WRITER_TEXT, NULL, false, &w), 0);
+    assert_int_equal(record_writer_open(out, RECORD_WRITER_TEXT, NULL, NULL, false, &w), 0);
     record_writer_put(w, &loss);
     record_writer_close(w);
     fclose(out);
@@ -525,6 +531,31 @@ static void tell_clocks(struct writer *w, const struct model_node *other)
 }
 
 /* What follows is certain only where the times are apart by more than the error. */
+static void the_programs_records_come_before_the_monitors(void **state)
+{
+    (void)state;
+    struct writer w;
+    char names[64] = "", *line;
+    writer_open(&w, "roles");
+    struct model_node *studio = add_node(&w, "studio", 1), *far = add_node(&w, "far", 2);
+    struct model_process *all[] = {add_process_as(&w, studio, 1, ROLE_DAEMON, "bezeld"), add_process(&w, studio, 2),
+                                   add_process_as(&w, far, 1, ROLE_DAEMON, "bezeld"), add_process(&w, far, 2)};
+    for (int i = 0; i < 4; i++) {
+        append(&w, all[i], 0, 1, 0);
+        append(&w, all[i], 0, 1, 1);
+    }
+    char *csv = records_of(w.run, EXPORT_CSV, 0);
+    strtok_r(csv, "\n", &line);
+    for (const char *l; (l = strtok_r(NULL, "\n", &line));) {
+        char pair[16];
+        assert_int_equal(sscanf(l, "%15[^,],", pair), 1);
+        strcat(strcat(names, pair), strstr(l, ",bezeld,") ? "* " : " ");
+    }
+    assert_string_equal(names, "studio far studio* far* ");
+    free(csv);
+    writer_close(&w);
+}
+
 static void all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven(void **state)
 {
     (void)state;
@@ -553,7 +584,7 @@ static void all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven(vo
     assert_in_range(s->nodes[1].ahead, 1699999500 * CLOCK_S - 1000, 1699999500 * CLOCK_S + 1000);
     summary_free(s);
     FILE *out = open_memstream(&text, &n);
-    assert_int_equal(export_records(w.run, EXPORT_CSV, true, out), 0);
+    assert_int_equal(export_records(w.run, EXPORT_CSV, true, &RECORD_FILTER_ALL, out), 0);
     fclose(out);
     csv = text;
     assert_int_equal(
@@ -589,7 +620,8 @@ static char *what_export_says(const char *run, const char *target, int expected)
     int before = dup(2), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     FILE *nowhere = fopen("/dev/null", "w");
     dup2(to, 2);
-    int err = target ? export_trace(run, target, false) : export_records(run, EXPORT_CSV, false, nowhere);
+    int err =
+        target ? export_trace(run, target, false) : export_records(run, EXPORT_CSV, false, &RECORD_FILTER_ALL, nowhere);
     dup2(before, 2);
     close(before);
     close(to);
@@ -689,6 +721,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(text_for_people_has_no_control_characters),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
+        cmocka_unit_test(the_programs_records_come_before_the_monitors),
         cmocka_unit_test(all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven),
         cmocka_unit_test(records_of_a_run_without_a_database_are_refused_and_none_is_made),
     };

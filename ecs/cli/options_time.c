@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/cli/options_time.h"
+
+#include "base/clock.h"
+#include "base/saturate.h"
+#include "base/units.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+
+#include <time.h>
+
+/* Reads the digits behind the point of a second at *p, and moves *p behind them. */
+static int64_t read_fraction(const char **p)
+{
+    int64_t ns = 0, digit = CLOCK_S / 10;
+    for (*p += **p == '.'; **p >= '0' && **p <= '9'; (*p)++, digit /= 10)
+        ns += (**p - '0') * digit;
+    return ns;
+}
+
+/* Reads a time of the clock on the wall; without a date it is of the day of `near`, ns since 1970. */
+static bool read_clock(const char *text, int64_t near, int64_t *ns)
+{
+    time_t seconds = near > INT64_MIN ? (time_t)(near / CLOCK_S) : time(NULL);
+    struct tm day;
+    if (!localtime_r(&seconds, &day))
+        return false;
+    struct tm tm = day;
+    const char *rest = strptime(text, "%Y-%m-%d", &tm);
+    if (rest)
+        text = rest + (*rest == 'T' || *rest == ' ');
+    else
+        tm = day;
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    rest = strptime(text, "%H:%M:%S", &tm);
+    if (!rest) {
+        tm.tm_sec = 0;
+        rest = strptime(text, "%H:%M", &tm);
+    }
+    if (!rest)
+        return false;
+    int64_t fraction = read_fraction(&rest);
+    tm.tm_isdst = -1;
+    *ns = saturate_ns((int64_t)mktime(&tm) * CLOCK_S) + fraction;
+    return *rest == '\0';
+}
+
+int options_read_time(const char *command, const char *option, const char *text, int64_t near, int64_t *ns)
+{
+    uint64_t count;
+    const char *why;
+    if (!text)
+        return OPTIONS_GO_ON;
+    if (units_read_count(text, &count, &why) == 0 && count <= INT64_MAX) {
+        *ns = (int64_t)count;
+        return OPTIONS_GO_ON;
+    }
+    if (read_clock(text, near, ns))
+        return OPTIONS_GO_ON;
+    return command_misuse(command, "%s: '%s' is not a time: use [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970",
+                          option, text);
+}

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Times of a run on the command line. */
+#ifndef BEZEL_ECS_CLI_OPTIONS_TIME_H
+#define BEZEL_ECS_CLI_OPTIONS_TIME_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/**
+ * Reads `text`, the value of `option` of `command`: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, without a
+ * date on the day of `near`, ns since 1970 (INT64_MIN: today), or ns since 1970. NULL: leaves *ns as it is. Returns
+ * OPTIONS_GO_ON, or EXIT_USAGE after saying what is wrong.
+ */
+int options_read_time(const char *command, const char *option, const char *text, int64_t near,
+                      int64_t *ns) BEZEL_MUST_CHECK;
+
+#endif
