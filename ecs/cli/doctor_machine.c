@@ -171,7 +171,7 @@ static void check_locked_memory(struct doctor *d)
         doctor_add(d, DOCTOR_OK, "privileges", "locked memory", NULL, "unlimited");
     else
         doctor_add(d, limit.rlim_cur < LOCKED_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "locked memory",
-                   "echo \"$USER - memlock unlimited\" | sudo tee /etc/security/limits.d/bezel.conf, then log in again",
+                   "echo \"$USER - memlock unlimited\" | sudo tee -a /etc/security/limits.d/bezel.conf, then log in again",
                    "%s", units_bytes(limit.rlim_cur).s);
 }
 
@@ -192,7 +192,7 @@ static void check_real_time(struct doctor *d)
         return;
     }
     doctor_add(d, DOCTOR_WARNING, "privileges", "real-time scheduling",
-               "echo \"$USER - rtprio 50\" | sudo tee /etc/security/limits.d/bezel.conf, then log in again",
+               "echo \"$USER - rtprio 50\" | sudo tee -a /etc/security/limits.d/bezel.conf, then log in again",
                "not permitted (%s): a loaded machine delays the external sensor", strerror(errno));
 }
 
