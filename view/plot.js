@@ -52,7 +52,7 @@ const plots = (() => {
 
     class View {
         constructor(begin, end, narrowest = 1e3) {
-            Object.assign(this, { begin, end, narrowest, from: begin, to: end, cursor: null, listeners: [] });
+            Object.assign(this, { begin, end, narrowest, from: begin, to: end, cursor: null, listeners: [], onChosen: null });
         }
         changed() {
             for (const listener of [...this.listeners])
@@ -65,6 +65,8 @@ const plots = (() => {
             this.changed();
         }
         all() { this.show(this.begin, this.end); }
+        /* A place was chosen, and is to stay. */
+        chosen() { this.onChosen?.(); }
         zoom(factor, at) {
             const from = at - (at - this.from) * factor;
             this.show(from, from + (this.to - this.from) * factor);
@@ -744,9 +746,10 @@ const plots = (() => {
             c.addEventListener("pointerup", () => {
                 const s = this.selected;
                 this.selected = null;
-                if (s && Math.abs(s[1] - s[0]) > 4)
+                if (s && Math.abs(s[1] - s[0]) > 4) {
+                    this.view.chosen();
                     this.view.show(this.timeAt(Math.min(...s)), this.timeAt(Math.max(...s)));
-                else
+                } else
                     this.wake();
                 if (s && Math.abs(s[1] - s[0]) <= 4 && this.onClick)
                     this.onClick(this.timeAt(s[0]), this.timeAt(s[0] + 1) - this.timeAt(s[0]));
@@ -755,9 +758,10 @@ const plots = (() => {
             c.addEventListener("dblclick", () => this.view.all());
             c.addEventListener("wheel", e => {
                 e.preventDefault();
-                if (Math.abs(e.deltaX) > Math.abs(e.deltaY))
+                if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+                    this.view.chosen();
                     this.view.move(e.deltaX / 600);
-                else
+                } else
                     this.view.zoom(Math.pow(1.0015, e.deltaY), this.timeAt(inside(xOf(e))));
             }, { passive: false });
         }

@@ -513,5 +513,6 @@
 
     makeHead();
     listen();
+    page.view.onChosen = stay;
     live = new Live(handlers);
 })();
