@@ -115,6 +115,8 @@ static void reply(struct relay_daemon *v, const struct command_request *from)
     if (s.circle)
         snprintf(r.text, sizeof r.text, "what is sent to the parent at %.150s comes back: the parents form a circle",
                  relay_parent(v->relay));
+    else if (relay_trouble(v->relay))
+        message_text(r.text, MESSAGE_TEXT_MAX, relay_trouble(v->relay));
     else if (!relay_takes(v->relay))
         snprintf(r.text, sizeof r.text, "the parent at %.150s takes nothing, and the buffer is full: the nodes keep it",
                  relay_parent(v->relay));

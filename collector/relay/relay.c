@@ -91,6 +91,11 @@ struct relay_status relay_status(const struct relay *r)
     return s;
 }
 
+const char *relay_trouble(const struct relay *r)
+{
+    return r->trouble[0] ? r->trouble : NULL;
+}
+
 bool relay_takes(const struct relay *r)
 {
     uint64_t held = atomic_load_explicit(&r->held, memory_order_relaxed); /* relaxed: a bound with room behind it */
@@ -122,14 +127,23 @@ static bool reach(struct relay *r, int64_t now)
     return true;
 }
 
+/* Without children nobody lacks the parent. */
+static void rest(struct relay *r)
+{
+    hang_up(r);
+    r->trouble[0] = '\0';
+}
+
 static void leave_silent_parent(struct relay *r, int64_t now)
 {
     const char *silent = relay_parent(r);
     r->parent = (r->parent + 1) % r->options.parent_count;
     r->status.moves++;
     r->status.circle = r->status.circle && r->options.parent_count == 1; /* else it is another way */
-    log_warn("BEZEL-RELAY-PARENT", "the parent at %s has not answered for 1.5 s: connecting to %s%s", silent,
-             relay_parent(r), r->options.parent_count == 1 ? " again" : "");
+    const char *why = link_trouble(r->above);
+    snprintf(r->trouble, sizeof r->trouble, "the parent at %s %s", silent, why ? why : "has not answered for 1.5 s");
+    log_warn("BEZEL-RELAY-PARENT", "%s: connecting to %s%s", r->trouble, relay_parent(r),
+             r->options.parent_count == 1 ? " again" : "");
     hang_up(r);
     (void)!reach(r, now);
 }
@@ -281,13 +295,15 @@ static bool take_below(struct relay *r, int64_t now)
 
 /* ---- from above -------------------------------------------------------------------------------------------------- */
 
-/* WELCOME with this collector's credit, and its port for questions. Returns as link_send(). */
+/*
+ * WELCOME with this collector's credit, and its port for questions. One that cannot be read, as of another version, is
+ * the node's to refuse. Returns as link_send().
+ */
 static int pass_welcome(struct relay *r, const struct link_frame *frame)
 {
     struct message_welcome *w = &r->message.welcome;
-    int err = message_decode(frame->data, frame->size, &r->message);
-    if (err)
-        return err;
+    if (message_decode(frame->data, frame->size, &r->message) != 0)
+        return link_send(r->below, &frame->peer, frame->data, frame->size);
     r->status.circle = false;
     memcpy(r->clock.identity, w->clock, sizeof r->clock.identity);
     r->clock.port = w->clock_port;
@@ -319,6 +335,7 @@ static bool take_above(struct relay *r, int64_t now)
         return false;
     struct relay_child *child = relay_find(r, &frame.peer);
     r->answered_at = now;
+    r->trouble[0] = '\0';
     if (child)
         pass_down(r, &frame, child);
     else
@@ -345,7 +362,7 @@ int64_t relay_tick(struct relay *r, int64_t now)
         return r->tick_at;
     relay_look_at_children(r, now);
     if (r->above && r->status.children == 0 && now - r->answered_at > RELAY_CHILD_SILENCE)
-        hang_up(r);
+        rest(r);
     else if (r->above && r->status.children > 0 && now - r->answered_at > RELAY_SILENCE)
         leave_silent_parent(r, now);
     if (now >= r->unidentified_at) {

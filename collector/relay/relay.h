@@ -86,6 +86,9 @@ struct relay_status {
 };
 struct relay_status relay_status(const struct relay *r);
 
+/** Why a parent was left that has not answered: a sentence; NULL as soon as one answers. Valid until the next turn. */
+const char *relay_trouble(const struct relay *r);
+
 /** The parent that is in use, or would be. */
 const char *relay_parent(const struct relay *r);
 

@@ -40,6 +40,7 @@ struct relay {
     uint32_t clock_port;
     struct relay_clock clock;
     struct relay_status status;
+    char trouble[LINK_ENDPOINT_MAX + 256];
     struct message message; /* scratch: too large for the stack */
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };

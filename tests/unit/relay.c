@@ -246,6 +246,32 @@ static void welcome_tells_the_least_credit_and_the_nearest_port(void **state)
     assert_int_equal(message.welcome.credit_bytes, 1000);
 }
 
+static void what_a_root_of_another_version_says_is_the_nodes_to_refuse(void **state)
+{
+    (void)state;
+    struct link_frame hello;
+    open_root();
+    add_relay((struct relay_options){0});
+    for (int i = 0; i < 2; i++) {
+        greet(0);
+        root_takes(MESSAGE_HELLO, &hello);
+        message = (struct message){.type = i == 0 ? MESSAGE_WELCOME : MESSAGE_REFUSE};
+        int n = message_encode(&message, bytes, sizeof bytes);
+        bytes[7]++; /* the format */
+        assert_int_equal(link_send(root, &hello.peer, bytes, (size_t)n), 0);
+        struct link_frame frame;
+        int64_t deadline = clock_now() + PATIENCE;
+        while (link_receive(nodes[0]->link, &frame) != 0) {
+            move();
+            assert_true(clock_now() < deadline);
+        }
+        assert_int_equal(message_decode(frame.data, frame.size, &message), BEZEL_EVERSION);
+        link_frame_free(&frame);
+        assert_int_equal(relay_status(relays[0]).children, 1 - i);
+        assert_int_equal(relay_status(relays[0]).forgotten, 0);
+    }
+}
+
 static void a_path_that_is_too_long_is_refused(void **state)
 {
     (void)state;
@@ -390,9 +416,11 @@ static void a_silent_parent_is_left_for_the_next_one(void **state)
     assert_string_equal(relay_parent(relays[0]), options.parents[1]);
     assert_int_equal(relay_status(relays[0]).moves, 1);
     assert_int_equal(relay_status(relays[0]).children, 0);
+    assert_non_null(strstr(relay_trouble(relays[0]), "nobody0 has not answered"));
     say_heartbeat(0); /* nobody knows it */
     assert_true(is_dropped(1));
     struct link_peer peer = meet(0);
+    assert_null(relay_trouble(relays[0]));
     for (int i = 0; i < 4; i++) { /* it answers, and is not left */
         pass(CLOCK_S);
         say_heartbeat(0);
@@ -519,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(frames_of_each_node_come_to_the_root_and_answers_back, begin, end),
         cmocka_unit_test_setup_teardown(welcome_tells_the_least_credit_and_the_nearest_port, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_root_of_another_version_says_is_the_nodes_to_refuse, begin, end),
         cmocka_unit_test_setup_teardown(a_path_that_is_too_long_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(who_did_not_say_hello_is_not_heard, begin, end),
         cmocka_unit_test_setup_teardown(hellos_of_other_runs_and_versions_are_refused, begin, end),
