@@ -56,6 +56,7 @@ void sender_come_up(struct sender *f, int64_t now)
     f->counts.welcomes++;
     sender_tear(f, now);
     backoff_reset(&f->attempts);
+    memset(f->refusing, 0, sizeof f->refusing);
     send_queue_rewind(&f->send_queue);
     f->books_at = now - SENDER_BOOKS_NS;
     f->bye_sent = false;
@@ -71,6 +72,24 @@ static void give_up_connection(struct sender *f, int64_t now)
 {
     f->endpoint = (f->endpoint + 1) % f->endpoint_count;
     hang_up(f, now + backoff_next(&f->attempts));
+}
+
+/* An inner collector may be full, or lack the node's key, where another one takes the node. */
+void sender_take_refusal(struct sender *f, int64_t now)
+{
+    const char *by = sender_endpoint(f);
+    bool all = true;
+    memcpy(f->refused, f->message.refuse.reason, sizeof f->refused);
+    f->refusing[f->endpoint] = true;
+    for (unsigned i = 0; i < f->endpoint_count; i++)
+        all = all && f->refusing[i];
+    if (all || f->state != GREETING) {
+        f->state = REFUSED;
+        return;
+    }
+    give_up_connection(f, now);
+    log_warn("BEZEL-COLLECTOR-REFUSES", "the collector at %s refuses this node: %s: connecting to %s", by, f->refused,
+             sender_endpoint(f));
 }
 
 /* A sign of life: a new low watermark, or a heartbeat after some silence. */
@@ -187,6 +206,7 @@ static int set_endpoints(struct sender *f, const char *text)
     memcpy(f->endpoints, list, sizeof list);
     f->endpoint_count = n;
     f->endpoint = 0;
+    memset(f->refusing, 0, sizeof f->refusing);
     return 0;
 }
 

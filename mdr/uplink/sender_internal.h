@@ -15,7 +15,8 @@
  *     WAITING   no link; the next attempt is due at `until`
  *     GREETING  a new link, HELLO was sent; given up at `until`
  *     UP        WELCOME arrived, with what is stored: sending starts at the oldest packet that is not
- *     REFUSED, DONE  the end
+ *     REFUSED, DONE  the end; a refusal that answers HELLO is one only where each endpoint has refused since the last
+ * WELCOME
  *
  * Invariants: (1) a HELLO is sent on a new link, or on one where the HELLO before it was answered completely, so that
  * all answers belong to the latest one; (2) a packet is sent at most once after a HELLO: if the receiver misses one,
@@ -41,7 +42,8 @@ struct sender {
     struct send_queue send_queue;
     struct link *link; /* NULL while waiting */
     char endpoints[SENDER_ENDPOINTS_MAX][LINK_ENDPOINT_MAX];
-    unsigned endpoint_count, endpoint; /* endpoint: the one in use */
+    unsigned endpoint_count, endpoint;   /* endpoint: the one in use */
+    bool refusing[SENDER_ENDPOINTS_MAX]; /* those that have answered HELLO by a refusal since the last WELCOME */
     const struct link_keys *keys;
     struct message_hello hello;
     enum sender_state state;
@@ -93,6 +95,9 @@ void sender_receive(struct sender *f, int64_t now);
  * complete WELCOME, and gives them up.
  */
 void sender_tear(struct sender *f, int64_t now);
+
+/** The receiver refuses, as f->message says: another endpoint is tried, or it is the end. */
+void sender_take_refusal(struct sender *f, int64_t now);
 
 /** WELCOME is complete. */
 void sender_come_up(struct sender *f, int64_t now);

@@ -106,8 +106,7 @@ static void take_message(struct sender *f, int64_t now)
         take_welcome(f, &m->welcome, now);
         break;
     case MESSAGE_REFUSE:
-        f->state = REFUSED;
-        memcpy(f->refused, m->refuse.reason, sizeof f->refused);
+        sender_take_refusal(f, now);
         break;
     case MESSAGE_ACK:
         if (f->state == UP)

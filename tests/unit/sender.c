@@ -48,7 +48,7 @@ struct scene {
     struct sender *forward;
     struct message_hello hello;
     struct upper upper;
-    char endpoint[96];
+    char endpoint[200]; /* or two */
     int64_t now;
 };
 
@@ -675,18 +675,44 @@ static void scene_greet(struct scene *s)
     until(s, greeted);
 }
 
-static void who_is_refused_knows_why_and_gives_up(void **unused)
+static bool greeted_in_time(struct scene *s)
+{
+    s->now += CLOCK_MS;
+    return greeted(s);
+}
+
+static void who_is_refused_asks_the_next_one_and_gives_up_when_all_have_refused_and_knows_why(void **unused)
 {
     (void)unused;
     struct scene s;
-    scene_greet(&s);
-    assert_null(sender_refused(s.forward));
-    message.type = MESSAGE_REFUSE;
-    snprintf(message.refuse.reason, sizeof message.refuse.reason, "there are too many nodes");
-    say(&s);
+    struct link *links[2];
+    char data[96];
+    scene_open(&s);
+    upper_open(&s);
+    links[1] = s.upper.link;
+    snprintf(data, sizeof data, "%.90s", s.endpoint);
+    strcat(s.endpoint, "2");
+    assert_int_equal(link_bind(s.endpoint, PACKET_MAX_BYTES, NULL, &links[0]), 0);
+    snprintf(s.endpoint, sizeof s.endpoint, "%s2 %s", data, data);
+    sender_begin(&s);
+    for (unsigned i = 0; i < 4; i++) { /* the second one welcomes, and is silent then */
+        s.upper.link = links[i % 2];
+        s.upper.hellos = 0;
+        until(&s, greeted_in_time);
+        assert_null(sender_refused(s.forward));
+        message = (struct message){.type = i == 1 ? MESSAGE_WELCOME : MESSAGE_REFUSE};
+        if (i != 1)
+            snprintf(message.refuse.reason, sizeof message.refuse.reason, "refusal %u", i);
+        say(&s);
+        if (i == 1) {
+            until(&s, connected);
+            s.now += 3 * CLOCK_S;
+        }
+    }
     until(&s, is_refused);
-    assert_string_equal(sender_refused(s.forward), "there are too many nodes");
+    assert_string_equal(sender_refused(s.forward), "refusal 3");
     assert_gives_up(&s);
+    link_close(links[0], 0);
     scene_close(&s);
 }
 
@@ -754,7 +780,7 @@ int main(void)
         cmocka_unit_test(the_low_watermark_comes_behind_all_packets_before_it),
         cmocka_unit_test(who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is),
         cmocka_unit_test(a_welcome_makes_pauses_short_again),
-        cmocka_unit_test(who_is_refused_knows_why_and_gives_up),
+        cmocka_unit_test(who_is_refused_asks_the_next_one_and_gives_up_when_all_have_refused_and_knows_why),
         cmocka_unit_test(a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage),
         cmocka_unit_test(what_comes_before_the_welcome_acknowledges_nothing),
         cmocka_unit_test(who_connects_again_before_the_answer_came_sends_all_once),
