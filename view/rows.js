@@ -263,7 +263,7 @@ const rows = (() => {
     function processItem(page, process, depth) {
         const id = `p${process.row}`;
         return {
-            id, title: process.name, kind: `pid ${process.pid}`, depth, words: `${process.node.name} ${process.name} ${process.aspects.map(a => a.name).join(" ")}`, node: process.node,
+            id, title: process.name, kind: `pid ${process.pid}${process.overwrites ? ", flight recorder: records are stored when its rings are saved" : ""}`, depth, words: `${process.node.name} ${process.name} ${process.aspects.map(a => a.name).join(" ")}`, node: process.node,
             make: item => countRow(page, item, process, 0, -1),
             children: () => [
                 ...process.threads.map(t => ({

@@ -373,7 +373,8 @@ static void add_nodes(struct top_source *s)
     }
 }
 
-/* What process `i` is at the shown time: one that has ended did so behind its last packet. */
+/* What process `i` is at the shown time: one that has ended did so behind its last packet. Of a flight recorder that
+ * runs, what its rings hold is not stored yet. */
 static const char *process_state(const struct top_source *s, size_t i)
 {
     const struct top_index_process *p = &s->index.processes[i];
@@ -381,7 +382,7 @@ static const char *process_state(const struct top_source *s, size_t i)
     if (p->process->started < INT64_MAX && (int64_t)p->process->started > own)
         return "to come";
     if (p->process->state == PROCESS_RUNNING || own < s->counts[i].last)
-        return "running";
+        return p->process->overwrites ? "recorder" : "running";
     return p->process->state == PROCESS_ENDED ? "ended" : "detached";
 }
 
