@@ -170,9 +170,10 @@ static void check_locked_memory(struct doctor *d)
     if (limit.rlim_cur == RLIM_INFINITY)
         doctor_add(d, DOCTOR_OK, "privileges", "locked memory", NULL, "unlimited");
     else
-        doctor_add(d, limit.rlim_cur < LOCKED_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "locked memory",
-                   "echo \"$USER - memlock unlimited\" | sudo tee -a /etc/security/limits.d/bezel.conf, then log in again",
-                   "%s", units_bytes(limit.rlim_cur).s);
+        doctor_add(
+            d, limit.rlim_cur < LOCKED_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "locked memory",
+            "echo \"$USER - memlock unlimited\" | sudo tee -a /etc/security/limits.d/bezel.conf, then log in again",
+            "%s", units_bytes(limit.rlim_cur).s);
 }
 
 /* Limits and capabilities both decide, so this tries it, and switches back at once. */
