@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/saturate.h"
 #include "collector/store/trace_reader.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
         return BEZEL_ENOMEM;
     it->filter = *filter;
     it->logical = INT64_MIN;
+    clock_identity(it->clock);
     struct run_streams_owner owner = {wants, add_stream, move_to, it};
     err = run_streams_init(&it->found, run, &owner);
     if (!err)
@@ -130,12 +132,23 @@ const struct model *run_reader_model(const struct run_reader *r, uint64_t *age)
 }
 
 /*
+ * The earliest run's time that a node in order may be complete up to; INT64_MIN: not known, since the run's clock is
+ * not this machine's.
+ */
+static int64_t least_low(const struct run_reader *r, int64_t now)
+{
+    const struct model *m = r->found.model;
+    bool known = memcmp(m->run_clock, r->clock, sizeof r->clock) == 0;
+    return known ? saturate_add(saturate_add(now, m->ahead), -(m->order.wait + RUN_READER_BEHIND)) : INT64_MIN;
+}
+
+/*
  * The run's time up to which all nodes are complete; INT64_MAX: no node lacks anything. A receiving may wait for a
  * sending that is later by the bounds of two clocks; and what is known of a clock may change by twice its bound.
  */
 static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
 {
-    int64_t until = INT64_MAX, widest = 0;
+    int64_t until = INT64_MAX, widest = 0, least = least_low(r, now);
     for (size_t i = 0; i < count; i++) {
         const struct watermark *w = &r->watermarks[i];
         const struct model_node *node = model_find_node(r->found.model, w->uuid);
@@ -145,6 +158,8 @@ static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
             continue;
         struct clock_reading at = run_clock_at(&node->run_clock, w->low);
         int64_t bound = record_order_bound(at);
+        if (at.ns < least)
+            continue;
         until = at.ns < until ? at.ns : until;
         widest = bound > widest ? bound : widest;
     }

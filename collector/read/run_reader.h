@@ -10,7 +10,8 @@
  *
  * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD everything is given up to where the run
  * is complete, as its collector knows from the low watermarks of the nodes: less twice the widest bound of their clocks
- * (record_order_bound()). A node that was not heard for as long as the run says (`order.wait`) is not waited for. Where
+ * (record_order_bound()). A node that was not heard for as long as the run says (`order.wait`) is not waited for, nor
+ * one whose clock says that it is complete up to a time that is RUN_READER_BEHIND older than that: it lies. Where
  * the collector has no watermarks (it is an older one, its disk is full), what a look finds is held back until the next
  * one. What comes later than that is marked (RECORD_LATE), and counted.
  *
@@ -25,6 +26,9 @@
 #include "collector/read/record_item.h"
 
 #include <signal.h>
+
+/* ns: two of the longest polling periods, and the longest forward.or */
+#define RUN_READER_BEHIND INT64_C(30000000000)
 
 struct run_reader;
 

@@ -430,7 +430,6 @@ static void what_one_look_finds_is_given_in_order_with_what_the_next_one_finds(v
     grown_close(&g);
 }
 
-/* The run's time of what follows a jump is that of the record before: in no node does it fall. */
 /* ---- watermarks -------------------------------------------------------------------------------------------------- */
 
 /* Nodes that keep a promise: what they append is not before it. */
@@ -502,13 +501,22 @@ static void nodes_come_in_one_order_as_far_as_all_are_complete(void **state)
     promised_close(&p);
 }
 
+/* How many records a look gives, or how many of them are late. */
+static uint64_t count_held(struct run_reader *r, bool late)
+{
+    struct record_item item;
+    uint64_t given = 0;
+    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
+    while (run_reader_next(r, &item) > 0)
+        given += item.r && (!late || item.proof == RECORD_LATE);
+    return given;
+}
+
 static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **state)
 {
     (void)state;
     static struct promised p;
-    struct record_item item;
     struct run_reader *r;
-    uint64_t late = 0, given = 0;
     promised_open(&p, "silent");
     int64_t now = clock_now();
     uint64_t begin = p.g.begin;
@@ -517,26 +525,41 @@ static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **s
     promise(&p, 0, WATERMARK_LEFT, now);
     promise(&p, 2, begin + 60 * CLOCK_S, now);
     r = open_reader(p.g.run, &RECORD_FILTER_ALL);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    assert_int_equal(run_reader_next(r, &item), 0); /* `far` is waited for, and may have something earlier */
+    assert_int_equal(count_held(r, false), 0); /* `far` is waited for, and may have something earlier */
     promise(&p, 1, begin, now - order_settings_default.wait - CLOCK_S);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    while (run_reader_next(r, &item) > 0)
-        given += item.r != NULL;
-    assert_int_equal(given, 9);
+    assert_int_equal(count_held(r, false), 9);
     for (unsigned i = 0; i < 2; i++)
         append(&p.g, get_process(&p.g, 1, 0), 0, 9, begin, begin + CLOCK_MS);
     promise(&p, 1, begin + 60 * CLOCK_S, now);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    while (run_reader_next(r, &item) > 0)
-        late += item.proof == RECORD_LATE;
-    assert_int_equal(late, 9);
+    assert_int_equal(count_held(r, true), 9);
     assert_int_equal(run_reader_totals(r).proofs[RECORD_LATE], 9);
     append(&p.g, get_process(&p.g, 1, 0), 0, 9, begin + 3 * CLOCK_S, begin + 4 * CLOCK_S);
-    assert_int_equal(run_reader_look(r, RUN_READER_HOLD), 0);
-    while (run_reader_next(r, &item) > 0)
-        late += item.proof == RECORD_LATE;
-    assert_int_equal(late, 9); /* it has caught up */
+    assert_int_equal(count_held(r, true), 0); /* it has caught up */
+    run_reader_close(r);
+    promised_close(&p);
+}
+
+static void a_node_whose_clock_is_a_day_behind_is_not_waited_for(void **state)
+{
+    (void)state;
+    static struct promised p;
+    uint8_t clock[16];
+    char identity[MODEL_UUID_TEXT];
+    int64_t now = clock_now();
+    promised_open(&p, "behind");
+    clock_identity(clock);
+    model_uuid_text(clock, identity);
+    assert_int_equal(rundb_put(p.g.rundb, RUNDB_CLOCK, identity), 0);
+    assert_int_equal(rundb_commit(p.g.rundb), 0);
+    for (unsigned i = 0; i < 2; i++)
+        append(&p.g, get_process(&p.g, 0, 0), 0, 9, (uint64_t)now - CLOCK_S, (uint64_t)now);
+    promise(&p, 0, WATERMARK_LEFT, now);
+    promise(&p, 2, WATERMARK_LEFT, now);
+    struct run_reader *r = open_reader(p.g.run, &RECORD_FILTER_ALL);
+    promise(&p, 1, (uint64_t)(now - 20 * CLOCK_S), now); /* as one that polls every 10 s */
+    assert_int_equal(count_held(r, false), 0);
+    promise(&p, 1, (uint64_t)(now - 24 * 3600 * CLOCK_S), now);
+    assert_int_equal(count_held(r, false), 9);
     run_reader_close(r);
     promised_close(&p);
 }
@@ -761,6 +784,7 @@ int main(void)
         cmocka_unit_test(a_growing_run_gives_every_record_once),
         cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
         cmocka_unit_test(nodes_come_in_one_order_as_far_as_all_are_complete),
+        cmocka_unit_test(a_node_whose_clock_is_a_day_behind_is_not_waited_for),
         cmocka_unit_test(a_silent_node_is_not_waited_for_and_late_when_it_comes_back),
         cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
         cmocka_unit_test(what_is_known_of_clocks_grows_with_the_run),
