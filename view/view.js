@@ -102,7 +102,7 @@
                 " ", make("button", { type: "button", onclick: hideRecords }, "close")),
             table(message.records, [
                 ["at", r => make("button", { type: "button", onclick: () => { page.view.point(r.at); } }, plots.moment(r.at, 1)), "number"],
-                ["wall clock", r => clockOf(r.at)], ["node's clock, ns", r => r.own, "number"], ["within", r => r.bound === null ? "unknown" : plots.duration(r.bound), "number"],
+                ["wall clock, UTC", r => clockOf(r.at)], ["node's clock, ns", r => r.own, "number"], ["within", r => r.bound === null ? "unknown" : plots.duration(r.bound), "number"],
                 ["thread", thread], ["aspect", r => r.lost !== undefined ? make("span", { class: "violated" }, `${plots.count(r.lost)} records lost`) : r.aspect],
                 ["values", r => (r.fields || []).map(f => `${f[0]} ${valueText(f)}`).join(", "), "text"], ["stored bytes", bytes],
             ], "records"));
@@ -363,7 +363,7 @@
     /* ---- control --------------------------------------------------------------------------------------------------- */
 
     const secret = make("input", { type: "password", placeholder: "secret that bezel view --control printed", "aria-label": "secret", autocomplete: "off" });
-    const command = make("input", { type: "text", placeholder: "knob NAME=VALUE, poll PERIOD, aspects GLOB=MODE, pause, resume", "aria-label": "command" });
+    const command = make("input", { type: "text", placeholder: "knob NAME=VALUE, poll PERIOD, aspects GLOB=MODE, pause, resume, snapshot", "aria-label": "command" });
     const controlled = make("pre", { role: "status" });
     const controls = make("dialog", {}, make("h3", {}, "Control"), make("form", { onsubmit: e => {
         e.preventDefault();

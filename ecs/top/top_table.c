@@ -120,11 +120,13 @@ struct units_text top_number(double value)
     return f;
 }
 
+#define DURATION_MOST 9e18 /* ns, some 285 years: what is longer is a number of its unit */
+
 static struct units_text duration(double ns)
 {
     if (isnan(ns))
         return (struct units_text){"-"};
-    struct units_text f = units_duration(fabs(ns) < 9e18 ? (int64_t)fabs(ns) : INT64_MAX), minus;
+    struct units_text f = units_duration(fabs(ns) < DURATION_MOST ? (int64_t)fabs(ns) : INT64_MAX), minus;
     snprintf(minus.s, sizeof minus.s, "-%.38s", f.s);
     return ns < 0 ? minus : f;
 }
@@ -132,6 +134,8 @@ static struct units_text duration(double ns)
 struct units_text top_value(double value, const char *unit)
 {
     int64_t scale = unit ? units_time(unit) : 0;
+    if (scale && fabs(value) * (double)scale >= DURATION_MOST)
+        scale = 0;
     struct units_text f = scale ? duration(value * (double)scale) : top_number(value), with;
     if (scale || !unit || !*unit || strcmp(unit, "1") == 0 || isnan(value))
         return f;

@@ -292,6 +292,8 @@ static void numbers_are_short(void **state)
     assert_string_equal(top_number(0.123456).s, "0.1235");
     assert_string_equal(top_value(2.5, "ms").s, "2.50 ms");
     assert_string_equal(top_value(-2.5, "ms").s, "-2.50 ms");
+    assert_string_equal(top_value(1e12, "s").s, "1000G s"); /* longer than any duration */
+    assert_string_equal(top_value(-INFINITY, "ms").s, "-inf ms");
     assert_string_equal(top_value(12, "B").s, "12 B");
     assert_string_equal(top_value(12, "1").s, "12");
     assert_string_equal(top_clock(NOW, 3).s, "22:13:20.500");
