@@ -17,7 +17,8 @@
 
 static const char why_name[] = "a condition is FIELD OP VALUE, such as \"duration > 5 ms\"";
 static const char why_compare[] = "behind the field one of < <= = != >= > is expected";
-static const char why_value[] = "a number, or a duration such as 5 ms, up to 292 years, is expected; texts go with = and != alone";
+static const char why_value[] =
+    "a number, or a duration such as 5 ms, up to 292 years, is expected; texts go with = and != alone";
 static const char why_long[] = "the value is empty, or has more than 255 characters";
 
 static const char *skip_blanks(const char *p)
