@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/saturate.h"
 #include "collector/receive/receiver_internal.h"
 
 #include <errno.h>
@@ -81,6 +82,28 @@ static bool is_stale(const struct receiver *in, const struct message_hello *hell
     return now && hello->attempt <= now->attempt;
 }
 
+/* Two of one name are allowed, and stored apart: one may be the other's former self, which is still connected. */
+static void tell_namesakes(struct receiver *in, struct model_node *node)
+{
+    int64_t at = saturate_add(clock_now() + clock_realtime_offset(), -saturate_ns(node->realtime_offset));
+    struct message_note n = {.at = at > 0 ? (uint64_t)at : 0, .code = "BEZEL-NODE-TWICE"};
+    for (unsigned i = 0; i < in->peer_count; i++) {
+        const struct model_node *other = in->peers[i].node;
+        if (other == node || in->peers[i].bye || strcmp(other->name, node->name) != 0)
+            continue;
+        snprintf(
+            n.text, sizeof n.text,
+            "another source of this name is connected too, and stored apart (%.64s, %.64s): give each node a name of "
+            "its own",
+            other->dir, node->dir);
+        log_warn("BEZEL-NODE-TWICE", "node %s: %s", node->name, n.text);
+        int err = rundb_add_note(in->rundb, node, &n);
+        if (err)
+            receiver_rundb_failed(in, err, "a note");
+        return;
+    }
+}
+
 static void on_hello(struct receiver *in, const struct link_frame *frame, const struct message_hello *hello)
 {
     const struct link_peer *id = &frame->peer;
@@ -98,9 +121,12 @@ static void on_hello(struct receiver *in, const struct link_frame *frame, const 
         receiver_refuse(in, id, reason);
         return;
     }
+    bool is_new = !model_find_node(in->model, hello->uuid);
     struct model_node *node = node_for(in, hello);
     if (!node)
         return;
+    if (is_new)
+        tell_namesakes(in, node);
     if ((peer = receiver_find_node(in, node)))
         receiver_drop(in, peer);
     if (owed.taken > node->bucket.taken) /* another name does not reset the rate */
