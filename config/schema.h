@@ -62,7 +62,8 @@ struct schema_field {
     const struct schema_field *fields;
     const struct schema_table *table;
     void (*read)(struct reader *r, const struct tree *t, void *to);
-    /* SCHEMA_LATER: the message; SCHEMA_GIVEN_UP: the name now; else, if required: names the missing value. */
+    /* SCHEMA_LATER: the message; SCHEMA_GIVEN_UP: the name now; SCHEMA_WORD: where a map belongs that is found here;
+     * else, if required: names the missing value. */
     const char *note;
 };
 

@@ -141,7 +141,7 @@ static bool filter_read(struct coder *c, struct read_request *m)
            filter_text(c, m->aspect, MESSAGE_TEXT_MAX) && filter_text(c, m->where, READ_WHERE_MAX) &&
            filter_bool(c, &m->no_monitor) && filter_bool(c, &m->follow) && filter_bool(c, &m->schemas) &&
            filter_i64(c, &m->from) && filter_i64(c, &m->until) && filter_u64(c, &m->since) && filter_u64(c, &m->last) &&
-           filter_u32(c, &m->credit) && check(c, m->credit >= READ_CREDIT_MIN);
+           filter_u32(c, &m->credit);
 }
 
 static bool filter_reading(struct coder *c, struct read_reading *m)

@@ -46,21 +46,25 @@ static bool has_place(struct serve_server *v)
 /* ---- what comes from consumers ----------------------------------------------------------------------------------- */
 
 /* Why a new consumer cannot be served; NULL: it can. Fits into a REFUSE. */
-static const char *why_not(struct serve_server *v, const struct link_frame *frame)
+static const char *why_not(struct serve_server *v, const struct link_frame *frame, const struct read_message *m)
 {
     if (!link_may(frame, KEY_READ))
         return "your key does not have the role read here: add `read` to the roles in its .pub file in the server's "
                "folder of keys";
     if (v->end_at)
         return "the server ends: what is stored can be read from the run directory, or by `bezel serve RUN`";
+    if (m->read.credit < READ_CREDIT_MIN)
+        return "the credit of READ is less than 67584 bytes, which one message may have: give at least so much";
     if (!has_place(v))
         return "there are as many consumers as this server serves at a time: end one first";
     return NULL;
 }
 
+_Static_assert(READ_CREDIT_MIN == 67584, "why_not() says so");
+
 static void begin(struct serve_server *v, const struct link_frame *frame, const struct read_message *m)
 {
-    const char *why = why_not(v, frame);
+    const char *why = why_not(v, frame, m);
     int err = why ? 0 : serve_consumer_start(v, frame, m);
     if (err) {
         log_error("BEZEL-SERVE-READER", "a reader cannot be started: %s", limit_reason(err));

@@ -376,6 +376,8 @@ static void hostile_bytes_are_refused_and_hurt_nobody(void **state)
     assert_hears_refusal(link, "consumers read a run");
     say(link, &(struct read_message){.type = READ_CREDIT, .credit = UINT32_MAX});
     assert_hears_refusal(link, "does not know the consumer");
+    ask(link, READ_CREDIT_MIN - 1, false);
+    assert_hears_refusal(link, "less than 67584");
     ask(link, READ_CREDIT_MIN, false);
     say(link, &(struct read_message){.type = READ_CREDIT, .credit = UINT32_MAX});
     ask(link, READ_CREDIT_MIN, false);
