@@ -81,6 +81,19 @@ int limit_check_files(unsigned files)
     return BEZEL_ESYS;
 }
 
+bool limit_covers_clients(unsigned clients, unsigned others)
+{
+    rlim_t value;
+    if (!is_bounded(RLIMIT_NOFILE, &value) || value >= (rlim_t)clients + others)
+        return true;
+    log_warn(
+        "BEZEL-LIMIT-FILES",
+        "this process may have %llu files open at once (ulimit -n): it takes some %llu connections at a time, and %u "
+        "may come; who comes then gets no answer; raise that limit, or allow fewer",
+        (unsigned long long)value, (unsigned long long)(value > others ? value - others : 0), clients);
+    return false;
+}
+
 int limit_check_file_size(uint64_t bytes)
 {
     rlim_t value;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -21,6 +22,9 @@ const char *limit_reason(int err);
  * and how many it needs.
  */
 int limit_check_files(unsigned files) BEZEL_MUST_CHECK;
+
+/** Whether it may have as many as connections of `clients` need, besides `others`; a warning tells where it may not. */
+bool limit_covers_clients(unsigned clients, unsigned others);
 
 /** Whether this process may write a file of `bytes`; returns as limit_check_files(). */
 int limit_check_file_size(uint64_t bytes) BEZEL_MUST_CHECK;

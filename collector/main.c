@@ -368,6 +368,8 @@ int main(int argc, char **argv)
         code = EXIT_FAILED;
     if (code >= 0)
         return code;
+    if (!options->files)
+        (void)limit_covers_clients(options->limits.connections, COLLECTOR_FILES);
     if (arguments.inner.parent_count > 0)
         return relay_daemon_run(options, &arguments.inner, arguments.parent_key);
     return options->files ? files_daemon_run(options) : collector_daemon_run(options);

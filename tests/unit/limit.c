@@ -71,6 +71,8 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
     assert_string_equal(log_last_error(),
                         "this process may have 40 files open at once (ulimit -n), and needs 41: raise "
                         "that, as with `ulimit -n 1024`");
+    assert_true(limit_covers_clients(30, 10));
+    assert_false(limit_covers_clients(31, 10));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     before = limited(RLIMIT_FSIZE, 1 << 20);
     assert_int_equal(limit_check_file_size(1 << 20), 0);
