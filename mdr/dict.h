@@ -59,6 +59,7 @@ struct dict {
     const char **strings; /* by string id minus 1 */
     uint64_t *hashes;     /* hash after each entry: every version that this dictionary includes */
     uint32_t entry_count;
+    uint32_t others; /* owners beside the first: dict_share() */
 };
 
 /**
@@ -97,7 +98,10 @@ size_t dict_text_fit(const char *text, size_t max);
  */
 int dict_parse(const void *bytes, size_t n, struct dict **d) BEZEL_MUST_CHECK;
 
-/** Frees a dictionary; NULL is allowed. */
+/** Gives `d` one more owner, who frees it likewise. Owners are of one thread. */
+struct dict *dict_share(struct dict *d);
+
+/** Frees a dictionary that has no other owner; NULL is allowed. */
 void dict_free(struct dict *d);
 
 /**

@@ -159,9 +159,18 @@ int dict_parse(const void *bytes, size_t n, struct dict **out)
     return 0;
 }
 
+struct dict *dict_share(struct dict *d)
+{
+    d->others++;
+    return d;
+}
+
 void dict_free(struct dict *d)
 {
-    free(d);
+    if (d && d->others > 0)
+        d->others--;
+    else
+        free(d);
 }
 
 int dict_includes(const struct dict *d, uint64_t hash)

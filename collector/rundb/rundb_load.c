@@ -78,6 +78,17 @@ static bool process_ok(const struct model_process *p)
            p->state <= PROCESS_DETACHED && !strchr(p->base, '/') && base_ok(p);
 }
 
+/* Thousands of processes of a program have the same dictionary: a reader keeps it once for those that follow each
+ * other. */
+static struct dict *dictionary_of(struct model *m, struct dict *d)
+{
+    if (m->uncounted && m->recent && m->recent->hash == d->hash && m->recent->entry_count == d->entry_count) {
+        dict_free(d);
+        return dict_share(m->recent);
+    }
+    return m->recent = d;
+}
+
 static int load_process(sqlite3_stmt *s, struct model *m)
 {
     struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 1));
@@ -110,7 +121,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     int err = dict_parse(sqlite3_column_blob(s, 10), (size_t)sqlite3_column_bytes(s, 10), &dict);
     if (err)
         return err;
-    model_set_dictionary(p, dict);
+    model_set_dictionary(p, dictionary_of(m, dict));
     if (m->uncounted || sqlite3_column_type(s, 13) == SQLITE_NULL)
         return 0;
     p->latency = malloc(sizeof *p->latency);
@@ -232,6 +243,7 @@ int rundb_load(struct rundb *f, struct model *m)
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
                         " state, unfinished, latency, overwrites, unobserved, latency_bound FROM processes ORDER BY id",
                         load_process, m);
+    m->recent = NULL;
     if (!err && !m->uncounted)
         err = load_rows(
             f,

@@ -214,9 +214,18 @@ static void a_reader_keeps_nothing_of_what_processes_counted(void **state)
 {
     struct levels *levels;
     (void)state;
+    fake_add_process(sensor, "app", 101, ROLE_SUT);
+    unsigned other = fake_add_process(sensor, "app", 102, ROLE_SUT);
+    fake_add_string(sensor, other, "of this one alone");
+    fake_cut(sensor, other - 1, 0, 1);
+    fake_cut(sensor, other, 0, 1);
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&stored), 0);
     assert_int_equal(levels_open(run, &levels), 0);
     const struct model_process *p = levels_model(levels, NULL)->nodes->processes;
     assert_non_null(p->dict);
+    assert_ptr_equal(p->next->dict, p->dict);
+    assert_ptr_not_equal(p->next->next->dict, p->dict);
     assert_null(p->counts);
     assert_null(p->values);
     assert_null(p->latency);
