@@ -306,13 +306,15 @@ static void measure(struct levels *l, struct levels_ring *ring)
 }
 
 /* Looks for what is new, if a round is to begin. */
-static int begin_round(struct levels *l)
+static int begin_round(struct levels *l, int64_t until)
 {
     if (l->in_round)
         return 0;
-    int err = run_streams_look(&l->found);
-    if (err)
-        return err;
+    l->found.until = until;
+    int more = run_streams_look(&l->found);
+    if (more < 0)
+        return more;
+    l->looks_on = more > 0;
     l->in_round = true;
     l->next = l->measured = 0;
     return 0;
@@ -349,12 +351,14 @@ static int go_on(struct levels *l, int64_t until)
 static int update(struct levels *l, int64_t until)
 {
     bool again = l->in_round;
-    int more = begin_round(l);
+    int more = begin_round(l, until);
     if (!more)
         more = go_on(l, until);
     if (!more && again)
-        more = begin_round(l);
-    return !more && again ? go_on(l, until) : more;
+        more = begin_round(l, until);
+    if (!more && again)
+        more = go_on(l, until);
+    return more ? more : l->looks_on;
 }
 
 int levels_update(struct levels *l, int64_t budget_ns)

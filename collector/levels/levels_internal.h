@@ -47,6 +47,7 @@ struct levels {
     struct levels_ring **rings;
     bool in_round; /* streams from number `next` on may have more; below `measured` their sizes are known */
     size_t next, measured;
+    bool looks_on; /* there may be streams that were not found yet */
     int64_t cpu_ns, saved_at;
     uint64_t uses;                          /* of trees */
     size_t tail, trees_bytes, blocks_bytes; /* as the LEVELS_ limits, but for tests */

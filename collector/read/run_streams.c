@@ -239,7 +239,8 @@ static int take_file(const char *path, void *context)
         return err;
     if (!p)
         leave_out(s, path, more > 0 ? 0 : more);
-    return p ? s->owner.add(s->owner.context, path, p, &h) : 0;
+    err = p ? s->owner.add(s->owner.context, path, p, &h) : 0;
+    return err ? err : s->until && clock_now() >= s->until;
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
@@ -340,7 +341,10 @@ static int list_folder(struct run_streams *s, const char *trace, const char *nam
     if (err || f->left_out || !may_have_more(f, path))
         return err;
     struct found found = {s, f};
-    return trace_reader_list(path, take_file, &found);
+    err = trace_reader_list(path, take_file, &found);
+    if (err) /* it is to be listed again */
+        f->listed = 0;
+    return err;
 }
 
 static int find(struct run_streams *s)

@@ -38,6 +38,7 @@ struct run_streams {
     struct model *model;
     uint64_t age;      /* of the model: another number for each */
     uint64_t left_out; /* files and folders that were left out with a warning */
+    int64_t until;     /* of clock_now(): a look ends there, behind one new file at least; 0: with the last one */
 
     /* Private. */
     struct run_streams_owner owner;
@@ -56,7 +57,10 @@ struct run_streams {
 int run_streams_init(struct run_streams *s, const char *run, const struct run_streams_owner *owner) BEZEL_MUST_CHECK;
 void run_streams_fini(struct run_streams *s);
 
-/** Looks for new nodes and streams. Returns 0, or an error: of the disk, of the database, or of the owner. */
+/**
+ * Looks for new nodes and streams. Returns 0; 1: it ended at s->until, look again; or an error: of the disk, of the
+ * database, or of the owner.
+ */
 int run_streams_look(struct run_streams *s) BEZEL_MUST_CHECK;
 
 /**

@@ -606,9 +606,24 @@ static void a_query_ends_at_its_deadline(void **state)
     levels_close(l);
 }
 
+/* However little time there is, a call finds one more stream. */
+static void streams_are_found_one_by_one_where_time_is_short(void **state)
+{
+    struct levels *l = open_levels();
+    (void)state;
+    assert_int_equal(levels_update(l, 0), 1);
+    assert_int_equal(levels_stream_count(l), 1);
+    for (int i = 0; i < 10 * STREAMS && levels_stream_count(l) < STREAMS; i++)
+        assert_int_equal(levels_update(l, 0), 1);
+    assert_int_equal(levels_stream_count(l), STREAMS);
+    update(l);
+    levels_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(streams_are_found_one_by_one_where_time_is_short, begin, end),
         cmocka_unit_test_setup_teardown(the_next_one_goes_on_where_the_last_one_ended, begin, end),
         cmocka_unit_test_setup_teardown(what_lies_behind_the_state_is_cut_off, begin, end),
         cmocka_unit_test_setup_teardown(trees_that_have_no_room_in_memory_are_stored, begin, end),
