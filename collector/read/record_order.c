@@ -181,11 +181,15 @@ static struct order_node *find_node(struct record_order *o, const struct model_n
 
 int record_order_set_model(struct record_order *o, const struct model *m)
 {
+    o->front = (struct record_front){0};
     for (size_t i = 0; i < o->node_count; i++) {
-        o->nodes[i]->model = model_find_node(m, o->nodes[i]->uuid);
-        o->nodes[i]->near = (struct clock_stretch){0};
-        if (!o->nodes[i]->model)
+        struct order_node *node = o->nodes[i];
+        node->model = model_find_node(m, node->uuid);
+        node->near = (struct clock_stretch){0};
+        if (!node->model)
             return BEZEL_EMALFORMED;
+        if (node->last > 0) /* what it gave was made before this one, whose time is better known by now */
+            (void)record_front_add(&o->front, node, run_clock_at(&node->model->run_clock, (int64_t)node->last));
     }
     return 0;
 }
