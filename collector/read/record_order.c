@@ -262,18 +262,21 @@ int record_order_add(struct record_order *o, struct record_stream *s)
 
 /* ---- what is given ----------------------------------------------------------------------------------------------- */
 
-static struct record_item item_of(const struct record_stream *s, const struct order_node *node)
+/* Member by member: this is done for each record. */
+static void fill_item(struct record_item *item, const struct record_stream *s, const struct order_node *node)
 {
-    return (struct record_item){.process = s->process,
-                                .packet = &s->packet,
-                                .r = s->next == RECORD_IS ? &s->record : NULL,
-                                .aspect =
-                                    s->next == RECORD_IS ? &s->process->dict->aspects[s->record.aspect - 1] : NULL,
-                                .lost = s->next == RECORD_IS ? 0 : s->lost,
-                                .stream = s->number,
-                                .time = s->time,
-                                .at = node->at,
-                                .arrived = record_stream_arrived(s)};
+    bool is = s->next == RECORD_IS;
+    item->process = s->process;
+    item->packet = &s->packet;
+    item->r = is ? &s->record : NULL;
+    item->aspect = is ? s->aspect : NULL;
+    item->lost = is ? 0 : s->lost;
+    item->stream = s->number;
+    item->time = s->time;
+    item->at = node->at;
+    item->arrived = record_stream_arrived(s);
+    item->logical = 0;
+    item->proof = RECORD_UNORDERED;
 }
 
 static bool is_held_up(const struct record_order *o, int64_t key)
@@ -389,9 +392,9 @@ static int hold_back(struct record_order *o, struct order_node *node)
                        .number = o->held_ever++,
                        .node = node,
                        .stream = s,
-                       .item = item_of(s, node),
                        .record = s->record,
                        .packet = s->packet};
+    fill_item(&h->item, s, node);
     h->item.packet = &h->packet;
     if (h->item.r) {
         memcpy(h->values, s->record.values, 8 * (size_t)s->record.value_count);
@@ -504,7 +507,7 @@ int record_order_next(struct record_order *o, struct record_item *item)
         if (s->packet_end > s->settled || is_held_up(o, node->key))
             return 0;
         int wait = node->held > 0;
-        *item = item_of(s, node);
+        fill_item(item, s, node);
         if (!wait && o->messages)
             wait = must_wait(o, node, item);
         if (!wait)

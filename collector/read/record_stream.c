@@ -38,6 +38,7 @@ void record_stream_set_process(struct record_stream *s, const struct record_sour
     const struct dict *d = process->dict;
     s->process = process;
     s->any = record_filter_aspects(of->filter, d, s->wanted);
+    s->aspect = s->record.aspect ? &d->aspects[s->record.aspect - 1] : NULL;
     if (!of->sendings)
         return;
     s->any = false;
@@ -215,22 +216,39 @@ static int next_packet(struct record_stream *s, const struct record_source *of)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+/* Decodes the record at *offset of the buffer, of which `end` bytes may be looked at. False: it is none. */
+static bool decode(struct record_stream *s, size_t end, size_t *offset)
+{
+    const uint8_t *p = s->buffer + *offset;
+    if (s->record_bytes > 0 && s->record_bytes <= end - *offset && bytes_get_u32(p) == s->record.aspect) {
+        s->record.timestamp = bytes_get_u64(p + 4);
+        s->record.values = p + PACKET_RECORD_BYTES;
+        *offset += s->record_bytes;
+        return true;
+    }
+    const struct dict *d = s->process->dict;
+    size_t from = *offset;
+    if (packet_read_record(s->buffer, end, d->field_counts, d->aspect_count, offset, &s->record) != 1)
+        return false;
+    s->aspect = &d->aspects[s->record.aspect - 1];
+    s->record_bytes = *offset - from;
+    return true;
+}
+
 /* Reads a record of the present packet. Returns 0 or an error. */
 static int next_record(struct record_stream *s, const struct record_source *of)
 {
-    const struct dict *d = s->process->dict;
     uint64_t left = s->packet_end - record_stream_at(s);
     size_t want = left < PACKET_RECORD_MAX_BYTES ? (size_t)left : PACKET_RECORD_MAX_BYTES;
     int err = fill(s, want);
     if (err || s->used - s->taken < want)
         return err ? err : BEZEL_EMALFORMED; /* the file was truncated meanwhile */
-    struct packet_header window = s->packet; /* the part of the packet that is in the buffer */
-    window.size_bytes = s->taken + (left < s->used - s->taken ? left : s->used - s->taken);
-    size_t offset = s->taken;
-    if (s->records_left-- == 0 ||
-        packet_next_record(s->buffer, &window, d->field_counts, d->aspect_count, &offset, &s->record) != 1 ||
-        s->record.timestamp < s->time || s->record.timestamp > s->packet.timestamp_end)
+    /* The part of the packet that is in the buffer. */
+    size_t end = s->taken + (left < s->used - s->taken ? (size_t)left : s->used - s->taken), offset = s->taken;
+    if (s->records_left-- == 0 || !decode(s, end, &offset) || s->record.timestamp < s->time ||
+        s->record.timestamp > s->packet.timestamp_end)
         return BEZEL_EMALFORMED;
+    __builtin_prefetch(s->buffer + offset + PACKET_RECORD_MAX_BYTES);
     s->taken = offset;
     s->time = s->record.timestamp;
     s->next = record_filter_lets(of->filter, s->process, &s->record, s->wanted[s->record.aspect], s->is_partly)

@@ -30,6 +30,7 @@ struct record_stream {
     uint64_t time;         /* of its next record or loss on the node's clock; none is earlier, as far as is known */
     enum record_next next; /* what comes next; RECORD_NOTHING: not read yet */
     struct packet_record record;
+    const struct dict_aspect *aspect; /* of the record */
     uint64_t lost;
     struct packet_header packet; /* the present one */
     uint64_t packets;            /* up to that */
@@ -43,6 +44,7 @@ struct record_stream {
     /* Private. */
     uint32_t records_left;                /* in the packet */
     bool lean;                            /* the last packet was stepped over: read headers alone */
+    size_t record_bytes;                  /* of a record as the last one; 0: there was none */
     bool is_partly;                       /* the time of each record must be looked at */
     uint64_t offset;                      /* in the file: of bytes[0] */
     size_t taken, used, capacity;         /* in bytes: consumed, read into it, room */
