@@ -48,6 +48,7 @@ struct held {
 
 struct record_order {
     struct record_source of;
+    size_t memory; /* of which the streams' buffers have of.memory */
     const volatile sig_atomic_t *stop;
     struct record_front front;
     int64_t hold, given; /* keys: from which on nothing is given; the greatest of what was */
@@ -63,11 +64,18 @@ struct record_order {
     struct held *last; /* its record was given last */
 };
 
+void record_order_memory(struct record_order *o, size_t bytes)
+{
+    o->memory = bytes;
+    o->of.memory = bytes / 8 * (o->of.buffers == ORDER_SISO ? 3 : 6);
+}
+
 struct record_order *record_order_new(const struct record_source *of)
 {
     struct record_order *o = calloc(1, sizeof *o);
     if (o) {
         o->of = *of;
+        record_order_memory(o, of->memory);
         o->hold = INT64_MAX;
         o->given = INT64_MIN;
     }
@@ -99,7 +107,7 @@ const struct record_source *record_order_source(const struct record_order *o)
 
 int record_order_messages(struct record_order *o, struct record_order *sendings)
 {
-    o->messages = record_messages_new(o->of.memory / 8);
+    o->messages = record_messages_new(o->memory / 8);
     o->sendings = sendings;
     return o->messages ? 0 : BEZEL_ENOMEM;
 }
@@ -119,11 +127,6 @@ const volatile sig_atomic_t *record_order_stopped(const struct record_order *o)
 void record_order_hold(struct record_order *o, int64_t ns)
 {
     o->hold = ns;
-}
-
-void record_order_memory(struct record_order *o, size_t bytes)
-{
-    o->of.memory = bytes;
 }
 
 uint64_t record_order_cut(const struct record_order *o)
@@ -214,7 +217,7 @@ static struct clock_reading run_time_of(struct order_node *node, uint64_t time)
 /* Whether one more can wait outside of its stream. */
 static bool has_room(const struct record_order *o)
 {
-    return o->of.buffers == ORDER_SISO && (o->held.count + 1) * sizeof(struct held) <= o->of.memory;
+    return o->of.buffers == ORDER_SISO && (o->held.count + 1) * sizeof(struct held) <= o->memory / 8 * 3;
 }
 
 /* Brings the node's place in the queue up to date: its first stream has changed, or it has to wait. */

@@ -12,8 +12,8 @@
  * found there waits for it, and with it what its node made afterwards (Vista: Waheed 1997, 7.3). Times stay as they
  * are; where a record stands is told by its `proof`. A sending beyond the bounds is not waited for.
  *
- * One thread. Memory: that of the streams' buffers, an eighth of it for messages, and with ORDER_SISO as much again
- * for what waits.
+ * One thread. Memory: of what the source has, an eighth each is for messages and for the buffers of sendings, the rest
+ * for the buffers of streams, or with ORDER_SISO half of that for what waits.
  */
 #ifndef BEZEL_COLLECTOR_READ_RECORD_ORDER_H
 #define BEZEL_COLLECTOR_READ_RECORD_ORDER_H
@@ -49,7 +49,7 @@ int record_order_messages(struct record_order *o, struct record_order *sendings)
 void record_order_stop(struct record_order *o, const volatile sig_atomic_t *stop);
 const volatile sig_atomic_t *record_order_stopped(const struct record_order *o);
 
-/** The buffers of all streams have `bytes` from now on. */
+/** All that is held has `bytes` from now on, the buffers of streams their part. */
 void record_order_memory(struct record_order *o, size_t bytes);
 
 /** Adds a stream, or queues one again whose file has grown; borrows it. Returns 0 or BEZEL_ENOMEM. */

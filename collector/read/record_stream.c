@@ -38,7 +38,7 @@ void record_stream_set_process(struct record_stream *s, const struct record_sour
     const struct dict *d = process->dict;
     s->process = process;
     s->any = record_filter_aspects(of->filter, d, s->wanted);
-    s->aspect = s->record.aspect ? &d->aspects[s->record.aspect - 1] : NULL;
+    s->aspect = s->record.aspect && !s->cut ? &d->aspects[s->record.aspect - 1] : NULL;
     if (!of->sendings)
         return;
     s->any = false;

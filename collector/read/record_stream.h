@@ -56,10 +56,10 @@ struct record_stream {
 /** What the streams of a run share. */
 struct record_source {
     const struct record_filter *filter; /* borrowed */
-    size_t memory;                      /* bytes for the buffers of all streams together */
-    size_t streams;                     /* that are there */
-    enum order_buffers buffers;         /* where what waits for a sending is */
-    bool sendings;                      /* only records of kind `sent` are wanted */
+    size_t memory;              /* bytes: of an order for all that it holds; for its streams, for their buffers */
+    size_t streams;             /* that are there */
+    enum order_buffers buffers; /* where what waits for a sending is */
+    bool sendings;              /* only records of kind `sent` are wanted */
     /* Called where a packet needs a newer dictionary: gives all streams their processes anew. NULL: there is none. */
     int (*renew)(void *context);
     void *context;
