@@ -91,8 +91,8 @@ static void what_the_run_says_late_counts_from_its_first_stream_on(void **state)
     grown_close(&g);
 }
 
-/* Exchanges of times with `far` come after its record, and `shed`, which may have recorded too, stays unknown. */
-static enum record_proof proof_of_a_later_record(const char *name, bool shed_records)
+/* Exchanges of times with `far` come after its record, and node 2, which may have recorded too, stays unknown. */
+static enum record_proof proof_of_a_later_record(const char *name, bool unknown_records)
 {
     static struct grown g;
     struct record_item item;
@@ -100,7 +100,7 @@ static enum record_proof proof_of_a_later_record(const char *name, bool shed_rec
     g.mute = true;
     for (int i = 0; i < 2; i++) { /* a stream opens, and has a record */
         append(&g, get_process(&g, 1, 0), 0, 1, g.begin, g.begin + CLOCK_S);
-        if (shed_records)
+        if (unknown_records)
             append(&g, get_process(&g, 2, 0), 0, 1, g.begin, g.begin + CLOCK_S);
     }
     struct run_reader *r = open_reader(g.run, &RECORD_FILTER_ALL);
