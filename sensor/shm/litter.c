@@ -106,8 +106,9 @@ void litter_remove_unfinished(const struct folder *folder, const char *file)
 {
     struct stat st;
     int before = errno, fd = folder_open_file(folder, file, O_RDONLY);
-    if (fd >= 0 && !is_locked(fd, SEGMENT_LOCK_PROCESS) && fstat(fd, &st) == 0 &&
-        (st.st_size > 0 || time(NULL) - st.st_mtime > LITTER_LOCKED_S)) /* empty: about to be locked */
+    /* Looked at before its lock: its process may lock it, and let it grow, in between. Empty: about to be locked. */
+    if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_size > 0 || time(NULL) - st.st_mtime > LITTER_LOCKED_S) &&
+        !is_locked(fd, SEGMENT_LOCK_PROCESS))
         unlinkat(folder->fd, file, 0);
     if (fd >= 0)
         close(fd);

@@ -38,6 +38,31 @@ void *__wrap_mmap64(void *at, size_t n, int access, int flags, int fd, off_t off
     return no_mapping ? MAP_FAILED : __real_mmap64(at, n, access, flags, fd, offset);
 }
 
+/* A process that makes its segment while another one looks: it goes on whenever a lock was asked for; -1: none does. */
+static int maker = -1;
+
+int __wrap_fcntl64(int fd, int command, ...);
+int __real_fcntl64(int fd, int command, ...);
+
+static void make_on(void)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
+    assert_int_equal(__real_fcntl64(maker, F_OFD_SETLK, &lock), 0);
+    assert_int_equal(ftruncate(maker, 4096), 0);
+}
+
+int __wrap_fcntl64(int fd, int command, ...)
+{
+    va_list rest;
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    int result = __real_fcntl64(fd, command, argument);
+    if (maker >= 0 && command == F_OFD_GETLK)
+        make_on();
+    return result;
+}
+
 static unsigned segments(void)
 {
     unsigned n = 0;
@@ -220,6 +245,24 @@ static void a_look_is_bounded_and_looks_reach_everything(void **state)
     assert_true(looks >= MANY / 64);
 }
 
+static void a_segment_that_is_being_made_stays(void **state)
+{
+    (void)state;
+    static const char name[] = ".0123456789abcdef" SEGMENT_UNFINISHED;
+    unsigned before = segments();
+    maker = openat(scratch_folder.fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(maker >= 0);
+    litter_remove_unfinished(&scratch_folder, name); /* empty at first, and maybe locked and larger in between */
+    assert_int_equal(segments(), before + 1);
+    make_on();
+    litter_remove_unfinished(&scratch_folder, name);
+    assert_int_equal(segments(), before + 1);
+    close(maker);
+    maker = -1;
+    litter_remove_unfinished(&scratch_folder, name);
+    assert_int_equal(segments(), before);
+}
+
 int main(void)
 {
     sigbus_guard_init();
@@ -231,6 +274,7 @@ int main(void)
         TEST(litter_that_cannot_be_mapped_is_removed),
         TEST(a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not),
         TEST(a_look_is_bounded_and_looks_reach_everything),
+        TEST(a_segment_that_is_being_made_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
