@@ -117,7 +117,7 @@ static void end_tree(void)
     struct summary *s;
     uint64_t stored = 0;
     assert_int_equal(summary_load(c[ROOT].run, &s), 0);
-    assert_int_equal(s->process_count, NODES + 1);
+    assert_int_equal(s->process_count, NODES + 2);
     for (size_t p = 0; p < s->process_count; p++)
         for (size_t b = 0; b < s->processes[p].book_count; b++)
             stored += s->processes[p].books[b].stored;
@@ -132,6 +132,27 @@ static void end_tree(void)
         collector_remove(&c[i]);
 }
 
+/* A process says another dictionary than before: its further packets are refused, and nothing else. Returns what is
+ * stored of the node in all. */
+static uint64_t change_a_dictionary(struct fake_sensor *f)
+{
+    fake_add_process(f, "odd", 98, ROLE_SUT);
+    fake_cut(f, 1, 0, 20);
+    assert_true(fake_settle(f, PATIENCE));
+    uint64_t before = fake_records(f);
+    struct fake_process *odd = f->processes[1];
+    odd->rings[0].is_refused = true;
+    memcpy(odd->said.dictionary + 12, "tock", 4); /* its first aspect was tick */
+    dict_free(odd->dict);
+    assert_int_equal(dict_parse(odd->said.dictionary, odd->said.dictionary_bytes, &odd->dict), 0);
+    fake_cut(f, 1, 0, 20);
+    fake_close_stream(f, 1, 0);
+    fake_cut(f, 0, 0, 10);
+    assert_true(fake_settle(f, PATIENCE));
+    assert_true(collector_said(&c[ROOT], "does not contain"));
+    return before + 10;
+}
+
 /* Another source has the name of the first node: it comes another way, and is stored apart. */
 static void meet_a_namesake(void)
 {
@@ -142,11 +163,12 @@ static void meet_a_namesake(void)
     assert_false(collector_said(&c[ROOT], "BEZEL-NODE-TWICE"));
     assert_true(fake_connect(twin, listen_at[RIGHT]));
     fake_cut(twin, 0, 0, 10);
-    assert_true(fake_settle(twin, PATIENCE) && fake_say_bye(twin, PATIENCE));
+    assert_true(fake_settle(twin, PATIENCE));
+    namesakes = change_a_dictionary(twin);
+    assert_true(fake_say_bye(twin, PATIENCE));
     assert_true(collector_said(&c[ROOT], "BEZEL-NODE-TWICE"));
     snprintf(path, sizeof path, "%s/trace/%s.2/app-99-0", c[ROOT].run, names[0]);
     assert_true(fake_file_is_right(&twin->processes[0]->rings[0], path, true));
-    namesakes = fake_records(twin);
     fake_disconnect(twin);
     fake_free(twin);
 }
