@@ -458,8 +458,9 @@ static int advance(struct record_order *o, struct order_node *node)
     int more = record_stream_advance(s, &o->of);
     s->given = false;
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION) {
-        log_warn("BEZEL-READ-DAMAGED", "%s: %s near byte %llu: read up to there", s->path, err_text(more),
-                 (unsigned long long)record_stream_at(s));
+        if (!o->of.sendings) /* whose stream is read by another order, too */
+            log_warn("BEZEL-READ-DAMAGED", "%s: %s near byte %llu: read up to there", s->path, err_text(more),
+                     (unsigned long long)record_stream_at(s));
         s->cut = true;
         o->cut++;
         free(s->buffer);
