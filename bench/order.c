@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     RATE = 5000000, /* records of all nodes in a second, which is as long as the run */
@@ -80,13 +79,6 @@ static void make_run(unsigned nodes, bool siso)
 
 /* ---- reading it -------------------------------------------------------------------------------------------------- */
 
-static int64_t cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
-}
-
 struct cost {
     double wall, cpu; /* ns a record */
 };
@@ -97,7 +89,7 @@ static struct cost read_run(unsigned nodes)
     struct run_reader *r;
     struct record_item item;
     const struct model_process *before = NULL;
-    int64_t began = clock_now(), cpu = cpu_now(), last = INT64_MIN;
+    int64_t began = clock_now(), cpu = order_run_cpu(), last = INT64_MIN;
     uint64_t records = 0, turns = 0;
     int more;
     must(run_reader_open(run.path, &RECORD_FILTER_ALL, &r) == 0 && run_reader_look(r, RUN_READER_ALL) == 0,
@@ -109,7 +101,7 @@ static struct cost read_run(unsigned nodes)
         last = item.at.ns;
         records++;
     }
-    cpu = cpu_now() - cpu;
+    cpu = order_run_cpu() - cpu;
     began = clock_now() - began;
     must(more == 0 && records == RATE && run_reader_totals(r).proofs[RECORD_LATE] == 0, "reading all");
     must(nodes == 1 || turns > RATE / 10 * 9, "taking turns");

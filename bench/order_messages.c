@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { NODES = 5, RECORDS = 400000, ROUNDS = 5, LOCAL = 1, SENT = 2, RECEIVED = 3 };
 
@@ -125,13 +124,6 @@ static void make_run(enum order_buffers buffers)
 
 /* ---- reading it -------------------------------------------------------------------------------------------------- */
 
-static int64_t cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
-}
-
 struct seen {
     double cpu;            /* ns a record */
     double waited, lasted; /* ns: of all records; of the run */
@@ -143,7 +135,7 @@ static struct seen read_run(void)
     struct run_reader *r;
     struct record_item item;
     struct seen seen = {0};
-    int64_t first = 0, cpu = cpu_now();
+    int64_t first = 0, cpu = order_run_cpu();
     int more;
     must(run_reader_open(run.path, &RECORD_FILTER_ALL, &r) == 0 && run_reader_look(r, RUN_READER_ALL) == 0,
          "opening a run");
@@ -153,7 +145,7 @@ static struct seen read_run(void)
         seen.lasted = (double)(item.logical - first);
     }
     seen.totals = run_reader_totals(r);
-    seen.cpu = (double)(cpu_now() - cpu) / (double)event_count;
+    seen.cpu = (double)(order_run_cpu() - cpu) / (double)event_count;
     must(more == 0 && seen.totals.records == event_count && seen.totals.proofs[RECORD_CONTRARY] == 0, "reading all");
     run_reader_close(r);
     return seen;

@@ -17,7 +17,7 @@ const char *record_message_peer(const struct dict *d, const struct packet_record
 /** Stands for message `tag` from process `from` to process `to`, or through channel `to` with `from` "". Never 0. */
 uint64_t record_message_key(const char *from, const char *to, uint64_t tag);
 
-/** A sending that was found. */
+/** A message's sending that was found. */
 struct record_sent {
     uint64_t key;
     int64_t node;            /* the sender's, as its row in the database */
