@@ -4,9 +4,21 @@
 #include "base/log.h"
 #include "bezeld/node_internal.h"
 
-static int observe_begin(void *context, const char *name)
+/* Of a daemon's records, only those of its samplers are observed, where a metric reads them. */
+static bool reads_samplers(const struct experiment *e)
 {
-    return agent_process_add(((struct node *)context)->agent, name);
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (e->metrics[i].aspect && experiment_sampler_of(e->metrics[i].aspect) != EXPERIMENT_SAMPLERS)
+            return true;
+    return false;
+}
+
+static int observe_begin(void *context, const char *name, enum message_role role)
+{
+    struct node *n = context;
+    if (role == ROLE_DAEMON && !reads_samplers(n->options.experiment))
+        return BEZEL_ENOENT;
+    return agent_process_add(n->agent, name);
 }
 
 static void observe_end(void *context, int slot)
@@ -14,9 +26,12 @@ static void observe_end(void *context, int slot)
     agent_process_remove(((struct node *)context)->agent, slot);
 }
 
-static int observe_watch(void *context, int slot, const struct dict_aspect *aspect)
+/* Names of samplers' aspects are theirs alone. */
+static int observe_watch(void *context, int slot, enum message_role role, const struct dict_aspect *aspect)
 {
     struct node *n = context;
+    if ((role == ROLE_DAEMON) != (experiment_sampler_of(aspect->name) != EXPERIMENT_SAMPLERS))
+        return BEZEL_ENOENT;
     const char *metric = agent_lacking(n->agent, aspect), *process = agent_process_name(n->agent, slot);
     if (metric && process)
         log_warn(
@@ -24,7 +39,8 @@ static int observe_watch(void *context, int slot, const struct dict_aspect *aspe
             "metric %s stays unknown for process %s: its aspect %s does not have the field that the metric reads, or "
             "the field is not a number, or not a time",
             metric, process, aspect->name);
-    agent_received_from(n->agent, aspect->name);
+    if (role == ROLE_SUT)
+        agent_received_from(n->agent, aspect->name);
     return agent_watch(n->agent, slot, aspect);
 }
 

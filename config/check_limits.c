@@ -64,6 +64,18 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
         reader_wrong_key(r, tree_get(t, "share"), "applies only to 'quantile'");
 }
 
+/* Samplers record what they observe of all processes and threads into one stream of the node. */
+static void check_sampled(struct reader *r, const struct tree *t, struct experiment_metric *m)
+{
+    const struct tree *per = tree_get(t, "per");
+    if (!m->aspect || experiment_sampler_of(m->aspect) == EXPERIMENT_SAMPLERS)
+        return;
+    if (per && m->per_process)
+        reader_wrong(r, per, "%s is recorded by a sampler: the metric has one value per node; expected: node",
+                     m->aspect);
+    m->per_process = false;
+}
+
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
@@ -77,6 +89,7 @@ void check_metrics(struct reader *r, const struct tree *root, struct experiment 
             check_built_in(r, t, &e->metrics[i], kind);
         else
             check_kind(r, t, &e->metrics[i]);
+        check_sampled(r, t, &e->metrics[i]);
     }
 }
 

@@ -31,11 +31,35 @@ static const char *find_match(char *const *patterns, const char *name)
     return NULL;
 }
 
+/* A sampler records what metric `m` reads: it must be on, and sample as often as the metric looks. */
+static void warn_sampled_metric(struct reader *r, const struct tree *t, const struct experiment *e,
+                                const struct experiment_metric *m, enum experiment_sampler by)
+{
+    const struct tree *at = tree_get(t, m->field ? "of" : "rate");
+    const char *key = schema_samplers[by].key;
+    int64_t period = e->sensing.sampler[by];
+    if (!period)
+        reader_warn(r, at,
+                    "the metric stays unknown: sampler '%s', which records %s, is off; add 'sensing: {samplers: "
+                    "{%s: 100 ms}}'",
+                    key, m->aspect, key);
+    else if (m->window < 2 * period)
+        reader_warn(r, at,
+                    "the metric will be unknown at times: its window, %s, is shorter than two periods of sampler "
+                    "'%s', %s",
+                    units_exact_duration(m->window).s, key, units_exact_duration(period).s);
+}
+
 static void warn_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
     for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_metric *m = &e->metrics[i];
+        enum experiment_sampler by = m->aspect ? experiment_sampler_of(m->aspect) : EXPERIMENT_SAMPLERS;
+        if (by != EXPERIMENT_SAMPLERS) {
+            warn_sampled_metric(r, t, e, m, by);
+            continue;
+        }
         const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
         if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) && m->kind != METRIC_RATE) {
             reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");

@@ -157,8 +157,13 @@ enum experiment_sampler {
     EXPERIMENT_SAMPLER_FREQUENCY,
     EXPERIMENT_SAMPLER_PROCESSES,
     EXPERIMENT_SAMPLER_PERF,
+    EXPERIMENT_SAMPLER_INTERRUPTS, /* before threads, whose samples tell of them */
+    EXPERIMENT_SAMPLER_SCHEDULING,
     EXPERIMENT_SAMPLERS
 };
+
+/** The sampler that records aspect `name`; EXPERIMENT_SAMPLERS: none does. */
+enum experiment_sampler experiment_sampler_of(const char *name);
 
 /** A value for the aspects that a pattern matches; of several that match, the last one applies. */
 struct experiment_rule {

@@ -183,6 +183,8 @@ const struct schema_field schema_samplers[] = {
     SAMPLER("frequency", EXPERIMENT_SAMPLER_FREQUENCY),
     SAMPLER("processes", EXPERIMENT_SAMPLER_PROCESSES),
     SAMPLER("perf", EXPERIMENT_SAMPLER_PERF),
+    SAMPLER("interrupts", EXPERIMENT_SAMPLER_INTERRUPTS),
+    SAMPLER("scheduling", EXPERIMENT_SAMPLER_SCHEDULING),
     {0},
 };
 

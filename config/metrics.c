@@ -28,6 +28,27 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
     return words[kind];
 }
 
+enum experiment_sampler experiment_sampler_of(const char *name)
+{
+    static const char *const aspects[EXPERIMENT_SAMPLERS] = {
+        [EXPERIMENT_SAMPLER_CPU] = "node_cpu",
+        [EXPERIMENT_SAMPLER_MEMORY] = "node_memory",
+        [EXPERIMENT_SAMPLER_NETWORK] = "node_network",
+        [EXPERIMENT_SAMPLER_DISK] = "node_disk",
+        [EXPERIMENT_SAMPLER_PRESSURE] = "node_pressure",
+        [EXPERIMENT_SAMPLER_TEMPERATURE] = "node_temperature",
+        [EXPERIMENT_SAMPLER_FREQUENCY] = "node_frequency",
+        [EXPERIMENT_SAMPLER_PROCESSES] = "process_usage",
+        [EXPERIMENT_SAMPLER_PERF] = "process_perf",
+        [EXPERIMENT_SAMPLER_INTERRUPTS] = "node_interrupts",
+        [EXPERIMENT_SAMPLER_SCHEDULING] = "thread_scheduling",
+    };
+    int i = 0;
+    while (i < EXPERIMENT_SAMPLERS && strcmp(aspects[i], name) != 0)
+        i++;
+    return (enum experiment_sampler)i;
+}
+
 enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 {
     static const enum experiment_join joins[METRIC_KINDS] = {

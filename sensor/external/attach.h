@@ -101,6 +101,9 @@ bool segment_alive(const struct attached *a);
  * that pid. */
 bool segment_pid_is_ours(const struct attached *a);
 
+/** The id of the thread that has ring `i`, below ring_count, or had it last; 0: none, or a context without a thread. */
+uint32_t segment_ring_thread(const struct attached *a, uint32_t i);
+
 /** Takes the next notice of the process. Returns 1 with *n, or 0 if there is none. At most SEGMENT_NOTICES + 1 of a
  * process. */
 int segment_next_notice(struct attached *a, struct attached_notice *n);

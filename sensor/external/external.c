@@ -21,7 +21,7 @@ static void refresh_watches(struct external *x, struct external_process *p)
     const struct external_observer *o = &x->options.observer;
     const struct dict *d = p->at->dict;
     for (uint32_t id = p->watched; d && id <= d->aspect_count; p->watched = ++id) {
-        p->watch[id] = o->watch && p->slot >= 0 ? o->watch(o->context, p->slot, &d->aspects[id - 1]) : -1;
+        p->watch[id] = o->watch && p->slot >= 0 ? o->watch(o->context, p->slot, p->role, &d->aspects[id - 1]) : -1;
         if (expiry_watch(x, p, id) != 0)
             notes_record(x, p, clock_now(), "BEZEL-EXPIRY",
                          "out of memory: its expired records are not counted, and are used for control");

@@ -75,9 +75,11 @@ enum { EXTERNAL_ATTENDED = INT_MAX };
 /** Callbacks about processes and watched records; every function may be NULL. */
 struct external_observer {
     void *context;
-    int (*process_begin)(void *context, const char *name); /* the observer's number for it, or negative */
+    int (*process_begin)(void *context, const char *name, enum message_role role); /* the observer's number for it,
+                                                                                      or negative */
     void (*process_end)(void *context, int slot);
-    int (*watch)(void *context, int slot, const struct dict_aspect *aspect); /* its number for it, or negative */
+    /** Its number for an aspect of that process, or negative. */
+    int (*watch)(void *context, int slot, enum message_role role, const struct dict_aspect *aspect);
     /** Consecutive records that a poll took; `run` is valid until the function returns. */
     void (*records)(void *context, int watch, const struct packet_run *run);
     /** A poll took so many records of a process of the SUT, in order of time, watched or not. Not called for snapshots.

@@ -38,6 +38,15 @@ static bool is_idle(const struct attached *a, uint32_t i, uint32_t state)
     return state != SEGMENT_RING_OWNED && a->when_full != SEGMENT_OVERWRITE && ring_waiting(&a->rings[i].reader) == 0;
 }
 
+uint32_t segment_ring_thread(const struct attached *a, uint32_t i)
+{
+    const struct bezel_ring *ring = a->rings[i].reader.ring;
+    if (!ring)
+        return 0;
+    uint32_t generation = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED); /* relaxed: the next call corrects it */
+    return __atomic_load_n(&ring->thread[generation % RING_THREADS], __ATOMIC_RELAXED); /* relaxed: likewise */
+}
+
 void segment_search_rings(struct attached *a)
 {
     a->live_count = 0;

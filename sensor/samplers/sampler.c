@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define SAMPLER_RETRY (10 * CLOCK_S)
@@ -55,6 +56,15 @@ static const struct dict_aspect aspects[] = {
      .fields = {TEXT("process"), INT("pid", "1"), INT("cycles", "1"), INT("instructions", "1"),
                 INT("cache_misses", "1"), INT("branch_misses", "1"), INT("task", "ns"), INT("switches", "1"),
                 INT("migrations", "1")}},
+    {.name = "node_interrupts",
+     .field_count = 9,
+     .fields = {INT("cpu", "1"), INT("interval", "ns"), INT("interrupts", "1"), TEXT("source"), INT("of_source", "1"),
+                INT("softirqs", "1"), TEXT("softirq"), INT("of_softirq", "1"), INT("steal", "ns")}},
+    {.name = "thread_scheduling",
+     .field_count = 12,
+     .fields = {TEXT("process"), INT("thread", "1"), INT("interval", "ns"), INT("running", "ns"), INT("waiting", "ns"),
+                INT("slices", "1"), INT("voluntary", "1"), INT("involuntary", "1"), INT("faults", "1"), INT("cpu", "1"),
+                INT("interrupts", "1"), INT("softirqs", "1")}},
 };
 
 int64_t sampler_float(double value)
@@ -94,18 +104,36 @@ void sampler_file_close(struct sampler_file *f)
     f->fd = -1;
 }
 
+static ssize_t read_piece(struct samplers *s, struct sampler_file *f, size_t at)
+{
+    ssize_t n;
+    do
+        n = pread(f->fd, s->text + at, s->text_bytes - at, (off_t)at);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 /* Some of the kernel's files fail only when they are read, not when they are opened. */
 static ssize_t read_file(struct samplers *s, struct sampler_file *f)
 {
-    ssize_t n;
     if (f->fd < 0 && (f->fd = open(f->path, O_RDONLY | O_CLOEXEC)) < 0)
         return -1;
-    do
-        n = pread(f->fd, s->text, SAMPLER_TEXT_BYTES, 0);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = read_piece(s, f, 0), more = n;
+    while (f->table && more > 0 && (size_t)n < s->text_bytes)
+        n += (more = read_piece(s, f, (size_t)n)) > 0 ? more : 0;
     if (n == 0)
         errno = ENODATA;
     return n > 0 ? n : -1;
+}
+
+static void note_unread(struct samplers *s, const struct sampler_file *f, int64_t now)
+{
+    const char *remedy = errno == EMFILE ? ": raise the limit of open files (ulimit -n)"
+                         : errno == EACCES || errno == EPERM
+                             ? ": give bezeld the rights of the program's user, or mount /proc without hidepid"
+                             : "";
+    notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s cannot be sampled: %s%s", f->what ? f->what : f->path,
+                 strerror(errno), f->what || errno == EMFILE ? remedy : "");
 }
 
 bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool may_vanish)
@@ -115,13 +143,15 @@ bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool 
     ssize_t n = read_file(s, f);
     if (n > 0) {
         s->text[n] = '\0';
-        if (n == SAMPLER_TEXT_BYTES)
-            notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s is longer than %d bytes: its end is not sampled",
-                         f->path, SAMPLER_TEXT_BYTES);
+        f->gone = false;
+        if ((size_t)n == s->text_bytes)
+            notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s is longer than %zu bytes: its end is not sampled",
+                         f->path, s->text_bytes);
         return true;
     }
-    if (!may_vanish || (errno != ENOENT && errno != ESRCH))
-        notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s cannot be sampled: %s", f->path, strerror(errno));
+    f->gone = errno == ENOENT || errno == ESRCH;
+    if (!may_vanish || !f->gone)
+        note_unread(s, f, now);
     sampler_file_close(f);
     f->retry_at = now + SAMPLER_RETRY;
     return false;
@@ -141,6 +171,8 @@ static sampler_take *const takes[EXPERIMENT_SAMPLERS] = {
     [EXPERIMENT_SAMPLER_FREQUENCY] = sampler_take_frequency,
     [EXPERIMENT_SAMPLER_PROCESSES] = sampler_take_processes,
     [EXPERIMENT_SAMPLER_PERF] = sampler_take_perf,
+    [EXPERIMENT_SAMPLER_INTERRUPTS] = sampler_take_interrupts,
+    [EXPERIMENT_SAMPLER_SCHEDULING] = sampler_take_scheduling,
 };
 
 int64_t samplers_due(const struct samplers *s)
@@ -182,10 +214,37 @@ void samplers_turn(struct samplers *s, int64_t now)
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
+static void name_files(struct samplers *s)
+{
+    static const char *const files[SAMPLER_FILES] = {
+        "stat",     "meminfo", "net/dev",      "diskstats",       "interrupts",
+        "softirqs", "stat",    "pressure/cpu", "pressure/memory", "pressure/io"};
+    for (int i = 0; i < SAMPLER_FILES; i++)
+        s->files[i] = sampler_file("/proc/%s", files[i]);
+    s->files[FILE_NETWORK].table = s->files[FILE_DISK].table = true;
+    s->files[FILE_INTERRUPTS].table = s->files[FILE_SOFTIRQS].table = s->files[FILE_STEAL].table = true;
+}
+
+/* Threads take half of the files that may be open, the rest is for bezeld's other work. */
+static uint32_t most_threads(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 2 / SAMPLER_THREAD_FILES >= SAMPLER_THREADS)
+        return SAMPLER_THREADS;
+    return (uint32_t)(files.rlim_cur / 2 / SAMPLER_THREAD_FILES);
+}
+
+static int make_room(struct samplers *s)
+{
+    int err = s->period[EXPERIMENT_SAMPLER_INTERRUPTS] ? sampler_open_interrupts(s) : 0;
+    if (s->text_bytes < SAMPLER_TEXT_BYTES)
+        s->text_bytes = SAMPLER_TEXT_BYTES;
+    s->text = malloc(s->text_bytes + 1);
+    return s->text ? err : BEZEL_ENOMEM;
+}
+
 int samplers_open(const struct experiment_sensing *sensing, const char *dir, struct external *x, struct samplers **out)
 {
-    static const char *const files[SAMPLER_FILES] = {"stat",         "meminfo",         "net/dev",    "diskstats",
-                                                     "pressure/cpu", "pressure/memory", "pressure/io"};
     bool any = false;
     *out = NULL;
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
@@ -195,21 +254,23 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
     struct samplers *s = calloc(1, sizeof *s);
     if (!s)
         return BEZEL_ENOMEM;
-    int err = journal_open(dir, aspects, sizeof aspects / sizeof *aspects, &s->journal);
-    if (err) {
-        free(s);
-        return err;
-    }
     int64_t now = clock_now();
     s->external = x;
     s->stretch = 1;
     s->tick_ns = CLOCK_S / sysconf(_SC_CLK_TCK);
     s->page_bytes = sysconf(_SC_PAGESIZE);
-    for (int i = 0; i < SAMPLER_FILES; i++)
-        s->files[i] = sampler_file("/proc/%s", files[i]);
+    s->thread_max = most_threads();
+    name_files(s);
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
         s->period[i] = sensing->sampler[i];
         s->due[i] = now;
+    }
+    int err = make_room(s);
+    if (!err)
+        err = journal_open(dir, aspects, sizeof aspects / sizeof *aspects, &s->journal);
+    if (err) {
+        samplers_close(s);
+        return err;
     }
     if (s->period[EXPERIMENT_SAMPLER_TEMPERATURE])
         sampler_find_zones(s, now);
@@ -232,6 +293,8 @@ void samplers_close(struct samplers *s)
     for (uint32_t i = 0; i < SAMPLER_PROCESSES; i++)
         if (s->processes[i].instance)
             sampler_forget_process(s, &s->processes[i]);
+    sampler_close_interrupts(s);
     journal_close(s->journal);
+    free(s->text);
     free(s);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the samplers share: sampler.c has the schedule; sampler_node.c, _process.c and _perf.c take the samples. */
+/** What the samplers share: sampler.c has the schedule; the others take the samples. */
 #ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 #define BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 
@@ -12,10 +12,14 @@
 #include <limits.h>
 
 enum {
-    SAMPLER_TEXT_BYTES = 1 << 16, /* of a file that are read; a longer one is noted */
+    SAMPLER_TEXT_BYTES = 1 << 16, /* of a file that are read at least; a longer one is noted */
     SAMPLER_PARTS_MAX = 256,      /* thermal zones, or CPUs with a frequency */
     SAMPLER_PROCESSES = 256,      /* of the SUT that are sampled at once */
     SAMPLER_COUNTERS_MAX = 4096,  /* descriptors of perf counters */
+    SAMPLER_THREADS = 1024,       /* of the SUT that are sampled at once; fewer where few files may be open */
+    SAMPLER_THREAD_FILES = 3,     /* of each thread, that stay open */
+    SAMPLER_SOURCES = 512,        /* of interrupts that are told apart; the same for softirqs */
+    SAMPLER_CPUS = 1024,          /* whose interrupts are counted */
 };
 
 /** Aspects of the journal, in the order of their ids, from 1. */
@@ -29,6 +33,8 @@ enum sampler_aspect {
     ASPECT_FREQUENCY,
     ASPECT_PROCESS,
     ASPECT_PERF,
+    ASPECT_INTERRUPTS,
+    ASPECT_SCHEDULING,
 };
 
 /** Files of /proc about the node. */
@@ -37,6 +43,9 @@ enum sampler_node_file {
     FILE_MEMORY,
     FILE_NETWORK,
     FILE_DISK,
+    FILE_INTERRUPTS,
+    FILE_SOFTIRQS,
+    FILE_STEAL,
     FILE_PRESSURE, /* of CPU, memory, I/O */
     SAMPLER_FILES = FILE_PRESSURE + 3
 };
@@ -44,7 +53,10 @@ enum sampler_node_file {
 /** A file that is read again and again: it stays open as long as reading it succeeds. */
 struct sampler_file {
     int fd;           /* -1: closed */
+    bool table;       /* the kernel gives it in pieces of a page: it is read until its end */
+    bool gone;        /* when last read, what it is about had ended */
     int64_t retry_at; /* when a closed file may be opened again */
+    const char *what; /* for the operator, of one among many of a kind; NULL: the path is */
     char path[64];
 };
 
@@ -71,6 +83,16 @@ struct sampler_counter {
     enum sampler_perf what;
 };
 
+/** A thread that has a ring, as it was at its last sample. */
+struct sampler_thread {
+    enum { THREAD_NONE, THREAD_SAMPLED, THREAD_PASSED } state; /* PASSED: it ended, or has another ring, too */
+    uint32_t id;
+    uint32_t round, turn; /* of its last sample, see struct samplers */
+    int64_t at;           /* 0: not sampled yet */
+    int64_t sched[SCHED_FIELDS], voluntary, involuntary, faults, cpu;
+    struct sampler_file times, stat, status;
+};
+
 struct sampler_process_state {
     uint64_t instance; /* 0: free place */
     uint64_t start_time;
@@ -78,6 +100,34 @@ struct sampler_process_state {
     struct sampler_file stat, sched;
     uint32_t counter_count;
     struct sampler_counter *counters;
+    uint32_t thread_count; /* places of threads, by the numbers of their rings */
+    struct sampler_thread *threads;
+};
+
+/** What CPUs counted so far, and in one sample (interrupts or softirqs). */
+struct sampler_cpu_count {
+    int64_t total, before; /* since the samplers began; and until the last sample of threads */
+    int64_t delta, most;   /* in this sample: of all sources, and of the busiest */
+    uint32_t busiest;      /* its number */
+};
+
+/** Counts of each source on each CPU, as they were read last. */
+struct sampler_sources {
+    uint32_t count;
+    char (*names)[SAMPLER_NAME_MAX + 1];
+    int64_t *counts; /* of source i on CPU c: i * cpu_max + c */
+    struct sampler_cpu_count *cpus;
+};
+
+/** State of sampler_interrupts.c; all NULL where interrupts are not sampled. */
+struct sampler_interrupts {
+    uint32_t cpu_max;
+    struct sampler_table columns;
+    int64_t *line;   /* the counts of one line */
+    int64_t *steal;  /* of each CPU, in ticks, as it was read last; SAMPLER_UNKNOWN: not yet */
+    int64_t *stolen; /* in this sample */
+    int64_t at;      /* of the sample before; 0: none */
+    struct sampler_sources hard, soft;
 };
 
 struct samplers {
@@ -87,10 +137,19 @@ struct samplers {
     double stretch;                                                /* of the periods, from 1 */
     int64_t tick_ns, page_bytes;
     struct sampler_file files[SAMPLER_FILES];
-    uint32_t zone_count, frequency_count, counter_count;
+    uint32_t zone_count, frequency_count, counter_count, thread_count, thread_max;
     struct sampler_part zones[SAMPLER_PARTS_MAX], frequencies[SAMPLER_PARTS_MAX];
     struct sampler_process_state processes[SAMPLER_PROCESSES];
-    char text[SAMPLER_TEXT_BYTES + 1];
+    /*
+     * A turn may end before every thread was sampled; the next one goes on with those that were not. When all were, a
+     * round is complete.
+     */
+    uint32_t round, turn;
+    int64_t interrupts_taken; /* `now` of the turn that sampled interrupts last */
+    bool interrupts_before;   /* they were sampled in the turn of the sample of threads before, too */
+    struct sampler_interrupts interrupts;
+    size_t text_bytes;
+    char *text; /* a byte longer than that */
 };
 
 /** A file that is not open yet; `format` makes its path. */
@@ -119,6 +178,8 @@ void sampler_take_temperature(struct samplers *s, int64_t now);
 void sampler_take_frequency(struct samplers *s, int64_t now);
 void sampler_take_processes(struct samplers *s, int64_t now);
 void sampler_take_perf(struct samplers *s, int64_t now);
+void sampler_take_interrupts(struct samplers *s, int64_t now);
+void sampler_take_scheduling(struct samplers *s, int64_t now);
 
 /** Find thermal zones, and CPUs with a frequency; note if there are none. */
 void sampler_find_zones(struct samplers *s, int64_t now);
@@ -132,6 +193,23 @@ struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t 
 
 /** Closes a process's files and counters, and frees its place. */
 void sampler_forget_process(struct samplers *s, struct sampler_process_state *p);
+
+/** Memory for the counts of interrupts. Returns 0 or BEZEL_ENOMEM; sampler_close_interrupts() frees it in both cases.
+ */
+int sampler_open_interrupts(struct samplers *s) BEZEL_MUST_CHECK;
+void sampler_close_interrupts(struct samplers *s);
+
+/**
+ * What CPU `cpu` counted in the time between this sample of threads and the one before. False where that is not known:
+ * interrupts are sampled at other times than threads, or not at all.
+ */
+bool sampler_interrupts_of(const struct samplers *s, int64_t cpu, int64_t now, int64_t *interrupts, int64_t *softirqs);
+
+/** A sample of threads is complete: the next one counts from here. */
+void sampler_mark_interrupts(struct samplers *s, int64_t now);
+
+/** Closes the files of a process's threads, and frees their places (sampler_threads.c). */
+void sampler_close_threads(struct samplers *s, struct sampler_process_state *p);
 
 /** Closes the counters of a process (sampler_perf.c). */
 void sampler_close_counters(struct samplers *s, struct sampler_process_state *p);

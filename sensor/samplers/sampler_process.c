@@ -35,6 +35,7 @@ void sampler_forget_process(struct samplers *s, struct sampler_process_state *p)
     sampler_file_close(&p->stat);
     sampler_file_close(&p->sched);
     sampler_close_counters(s, p);
+    sampler_close_threads(s, p);
     p->instance = 0;
 }
 

@@ -37,6 +37,14 @@ static int take_numbers(const char **text, int64_t *values, int max)
     return n;
 }
 
+static void skip_words(const char **text, int n)
+{
+    for (int i = 0; i < n; i++) {
+        *text += strspn(*text, " \t");
+        *text += strcspn(*text, " \t\n");
+    }
+}
+
 static void next_line(const char **text)
 {
     const char *end = strchr(*text, '\n');
@@ -205,4 +213,117 @@ bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint
     values[PROCESS_RESIDENT] = columns[RESIDENT];
     *start_time = (uint64_t)columns[START];
     return true;
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+/* Whether all are counts: no counter of the kernel is negative. */
+static bool are_counts(const int64_t *values, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (values[i] < 0)
+            return false;
+    return true;
+}
+
+bool sampler_read_sched(const char *text, int64_t values[SCHED_FIELDS])
+{
+    return take_numbers(&text, values, SCHED_FIELDS) == SCHED_FIELDS && are_counts(values, SCHED_FIELDS);
+}
+
+bool sampler_read_switches(const char *text, int64_t *voluntary, int64_t *involuntary)
+{
+    *voluntary = number_of(text, "voluntary_ctxt_switches:");
+    *involuntary = number_of(text, "nonvoluntary_ctxt_switches:");
+    return *voluntary >= 0 && *involuntary >= 0;
+}
+
+bool sampler_read_thread(const char *text, int64_t *faults, int64_t *cpu)
+{
+    /* Columns after the name and the state, as in sampler_read_process(). */
+    enum { MINOR = 6, MAJOR = 8, COLUMNS, CPU = 35 };
+    int64_t columns[COLUMNS];
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] == '\0' || at[2] == 'Z' || at[2] == 'X')
+        return false;
+    at += 3;
+    if (take_numbers(&at, columns, COLUMNS) < COLUMNS || columns[MINOR] < 0 || columns[MAJOR] < 0 ||
+        __builtin_add_overflow(columns[MINOR], columns[MAJOR], faults))
+        return false;
+    skip_words(&at, CPU - COLUMNS); /* some do not fit into 64 bits with a sign */
+    return take_number(&at, cpu) && *cpu >= 0;
+}
+
+/* ---- Interrupts -------------------------------------------------------------------------------------------------- */
+
+bool sampler_read_columns(const char **text, struct sampler_table *t, uint32_t max)
+{
+    const char *at = *text;
+    t->cpu_count = 0;
+    while (t->cpu_count < max) {
+        int64_t cpu;
+        at += strspn(at, " \t");
+        if (strncmp(at, "CPU", 3) != 0)
+            break;
+        at += 3;
+        if (!take_number(&at, &cpu) || cpu < 0 || cpu > UINT32_MAX)
+            break;
+        t->cpus[t->cpu_count++] = (uint32_t)cpu;
+    }
+    next_line(text);
+    return t->cpu_count > 0;
+}
+
+/* The name of a source whose word is `n` bytes at `word`; `rest` is what its line has behind the counts. */
+static void name_source(char name[SAMPLER_NAME_MAX + 1], const char *word, size_t n, const char *rest)
+{
+    size_t end = strcspn(rest, "\n");
+    while (end > 0 && (rest[end - 1] == ' ' || rest[end - 1] == '\t'))
+        end--;
+    size_t start = end;
+    while (start > 0 && rest[start - 1] != ' ' && rest[start - 1] != '\t')
+        start--;
+    take_name(name, word, n);
+    size_t used = strlen(name);
+    if (*word < '0' || *word > '9' || end == start || used + 2 > SAMPLER_NAME_MAX)
+        return;
+    char last[SAMPLER_NAME_MAX + 1];
+    take_name(last, rest + start, end - start);
+    snprintf(name + used, SAMPLER_NAME_MAX + 1 - used, ":%.*s", (int)(SAMPLER_NAME_MAX - used - 1), last);
+}
+
+bool sampler_next_source(const char **text, const struct sampler_table *t, char name[SAMPLER_NAME_MAX + 1],
+                         int64_t *counts)
+{
+    for (; **text; next_line(text)) {
+        const char *start = *text + strspn(*text, " \t"), *at = start + strcspn(start, ": \t\n");
+        size_t n = (size_t)(at - start);
+        if (*at != ':' || n == 0)
+            continue;
+        at++;
+        if (take_numbers(&at, counts, (int)t->cpu_count) < (int)t->cpu_count || !are_counts(counts, (int)t->cpu_count))
+            continue; /* "ERR:" has one count for all CPUs */
+        name_source(name, start, n, at);
+        next_line(text);
+        return true;
+    }
+    return false;
+}
+
+bool sampler_next_steal(const char **text, int64_t *cpu, int64_t *steal)
+{
+    for (; **text; next_line(text)) {
+        int64_t columns[CPU_STEAL + 1];
+        if (strncmp(*text, "cpu", 3) != 0 || (*text)[3] < '0' || (*text)[3] > '9')
+            continue; /* "cpu " has the sums */
+        const char *at = *text + 3;
+        if (!take_number(&at, cpu))
+            continue;
+        if (take_numbers(&at, columns, CPU_STEAL + 1) < CPU_STEAL + 1 || columns[CPU_STEAL] < 0)
+            continue;
+        *steal = columns[CPU_STEAL];
+        next_line(text);
+        return true;
+    }
+    return false;
 }

@@ -106,6 +106,38 @@ enum sampler_process {
  * ended. */
 bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time);
 
+/** /proc/<pid>/task/<tid>/schedstat: ns on a CPU, ns in a run queue before it came there, and how often it came. */
+enum sampler_sched { SCHED_RUNNING, SCHED_WAITING, SCHED_SLICES, SCHED_FIELDS };
+
+/** False if a value is missing. A kernel that does not count has zeros. */
+bool sampler_read_sched(const char *text, int64_t values[SCHED_FIELDS]);
+
+/** /proc/<pid>/task/<tid>/status: context switches because the thread waited for something, and because it had to. */
+bool sampler_read_switches(const char *text, int64_t *voluntary, int64_t *involuntary);
+
+/** /proc/<pid>/task/<tid>/stat: page faults of both kinds, and the CPU where the thread ran last. False if it has
+ * ended. */
+bool sampler_read_thread(const char *text, int64_t *faults, int64_t *cpu);
+
+/** /proc/interrupts and /proc/softirqs: the first line names the CPUs, and each further one has a source's counts. */
+struct sampler_table {
+    uint32_t cpu_count;
+    uint32_t *cpus; /* the number of each column's CPU */
+};
+
+/** Reads the first line of *text into `t`, up to `max` CPUs, and moves *text behind it. False if it names none. */
+bool sampler_read_columns(const char **text, struct sampler_table *t, uint32_t max);
+
+/**
+ * Reads the next source that has a count for each column, and moves *text behind its line; false at the end. The name
+ * is the first word; where that is a number, with the last word behind it: "LOC", "31:eth0".
+ */
+bool sampler_next_source(const char **text, const struct sampler_table *t, char name[SAMPLER_NAME_MAX + 1],
+                         int64_t *counts);
+
+/** /proc/stat: reads the next CPU's number and its stolen ticks, and moves *text behind its line; false at the end. */
+bool sampler_next_steal(const char **text, int64_t *cpu, int64_t *steal);
+
 /** A file with one number, as in /sys. */
 bool sampler_read_number(const char *text, int64_t *value);
 

@@ -27,6 +27,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)sampler_read_pressure(text, &p);
     (void)sampler_read_process(text, values, &start);
     (void)sampler_read_number(text, values);
+    uint32_t cpus[16];
+    struct sampler_table table = {.cpus = cpus};
+    (void)sampler_read_sched(text, values);
+    (void)sampler_read_switches(text, &values[0], &values[1]);
+    (void)sampler_read_thread(text, &values[0], &values[1]);
+    for (const char *at = text; sampler_next_steal(&at, &values[0], &values[1]);)
+        fuzz_must(values[0] >= 0 && values[1] >= 0);
+    const char *row = text;
+    if (sampler_read_columns(&row, &table, sizeof cpus / sizeof *cpus))
+        while (sampler_next_source(&row, &table, name, values)) {
+            expect_name(name);
+            for (uint32_t i = 0; i < table.cpu_count; i++)
+                fuzz_must(values[i] >= 0);
+        }
     for (const char *at = text; sampler_next_network(&at, name, values);) {
         expect_name(name);
         fuzz_must(at > text && at <= text + size);

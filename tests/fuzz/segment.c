@@ -57,9 +57,10 @@ static void begin(void)
 
 /* ---- Who looks on ------------------------------------------------------------------------------------------------ */
 
-static int begin_process(void *context, const char *name)
+static int begin_process(void *context, const char *name, enum message_role role)
 {
     (void)context;
+    (void)role;
     return name[0] ? 0 : -1;
 }
 
@@ -69,8 +70,9 @@ static void end_process(void *context, int slot)
     fuzz_must(slot == 0);
 }
 
-static int watch(void *context, int slot, const struct dict_aspect *aspect)
+static int watch(void *context, int slot, enum message_role role, const struct dict_aspect *aspect)
 {
+    (void)role;
     (void)context;
     return slot == 0 ? (int)aspect->id : -1;
 }

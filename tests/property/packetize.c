@@ -126,8 +126,9 @@ struct view {
     bool watched[SHAPES];
 };
 
-static int watch_some(void *context, int slot, const struct dict_aspect *aspect)
+static int watch_some(void *context, int slot, enum message_role role, const struct dict_aspect *aspect)
 {
+    (void)role;
     struct view *view = context;
     (void)slot;
     for (int i = 0; i < SHAPES; i++)
@@ -163,9 +164,10 @@ static void all_was_shown(const struct view *view, uint64_t records)
         assert_int_equal(view->shown[i], view->watched[i] ? made[i] : 0);
 }
 
-static int begin(void *context, const char *name)
+static int begin(void *context, const char *name, enum message_role role)
 {
     (void)context;
+    (void)role;
     (void)name;
     return 0;
 }

@@ -28,15 +28,17 @@ static const struct experiment_rule patient[] = {{(char *)"b*", 3600 * CLOCK_S},
 
 static uint64_t shown[WATCH_UNBOUNDED + 1];
 
-static int begin(void *context, const char *name)
+static int begin(void *context, const char *name, enum message_role role)
 {
     (void)context;
+    (void)role;
     (void)name;
     return 0;
 }
 
-static int watch(void *context, int slot, const struct dict_aspect *aspect)
+static int watch(void *context, int slot, enum message_role role, const struct dict_aspect *aspect)
 {
+    (void)role;
     (void)context;
     (void)slot;
     return strcmp(aspect->name, "bounded") == 0 ? WATCH_BOUNDED : WATCH_UNBOUNDED;

@@ -64,7 +64,7 @@ void __wrap_agent_received_from(struct agent *agent, const char *aspect);
 void __wrap_agent_received_from(struct agent *agent, const char *aspect)
 {
     (void)agent;
-    told.aspects += strcmp(aspect, "shown") == 0 || strcmp(aspect, "unread") == 0;
+    told.aspects += strncmp(aspect, "bezel_", 6) != 0 || strcmp(aspect, "bezel_usage") == 0;
 }
 
 static struct experiment *experiment;
@@ -78,9 +78,9 @@ static void open_node(const char *limit)
     snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
     snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
     snprintf(text, sizeof text,
-             "experiment: observed\ncommand: [unused]\nmetrics: {delay: {mean: latency, of: shown}}\nlimits:\n"
+             "experiment: observed\ncommand: [unused]\nmetrics: {delay: {mean: latency, of: shown}%s}\nlimits:\n"
              "  - {expect: delay <= 80 ms}\n%s",
-             limit);
+             strstr(limit, "waits") ? ", waits: {max: waiting, of: thread_scheduling}" : "", limit);
     int err = experiment_read(text, strlen(text), &experiment, &found);
     experiment_print_diagnostics(&found, "observed", stderr);
     experiment_diagnostics_free(&found);
@@ -143,23 +143,50 @@ static void a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name(vo
     struct dict_aspect shown = {
         .id = 1, .name = "shown", .field_count = 1, .fields = {{DICT_FLOAT64, "other", "ms", ""}}};
     struct dict_aspect unread = {.id = 2, .name = "unread", .field_count = 0};
-    int first = o.process_begin(o.context, "client.1"), second = o.process_begin(o.context, "client.2");
+    int first = o.process_begin(o.context, "client.1", ROLE_SUT),
+        second = o.process_begin(o.context, "client.2", ROLE_SUT);
     assert_true(first >= 0 && second >= 0 && first != second);
-    assert_true(o.watch(o.context, second, &unread) < 0);
+    assert_true(o.watch(o.context, second, ROLE_SUT, &unread) < 0);
     assert_int_equal(told.warnings, 0);
-    (void)o.watch(o.context, second, &shown);
+    (void)o.watch(o.context, second, ROLE_SUT, &shown);
     assert_int_equal(told.warnings, 1);
     assert_string_equal(told.id, "BEZEL-METRIC");
     assert_string_equal(
         told.warning, "metric delay stays unknown for process client.2: its aspect shown does not have the field that "
                       "the metric reads, or the field is not a number, or not a time");
     shown.fields[0].name = "latency";
-    assert_true(o.watch(o.context, first, &shown) >= 0);
+    assert_true(o.watch(o.context, first, ROLE_SUT, &shown) >= 0);
     assert_int_equal(told.warnings, 1);
     assert_int_equal(told.aspects, 3); /* each may be shed */
     o.process_end(o.context, second);
     assert_null(agent_process_name(node->agent, second));
     assert_string_equal(agent_process_name(node->agent, first), "client.1");
+}
+
+static void of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_reads_them(void **state)
+{
+    (void)state;
+    struct dict_aspect sampled = {
+        .id = 1, .name = "thread_scheduling", .field_count = 1, .fields = {{DICT_INT64, "waiting", "ns", ""}}};
+    struct dict_aspect own = {.id = 2, .name = "bezel_usage", .field_count = 0};
+    open_node("");
+    struct external_observer o = node_observer(node);
+    assert_true(o.process_begin(o.context, "bezeld", ROLE_DAEMON) < 0);
+    close_node(state);
+    assert_int_equal(scratch_begin(state), 0);
+    open_node("  - {expect: waits <= 5 ms}\n");
+    o = node_observer(node);
+    int daemon = o.process_begin(o.context, "bezeld", ROLE_DAEMON);
+    int program = o.process_begin(o.context, "client", ROLE_SUT);
+    assert_true(daemon >= 0 && program >= 0);
+    assert_true(o.watch(o.context, daemon, ROLE_DAEMON, &sampled) >= 0);
+    assert_true(o.watch(o.context, daemon, ROLE_DAEMON, &own) < 0);
+    assert_true(o.watch(o.context, program, ROLE_SUT, &sampled) < 0); /* the name is the sampler's */
+    assert_int_equal(told.aspects, 0);                                /* none of them is shed */
+    assert_int_equal(told.warnings, 0);
+    sampled.fields[0].name = "waits";
+    (void)o.watch(o.context, daemon, ROLE_DAEMON, &sampled);
+    assert_int_equal(told.warnings, 1);
 }
 
 #define OBSERVER_TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, close_node)
@@ -170,6 +197,7 @@ int main(void)
         OBSERVER_TEST(totals_are_told_each_ten_milliseconds_where_a_metric_reads_them),
         OBSERVER_TEST(where_no_metric_reads_them_totals_are_not_summed),
         OBSERVER_TEST(acknowledgements_are_told_where_a_metric_reads_how_late_records_are_stored),
+        OBSERVER_TEST(of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_reads_them),
         OBSERVER_TEST(a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,11 +27,11 @@
 
 BEZEL_ASPECT(alive);
 
-enum { KINDS = 9 };
+enum { KINDS = EXPERIMENT_SAMPLERS };
 
-static const char *const names[KINDS] = {"node_cpu",       "node_memory",   "node_network",
-                                         "node_disk",      "node_pressure", "node_temperature",
-                                         "node_frequency", "process_usage", "process_perf"};
+static const char *const names[KINDS] = {"node_cpu",      "node_memory",      "node_network",     "node_disk",
+                                         "node_pressure", "node_temperature", "node_frequency",   "process_usage",
+                                         "process_perf",  "node_interrupts",  "thread_scheduling"};
 
 /* What the records said, by aspect. */
 static struct seen {
@@ -42,7 +42,8 @@ static struct seen {
 
 static void take(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect)
 {
-    static const uint32_t rises[KINDS] = {3, 0, 1, 2, 3, 1, 1, 4, 6}; /* idle, total, bytes, ..., running, task */
+    /* idle, total, bytes, ..., running, task; those of interrupts and threads do not rise */
+    static const uint32_t rises[KINDS] = {3, 0, 1, 2, 3, 1, 1, 4, 6, 2, 3};
     (void)f;
     (void)h;
     for (int i = 0; i < KINDS; i++) {
@@ -52,7 +53,7 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
         if (seen[i].count++ == 0)
             seen[i].first = value;
         seen[i].last = value;
-        if (i >= 7)
+        if (i == 7 || i == 8)
             seen[i].pid = (int64_t)packet_value(r, 1);
     }
 }
@@ -201,9 +202,14 @@ static void samples_are_records_of_what_the_kernel_reports(void **unused)
     *stop = 1;
     assert_int_equal(fixture_wait(pid), 0);
     sample(&f, s, 2, false); /* what was on its way */
-    uint64_t ended = seen[7].count;
+    uint64_t ended = seen[7].count, ended_thread = seen[10].count;
     sample(&f, s, 10, false);
     assert_int_equal(seen[7].count, ended);
+    assert_int_equal(seen[10].count, ended_thread);
+    assert_true(seen[9].count > 0 && ended_thread > 0);
+    for (int i = 0; i < KINDS; i++)
+        assert_int_equal(experiment_sampler_of(names[i]), i);
+    assert_int_equal(experiment_sampler_of("alive"), EXPERIMENT_SAMPLERS);
     samplers_close(s);
     fixture_end(&f);
     assert_int_equal(count_descriptors(), before);

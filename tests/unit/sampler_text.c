@@ -140,6 +140,143 @@ static void a_process_that_is_ending_is_not_sampled(void **unused)
         sampler_read_process("42 (a) Z 1 42 42 0 -1 4194560 107 3 2 1 9 8 0 0 20 0 1 0 777 0 0 0 1 1\n", v, &start));
 }
 
+static void the_schedulers_times_are_three_counts_of_a_line(void **unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {"",       "\n", "1 2", "1 2\n3", "1 x 3", "1 -2 3", "1 2 99999999999999999999",
+                                        "a 1 2 3"};
+    int64_t v[SCHED_FIELDS];
+    assert_true(sampler_read_sched("686923853 588475182 173\n", v));
+    assert_int_equal(v[SCHED_RUNNING], 686923853);
+    assert_int_equal(v[SCHED_WAITING], 588475182);
+    assert_int_equal(v[SCHED_SLICES], 173);
+    assert_true(sampler_read_sched("0 0 0\n", v));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(sampler_read_sched(wrong[i], v));
+}
+
+static void switches_are_found_by_their_words(void **unused)
+{
+    (void)unused;
+    int64_t voluntary, involuntary;
+    assert_true(sampler_read_switches("Name:\tx\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t171\n",
+                                      &voluntary, &involuntary));
+    assert_int_equal(voluntary, 2);
+    assert_int_equal(involuntary, 171);
+    assert_false(sampler_read_switches("nonvoluntary_ctxt_switches:\t171\n", &voluntary, &involuntary));
+    assert_int_equal(voluntary, SAMPLER_UNKNOWN);
+    assert_int_equal(involuntary, 171);
+    assert_false(sampler_read_switches("voluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t", &voluntary,
+                                       &involuntary)); /* cut */
+    assert_false(sampler_read_switches("voluntary_ctxt_switches:\t-2\nnonvoluntary_ctxt_switches:\t1", &voluntary,
+                                       &involuntary));
+}
+
+#define THREAD_END                                                                                                     \
+    " 0 63 5 0 0 20 0 1 0 5701730 2600960 345 18446744073709551615 93847102345216 93847102346297 140722871462272 0 "   \
+    "0 0 65536 6 0 1 0 0 17 "
+
+static void the_cpu_of_a_thread_stands_behind_numbers_of_any_size(void **unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {"",
+                                        "42 (a) ",
+                                        "42 (a) Z 1 42 42 0 -1 4194304 84 0 7" THREAD_END "1 0",
+                                        "42 (a) S 1 42 42 0 -1 4194304 84 0 7" THREAD_END,
+                                        "42 (a) S 1 42 42 0 -1 4194304 84 0 7" THREAD_END "-1 0",
+                                        "42 (a) S 1 42 42 0 -1 4194304 84 0 -7" THREAD_END "1 0",
+                                        "42 (a) S 1 42 42 0 -1 4194304 84 0",
+                                        "42 (a) S 1 42 42 0 -1 4194304 9223372036854775807 0 7" THREAD_END "1 0"};
+    int64_t faults, cpu;
+    assert_true(
+        sampler_read_thread("42 (a) S 1 2 ) R 1 42 42 0 -1 4194304 84 0 7" THREAD_END "3 0 0\n", &faults, &cpu));
+    assert_int_equal(faults, 91);
+    assert_int_equal(cpu, 3);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(sampler_read_thread(wrong[i], &faults, &cpu));
+}
+
+enum { COLUMNS_MAX = 4 };
+
+static void sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu(void **unused)
+{
+    (void)unused;
+    static const char text[] = "           CPU0       CPU2       CPU13\n"
+                               " 24:          1          0    4294967295  IO-APIC   5-edge      ACPI:Ged\n"
+                               "31:          0      11403   7 PCI-MSIX-0000:00:01.0   3-edge      virtio0-stats  \n"
+                               " 7: 1 2 3\n"
+                               "LOC:  152689850  152518395   3  Local timer interrupts\n"
+                               "ERR:          0\n"
+                               "BAD:  1 2\n"
+                               "BAD:  1 2 -3\n"
+                               "odd\x01name: 4 5 6 x\n"
+                               "      HI:          7          8          9\n"
+                               "cut: 1 2";
+    static const struct {
+        const char *name;
+        int64_t counts[3];
+    } expected[] = {{"24:ACPI:Ged", {1, 0, 4294967295}},
+                    {"31:virtio0-stats", {0, 11403, 7}},
+                    {"7", {1, 2, 3}},
+                    {"LOC", {152689850, 152518395, 3}},
+                    {"odd?name", {4, 5, 6}},
+                    {"HI", {7, 8, 9}}};
+    uint32_t cpus[COLUMNS_MAX];
+    int64_t counts[COLUMNS_MAX];
+    char name[SAMPLER_NAME_MAX + 1];
+    struct sampler_table t = {.cpus = cpus};
+    const char *at = text;
+    assert_true(sampler_read_columns(&at, &t, COLUMNS_MAX));
+    assert_int_equal(t.cpu_count, 3);
+    assert_true(cpus[0] == 0 && cpus[1] == 2 && cpus[2] == 13);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(sampler_next_source(&at, &t, name, counts));
+        assert_string_equal(name, expected[i].name);
+        for (int c = 0; c < 3; c++)
+            assert_int_equal(counts[c], expected[i].counts[c]);
+    }
+    assert_false(sampler_next_source(&at, &t, name, counts));
+}
+
+static void a_table_of_interrupts_has_no_more_columns_than_there_is_room_for(void **unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {"", "\n", "CPU", "CPU-1", "cpu0", "1 2 3\n", "CPU99999999999999999999"};
+    uint32_t cpus[2];
+    int64_t counts[2];
+    char name[SAMPLER_NAME_MAX + 1], long_name[3 * SAMPLER_NAME_MAX];
+    struct sampler_table t = {.cpus = cpus};
+    const char *at = "CPU0 CPU1 CPU2\nLOC: 1 2 3\n";
+    assert_true(sampler_read_columns(&at, &t, 2));
+    assert_int_equal(t.cpu_count, 2);
+    assert_true(sampler_next_source(&at, &t, name, counts));
+    assert_int_equal(counts[1], 2);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(sampler_read_columns((at = wrong[i], &at), &t, 2));
+    at = "CPU0\n";
+    assert_true(sampler_read_columns(&at, &t, 2));
+    for (int n = SAMPLER_NAME_MAX - 6; n < SAMPLER_NAME_MAX + 4; n++) {
+        snprintf(long_name, sizeof long_name, "%0*d: 5 chip %0*d\n", n, 7, n, 8);
+        at = long_name;
+        assert_true(sampler_next_source(&at, &t, name, counts));
+        assert_true(strlen(name) <= SAMPLER_NAME_MAX && strlen(name) >= SAMPLER_NAME_MAX - 6);
+        assert_int_equal(counts[0], 5);
+    }
+}
+
+static void stolen_time_is_that_of_each_cpu(void **unused)
+{
+    (void)unused;
+    const char *at = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\ncpu1 1 2\ncpu7 1 2 3 4 5 6 7 90\n"
+                     "cpu8 1 2 3 4 5 6 7 -1\ncpux 1 2 3 4 5 6 7 8\nintr 1 2 3\n";
+    int64_t cpu, steal;
+    assert_true(sampler_next_steal(&at, &cpu, &steal));
+    assert_true(cpu == 0 && steal == 80);
+    assert_true(sampler_next_steal(&at, &cpu, &steal));
+    assert_true(cpu == 7 && steal == 90);
+    assert_false(sampler_next_steal(&at, &cpu, &steal));
+}
+
 static void what_makes_no_sense_is_no_sample(void **unused)
 {
     (void)unused;
@@ -183,6 +320,12 @@ int main(void)
         cmocka_unit_test(disks_that_did_nothing_are_left_out),
         cmocka_unit_test(a_process_may_be_named_like_its_own_line),
         cmocka_unit_test(a_process_that_is_ending_is_not_sampled),
+        cmocka_unit_test(the_schedulers_times_are_three_counts_of_a_line),
+        cmocka_unit_test(switches_are_found_by_their_words),
+        cmocka_unit_test(the_cpu_of_a_thread_stands_behind_numbers_of_any_size),
+        cmocka_unit_test(sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu),
+        cmocka_unit_test(a_table_of_interrupts_has_no_more_columns_than_there_is_room_for),
+        cmocka_unit_test(stolen_time_is_that_of_each_cpu),
         cmocka_unit_test(what_makes_no_sense_is_no_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
