@@ -248,16 +248,15 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     function fields() {
-        const rows = report.books.processes.flatMap(p => p.aspects.filter(a => a.kind !== "event").map(a => [p, a]));
+        const rows = report.books.processes.flatMap(p => p.aspects.flatMap(a => a.fields.map(f => [p, a, f])));
         if (!rows.length)
             return;
-        const in_unit = (a, v) => v === undefined ? "" : quantity(v, a.unit);
-        const of_span = (r, key) => r[1].durations ? duration(r[1].durations[key]) : "";
-        section("Spans, counters and gauges", "fields").append(table(rows, [
-            ["process", r => `${r[0].process} (${r[0].pid})`], ["name", r => r[1].aspect], ["kind", r => r[1].kind],
-            ["records", r => count(r[1].stored), "number"], ["median", r => of_span(r, "median_ns"), "number"], ["p99", r => of_span(r, "p99_ns"), "number"],
-            ["most", r => r[1].durations ? of_span(r, "max_ns") : in_unit(r[1], r[1].max), "number"], ["least", r => in_unit(r[1], r[1].min), "number"],
-            ["last", r => in_unit(r[1], r[1].last), "number"], ["total", r => r[1].total === undefined ? "" : in_unit(r[1], r[1].total), "number"]], "spans, counters and gauges"));
+        const column = key => [key, r => r[2][key] === null ? "" : quantity(r[2][key], r[2].unit), "number"];
+        const note = f => [f.unknown && `${count(f.unknown)} unknown`, f.not_evaluated && `${count(f.not_evaluated)} not evaluated`].filter(Boolean).join(", ");
+        section("Values", "fields").append(table(rows, [
+            ["process", r => `${r[0].process} (${r[0].pid})`], ["aspect", r => r[1].aspect], ["field", r => r[2].field],
+            ["values", r => count(r[2].values), "number"], ...["min", "mean", "p50", "p99", "max", "last"].map(column),
+            ["total", r => r[2].total === undefined ? "" : quantity(r[2].total, r[2].unit), "number"], ["", r => note(r[2])]], "values"));
     }
 
     function nodes() {

@@ -18,6 +18,7 @@ struct model *model_new(const char *run)
     clock_identity(m->clock);
     snprintf(m->run, sizeof m->run, "%s", run);
     m->order = order_settings_default;
+    m->values_memory = MODEL_VALUES_MEMORY;
     m->last_node = &m->nodes;
     return m;
 }
@@ -26,7 +27,8 @@ void model_strip_process(struct model_process *process)
 {
     dict_free(process->dict);
     for (uint32_t i = 0; process->values && i <= DICT_ASPECTS_MAX; i++)
-        kind_statistics_free(process->values[i]);
+        if (process->values[i])
+            aspect_statistics_free(process->values[i], &process->node->model->values_memory);
     free(process->values);
     free(process->counts);
     free(process->latency);

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/order_settings.h"
 #include "base/token_bucket.h"
-#include "collector/model/kind_statistics.h"
+#include "collector/model/field_statistics.h"
 #include "collector/model/run_clock.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
@@ -35,6 +35,8 @@ enum {
 /** The largest valid count of attempts or losses: a record each nanosecond for a hundred days. */
 #define MODEL_ATTEMPTS_MAX (UINT64_C(1) << 53)
 
+#define MODEL_VALUES_MEMORY ((size_t)64 << 20) /* bytes for the statistics of all fields: some 6,000 of them */
+
 /**
  * The counts of one aspect: stored, and those of its last BOOKS. Number 0 of a process is for all aspects that its
  * dictionary does not have.
@@ -43,6 +45,7 @@ struct model_count {
     uint64_t stored;
     int64_t first_ns, last_ns; /* of the stored records; 0, 0: none */
     uint64_t attempts, full, off, no_ring, window, spool;
+    bool unsaved; /* records were stored since the statistics of its fields were saved */
 };
 
 /** A stream as it was in the database when that was loaded; all 0: not there. */
@@ -86,17 +89,17 @@ struct model_process {
     uint32_t builtins[BUILTIN_COUNT]; /* ids of the built-in aspects in its dictionary; 0: not there */
     enum message_process_state state;
     uint64_t unfinished;
-    uint64_t saved_stored;           /* stored records, by the database as it was loaded */
-    uint64_t unobserved;             /* processes that it forked, which recorded and were not observed */
-    bool refused;                    /* for good: its packets are thrown away, and acknowledged */
-    bool needed;                     /* NEED was sent since its last PROCESS */
-    uint32_t refusals;               /* since the last stored packet of it */
-    uint64_t books_at;               /* `at` of its last BOOKS */
-    bool books_answer;               /* they are final, and are answered when saved */
-    struct model_count *counts;      /* DICT_ASPECTS_MAX + 1 of them, by aspect id; NULL too where model.uncounted */
-    struct kind_statistics **values; /* likewise; NULL: an event, or nothing is stored */
-    struct histogram *latency;       /* NULL without a value */
-    int64_t latency_bound;           /* of the error of these latencies, ns */
+    uint64_t saved_stored;             /* stored records, by the database as it was loaded */
+    uint64_t unobserved;               /* processes that it forked, which recorded and were not observed */
+    bool refused;                      /* for good: its packets are thrown away, and acknowledged */
+    bool needed;                       /* NEED was sent since its last PROCESS */
+    uint32_t refusals;                 /* since the last stored packet of it */
+    uint64_t books_at;                 /* `at` of its last BOOKS */
+    bool books_answer;                 /* they are final, and are answered when saved */
+    struct model_count *counts;        /* DICT_ASPECTS_MAX + 1 of them, by aspect id; NULL too where model.uncounted */
+    struct aspect_statistics **values; /* likewise; NULL: no field has any, or nothing was evaluated */
+    struct histogram *latency;         /* NULL without a value */
+    int64_t latency_bound;             /* of the error of these latencies, ns */
     struct model_stream *streams[PACKET_RINGS_MAX];
     bool dirty;          /* counts, state or latency are not saved */
     bool metadata_stale; /* metadata on disk lacks its latest declarations */
@@ -160,6 +163,8 @@ struct model {
     bool uncounted;              /* of a reader: processes have no counts, values and latency, some 35 KiB each */
     char run[MODEL_UUID_TEXT];   /* UUID as text; "": not known yet */
     struct order_settings order; /* of readers */
+    size_t values_memory;        /* that statistics of fields may still take */
+    bool hurried;                /* these are left out for now: there is no time */
     struct model_node *nodes, **last_node;
     struct model_totals totals;
     bool full; /* the limit of processes was reached: unknown ones are refused */

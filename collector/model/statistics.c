@@ -20,18 +20,28 @@ static void count_run(struct model_process *process, const struct packet_run *ru
     if (c->stored == 0 || last > c->last_ns)
         c->last_ns = last;
     c->stored += run->count;
+    c->unsaved = true;
+}
+
+bool statistics_evaluates(const struct model_process *process, uint32_t aspect)
+{
+    for (int i = 0; process->role == ROLE_DAEMON && i < BUILTIN_COUNT; i++)
+        if (process->builtins[i] == aspect)
+            return false;
+    return true;
 }
 
 static void count_values(struct model_process *process, const struct packet_run *run)
 {
-    enum dict_kind kind = process->dict->aspects[run->aspect - 1].kind;
-    struct kind_statistics **v = &process->values[run->aspect];
-    if (kind != DICT_EVENT && !*v)
-        *v = kind_statistics_new(kind); /* without memory the aspect has no statistics */
-    for (uint32_t i = 0; *v && i < run->count; i++) {
-        struct packet_record r = packet_run_record(run, i);
-        kind_statistics_add(*v, kind, &r);
-    }
+    struct model *m = process->node->model;
+    const struct dict_aspect *a = &process->dict->aspects[run->aspect - 1];
+    struct aspect_statistics **v = &process->values[run->aspect];
+    if (m->hurried)
+        return;
+    if (!*v && statistics_evaluates(process, run->aspect))
+        *v = aspect_statistics_new(a, &m->values_memory);
+    if (*v)
+        aspect_statistics_add(*v, a, run, &m->values_memory);
 }
 
 /* The index of the first record of the run from `i` on whose time is above `time`, or its count. */

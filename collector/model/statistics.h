@@ -15,4 +15,10 @@
 void statistics_count(struct model_stream *stream, const struct packet_header *h, const uint8_t *p,
                       const struct packet_run *all, int64_t received);
 
+/**
+ * Whether the fields of an aspect have statistics, if they are numeric: all have but those of built-in aspects, for
+ * which the run database has tables.
+ */
+bool statistics_evaluates(const struct model_process *process, uint32_t aspect);
+
 #endif

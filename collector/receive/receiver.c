@@ -18,6 +18,8 @@
  * then. Counts that a kill takes away in between are rebuilt from the files.
  */
 
+#define EVALUATION (250 * (uint64_t)CLOCK_MS) /* ns in a second */
+
 struct receiver *receiver_new(struct model *m, struct rundb *f, struct store *s, struct link *link,
                               struct receiver_limits limits)
 {
@@ -175,8 +177,19 @@ static void acknowledge(struct receiver *in, struct model_node *node)
     }
 }
 
+/*
+ * Whether there is time for the statistics of fields: there is where no more packets wait, and else while they have
+ * taken less than EVALUATION of all time.
+ */
+static bool has_time(const struct receiver *in)
+{
+    return in->batch < RECEIVER_BATCH || token_bucket_overdrawn(&in->evaluation, EVALUATION, clock_now()) == 0;
+}
+
 static void count_batch(struct receiver *in)
 {
+    int64_t begun = clock_now();
+    in->model->hurried = !has_time(in);
     for (size_t i = 0; i < in->batch; i++) {
         const struct received *a = &in->results[i];
         if (a->what == RECEIVED_STORED) {
@@ -185,6 +198,8 @@ static void count_batch(struct receiver *in)
         }
         link_frame_free(&in->frames[i]);
     }
+    if (!in->model->hurried)
+        token_bucket_take(&in->evaluation, EVALUATION, (size_t)(clock_now() - begun), clock_now());
     in->batch = 0;
 }
 

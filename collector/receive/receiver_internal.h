@@ -44,7 +44,8 @@ struct receiver {
     int64_t alive_at, saved_at, unidentified_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];
-    size_t batch; /* frames received in this turn, not yet counted */
+    struct token_bucket evaluation; /* of ns that statistics took */
+    size_t batch;                   /* frames received in this turn, not yet counted */
     struct link_frame frames[RECEIVER_BATCH];
     struct received results[RECEIVER_BATCH];
     int64_t received[RECEIVER_BATCH];

@@ -15,7 +15,7 @@
  * There are two kinds of data. Only the database has nodes, processes (with dictionaries), books' attempts and losses
  * by cause, latency, properties, events, notes and programs: these are committed before anything relies on them. The
  * others are derived from the packets of the trace, and can be written anew from them at any time: losses, streams,
- * kinds, books' stored counts and the tables of built-in aspects (collector/rundb/rundb_builtin.c).
+ * fields, books' stored counts and the tables of built-in aspects (collector/rundb/rundb_builtin.c).
  *
  * The caller commits a transaction after some 200 ms. Commits are not synced (synchronous = OFF) unless rundb_lasting()
  * was called: a kill loses nothing that was committed, but a power failure may, as it may lose packets. If the
@@ -39,12 +39,13 @@ static const char schema[] =
     " NULL, bytes INTEGER NOT NULL, next_ordinal INTEGER NOT NULL, discarded INTEGER NOT NULL, sum INTEGER NOT NULL,"
     " closed INTEGER NOT NULL, PRIMARY KEY(process, ring)) WITHOUT ROWID;"
     "CREATE TABLE books(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, name TEXT NOT NULL,"
-    " attempts INTEGER NOT NULL, lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, lost_no_ring INTEGER NOT"
+    " kind INTEGER NOT NULL, attempts INTEGER NOT NULL, lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, "
+    "lost_no_ring INTEGER NOT"
     " NULL, lost_window INTEGER NOT NULL, lost_spool INTEGER NOT NULL, stored INTEGER NOT NULL, first_ns INTEGER NOT"
     " NULL, last_ns INTEGER NOT NULL, PRIMARY KEY(process, aspect)) WITHOUT ROWID;"
-    "CREATE TABLE kinds(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, kind INTEGER NOT"
-    " NULL, unit TEXT NOT NULL, total INTEGER NOT NULL, last REAL, min REAL, max REAL, durations BLOB, PRIMARY"
-    " KEY(process, aspect)) WITHOUT ROWID;"
+    "CREATE TABLE fields(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, field INTEGER NOT"
+    " NULL, name TEXT NOT NULL, unit TEXT NOT NULL, count INTEGER NOT NULL, unknown INTEGER NOT NULL, total INTEGER,"
+    " mean REAL, last, min, max, p50, p99, PRIMARY KEY(process, aspect, field)) WITHOUT ROWID;"
     "CREATE TABLE losses(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, begin_ns INTEGER NOT"
     " NULL, end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT"
@@ -69,12 +70,13 @@ static const char *const sql[RUNDB_BUILTIN] = {
     [RUNDB_PROCESS_STATE] =
         ("UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4, unobserved = ?5, latency_bound = ?6"
          " WHERE id = ?1"),
-    [RUNDB_BOOK] = ("INSERT INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    [RUNDB_BOOK] = ("INSERT INTO books VALUES(?1, ?2, ?3, ?14, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
                     " ON CONFLICT(process, aspect) DO UPDATE SET name = ?3, attempts = ?4, lost_full = ?5,"
                     " lost_off = ?6, lost_no_ring = ?7, lost_window = ?8, lost_spool = ?9,"
                     " stored = iif(?13, ?10, stored), first_ns = iif(?13, ?11, first_ns),"
                     " last_ns = iif(?13, ?12, last_ns)"),
-    [RUNDB_KIND] = "INSERT OR REPLACE INTO kinds VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [RUNDB_FIELD] = ("INSERT OR REPLACE INTO fields VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+                     " ?14)"),
     [RUNDB_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [RUNDB_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [RUNDB_NOTE] = ("INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"

@@ -3,9 +3,9 @@
 #include "collector/rundb/rundb_live.h"
 
 #include "base/bytes.h"
+#include "collector/model/statistics.h"
 #include "collector/rundb/rundb_sqlite.h"
 
-#include <math.h>
 #include <stdio.h>
 
 int rundb_serve(struct rundb *f, bool sync)
@@ -120,22 +120,48 @@ static int save_book(struct rundb *f, const struct model_process *p, uint32_t as
                        RUNDB_TEXT(aspect ? p->dict->aspects[aspect - 1].name : RUNDB_UNEXPLAINED),
                        RUNDB_INT(c->attempts), RUNDB_INT(c->full), RUNDB_INT(c->off), RUNDB_INT(c->no_ring),
                        RUNDB_INT(c->window), RUNDB_INT(c->spool), RUNDB_INT(of_packets->stored),
-                       RUNDB_INT(of_packets->first_ns), RUNDB_INT(of_packets->last_ns), RUNDB_INT(synced));
+                       RUNDB_INT(of_packets->first_ns), RUNDB_INT(of_packets->last_ns), RUNDB_INT(synced),
+                       RUNDB_INT(aspect ? p->dict->aspects[aspect - 1].kind : DICT_EVENT));
 }
 
-/* Saves the kind and statistics of an aspect that is not a plain event. */
-static int save_kind(struct rundb *f, const struct model_process *p, uint32_t aspect)
+/* A value of a field of `type`; NULL where `known` is false. */
+static struct rundb_value number(enum dict_type type, union field_number v, bool known)
 {
-    static const struct kind_statistics none = {.last = NAN, .min = NAN, .max = NAN};
-    uint8_t blob[RUNDB_HISTOGRAM_MAX];
+    if (!known)
+        return RUNDB_BLOB(NULL, 0);
+    return type == DICT_INT64 ? RUNDB_INT(v.i) : RUNDB_REAL(v.d);
+}
+
+static int save_field(struct rundb *f, const struct model_process *p, uint32_t aspect, uint32_t i)
+{
+    static const struct field_statistics none;
+    const struct dict_field *field = &p->dict->aspects[aspect - 1].fields[i];
+    const struct field_statistics *v = p->values[aspect] ? &p->values[aspect]->fields[i] : &none;
+    bool known = v->count != 0, whole = field->type == DICT_INT64;
+    union field_number median = {0}, p99 = {0};
+    if (known) {
+        median = field_quantile(v, field->type, 0.5);
+        p99 = field_quantile(v, field->type, 0.99);
+    }
+    return rundb_write(f, RUNDB_FIELD, RUNDB_INT(p->row), RUNDB_INT(aspect), RUNDB_INT(i), RUNDB_TEXT(field->name),
+                       RUNDB_TEXT(field->unit), RUNDB_INT(v->count), RUNDB_INT(v->unknown),
+                       number(DICT_INT64, (union field_number){.i = field_total(v)}, known && whole),
+                       RUNDB_REAL(field_mean(v, field->type)), number(field->type, v->last, known),
+                       number(field->type, v->min, known), number(field->type, v->max, known),
+                       number(field->type, median, known), number(field->type, p99, known));
+}
+
+/* Saves the statistics of an aspect's fields, if there are new ones. */
+static int save_fields(struct rundb *f, const struct model_process *p, uint32_t aspect)
+{
     const struct dict_aspect *a = &p->dict->aspects[aspect - 1];
-    const struct kind_statistics *v = p->values[aspect] ? p->values[aspect] : &none;
-    if (a->kind == DICT_EVENT)
+    int err = 0;
+    if (!p->counts[aspect].unsaved || !statistics_evaluates(p, aspect))
         return 0;
-    size_t n = v->durations ? rundb_pack(v->durations, blob) : 0;
-    return rundb_write(f, RUNDB_KIND, RUNDB_INT(p->row), RUNDB_INT(aspect), RUNDB_INT(a->kind),
-                       RUNDB_TEXT(a->fields[0].unit), RUNDB_INT(v->total), RUNDB_REAL(v->last), RUNDB_REAL(v->min),
-                       RUNDB_REAL(v->max), RUNDB_BLOB(n ? blob : NULL, n));
+    for (uint32_t i = 0; i < a->field_count && !err; i++)
+        if (field_has_statistics(a, i))
+            err = save_field(f, p, aspect, i);
+    return err;
 }
 
 static int save_stream(struct rundb *f, const struct model_process *p, const struct model_stream *stream)
@@ -145,7 +171,7 @@ static int save_stream(struct rundb *f, const struct model_process *p, const str
                        RUNDB_INT(stream->sum), RUNDB_INT(stream->closed));
 }
 
-static bool has_unsynced(const struct model_process *p)
+bool rundb_waits_for_sync(const struct model_process *p)
 {
     for (uint32_t i = 0; i < PACKET_RINGS_MAX; i++)
         if (p->streams[i] && p->streams[i]->unsynced)
@@ -159,12 +185,12 @@ static bool has_unsynced(const struct model_process *p)
  */
 int rundb_save_process(struct rundb *f, const struct model_process *process)
 {
-    bool synced = !has_unsynced(process);
+    bool synced = !rundb_waits_for_sync(process);
     int err = save_state(f, process);
     for (uint32_t i = process->counts[0].attempts ? 0 : 1; i <= process->dict->aspect_count && !err; i++)
         err = save_book(f, process, i, synced);
     for (uint32_t i = 1; i <= process->dict->aspect_count && !err && synced; i++)
-        err = save_kind(f, process, i);
+        err = save_fields(f, process, i);
     for (uint32_t i = 0; i < PACKET_RINGS_MAX && !err && synced; i++)
         if (process->streams[i] && process->streams[i]->packets)
             err = save_stream(f, process, process->streams[i]);

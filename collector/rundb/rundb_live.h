@@ -50,8 +50,12 @@ int rundb_set_dictionary(struct rundb *f, const struct model_process *process, c
 /** Writes whether a node has left, and its unobserved processes. */
 int rundb_save_node(struct rundb *f, const struct model_node *node) BEZEL_MUST_CHECK;
 
-/** Writes state, latency, books, kinds and synced streams of a process. */
+/**
+ * Writes state, latency and books of a process; and its streams, and the statistics of fields that are not saved,
+ * unless it waits for a sync: has bytes that a power failure can still lose.
+ */
 int rundb_save_process(struct rundb *f, const struct model_process *process) BEZEL_MUST_CHECK;
+bool rundb_waits_for_sync(const struct model_process *process);
 
 /** Adds a row for the loss of `count` records that packet `h` counts, or for record `r` of a built-in aspect. */
 int rundb_add_loss(struct rundb *f, const struct model_process *process, const struct packet_header *h,

@@ -44,6 +44,15 @@ int rundb_finish(struct rundb *f, const struct model *m)
     return err ? err : rundb_commit(f);
 }
 
+/* Notes that the statistics of a process's fields are saved, or that the transaction failed that would have. */
+static void note_fields(struct model_process *p, bool saved)
+{
+    if (!p->counts || (saved && rundb_waits_for_sync(p)))
+        return;
+    for (uint32_t i = 1; i <= DICT_ASPECTS_MAX; i++)
+        p->counts[i].unsaved = !saved && p->counts[i].stored != 0;
+}
+
 /*
  * Processes stay dirty until the transaction is committed. A failed transaction may be rolled back with rows of earlier
  * saves in it, so after an error all are dirty.
@@ -66,8 +75,11 @@ int rundb_save(struct rundb *f, struct model *m)
         err = rundb_commit(f);
     for (struct model_node *node = m->nodes; node; node = node->next) {
         node->dirty = err != 0;
-        for (struct model_process *p = node->active; p; p = p->next_active)
+        for (struct model_process *p = node->active; p; p = p->next_active) {
+            if (p->dirty || err)
+                note_fields(p, err == 0);
             p->dirty = err != 0 && !model_is_evicted(p); /* evicted ones are saved */
+        }
     }
     return err;
 }

@@ -373,6 +373,14 @@ int summary_load_books(const char *run, struct summary **s)
     return load(run, load_books, s);
 }
 
+static void free_process(struct summary_process *p)
+{
+    for (size_t i = 0; i < p->book_count; i++)
+        free(p->books[i].fields);
+    free(p->books);
+    free(p->streams);
+}
+
 void summary_free(struct summary *s)
 {
     if (!s)
@@ -386,7 +394,7 @@ void summary_free(struct summary *s)
     for (size_t i = 0; i < s->node_count; i++)
         run_clock_free(&s->nodes[i].run_clock);
     for (size_t i = 0; i < s->process_count; i++)
-        free(s->processes[i].books), free(s->processes[i].streams);
+        free_process(&s->processes[i]);
     free(s->nodes);
     free(s->processes);
     free(s->limits);

@@ -25,12 +25,22 @@ struct summary_latency {
     int64_t bound;            /* of their error, ns, where the two have different clocks */
 };
 
-/** Statistics of the stored values of a span, counter or gauge. */
-struct summary_values {
-    const char *unit;
-    int64_t total;                    /* span: ns; counter; else 0 */
-    double last, min, max;            /* gauge; NaN: none */
-    struct summary_latency durations; /* of a span */
+/** A number of a field: of int64 exactly, where `is_int`; of float64 only `d`, NaN where it is unknown. */
+struct summary_number {
+    bool is_int;
+    int64_t i;
+    double d; /* in both cases */
+};
+
+/** Statistics of a numeric field over the stored records. */
+struct summary_field {
+    uint32_t field; /* its place in the aspect */
+    const char *name, *unit;
+    uint64_t count;   /* of values that are numbers */
+    uint64_t unknown; /* NaN, and durations below 0. What lacks to the stored records was not evaluated */
+    int64_t total;    /* of int64, at the end of the range where it is beyond; else 0 */
+    double mean;
+    struct summary_number last, min, max, p50, p99;
 };
 
 /**
@@ -45,7 +55,8 @@ struct summary_book {
     uint64_t full, off, no_ring, window, spool; /* lost, by cause */
     int64_t first_ns, last_ns;                  /* times of the first and last stored record; 0, 0 where none */
     enum dict_kind kind;
-    struct summary_values values; /* zeroed for events */
+    size_t field_count;
+    struct summary_field *fields; /* the numeric ones, in their order */
 };
 
 /** The stored part of a stream of a process. */

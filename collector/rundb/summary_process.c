@@ -60,6 +60,7 @@ static void take_book(struct summary_loading *l, sqlite3_stmt *s)
     b->last_ns = summary_ns(s, 9);
     b->window = summary_u64(s, 10);
     b->spool = summary_u64(s, 11);
+    b->kind = (enum dict_kind)sqlite3_column_int(s, 12);
 }
 
 /* The book of aspect `aspect` of a process; NULL, with l->err set, where there is none. */
@@ -72,20 +73,30 @@ static struct summary_book *book_of(struct summary_loading *l, struct summary_pr
     return NULL;
 }
 
-static void take_kind(struct summary_loading *l, sqlite3_stmt *s)
+static struct summary_number number_of(sqlite3_stmt *s, int at)
 {
-    struct histogram h;
+    bool is_int = sqlite3_column_type(s, at) == SQLITE_INTEGER;
+    return (struct summary_number){is_int, is_int ? sqlite3_column_int64(s, at) : 0, summary_real(s, at)};
+}
+
+static void take_field(struct summary_loading *l, sqlite3_stmt *s)
+{
     struct summary_book *b = book_of(l, summary_process_at(l, s, 0), summary_u64(s, 1));
-    if (!b)
+    struct summary_field *f = b ? summary_grow(l, &b->fields, &b->field_count, sizeof *f) : NULL;
+    if (!f)
         return;
-    b->kind = (enum dict_kind)sqlite3_column_int(s, 2);
-    b->values.unit = summary_text(l, s, 3);
-    b->values.total = sqlite3_column_int64(s, 4);
-    b->values.last = summary_real(s, 5);
-    b->values.min = summary_real(s, 6);
-    b->values.max = summary_real(s, 7);
-    take_histogram(l, s, 8, &h);
-    b->values.durations = summary_latency_of(&h);
+    *f = (struct summary_field){.field = (uint32_t)summary_u64(s, 2),
+                                .name = summary_text(l, s, 3),
+                                .unit = summary_text(l, s, 4),
+                                .count = summary_u64(s, 5),
+                                .unknown = summary_u64(s, 6),
+                                .total = sqlite3_column_int64(s, 7),
+                                .mean = summary_real(s, 8),
+                                .last = number_of(s, 9),
+                                .min = number_of(s, 10),
+                                .max = number_of(s, 11),
+                                .p50 = number_of(s, 12),
+                                .p99 = number_of(s, 13)};
 }
 
 static void take_stream(struct summary_loading *l, sqlite3_stmt *s)
@@ -110,10 +121,13 @@ void summary_load_processes(struct summary_loading *l)
         l,
         "SELECT process, aspect, name, attempts, lost_full, lost_off, lost_no_ring, stored, first_ns, last_ns, "
         "lost_window,"
-        " lost_spool"
+        " lost_spool, kind"
         " FROM books ORDER BY process, aspect",
         take_book);
-    summary_each(l, "SELECT process, aspect, kind, unit, total, last, min, max, durations FROM kinds", take_kind);
+    summary_each(l,
+                 "SELECT process, aspect, field, name, unit, count, unknown, total, mean, last, min, max, p50, p99"
+                 " FROM fields ORDER BY process, aspect, field",
+                 take_field);
     summary_each(l, "SELECT process, ring, next_ordinal, discarded, closed FROM streams ORDER BY process, ring",
                  take_stream);
 }

@@ -77,9 +77,9 @@ void report_books(const struct report *r, FILE *out);
 /** JSON: member `remedies` of the books: what to do about full rings. The text has it below the books. */
 void report_json_remedies(const struct report *r, struct json *j);
 
-/** Text: statistics of spans, counters and gauges; nothing if there are none. JSON: members of an aspect's object. */
-void report_kinds(const struct report *r, FILE *out);
-void report_json_kind(struct json *j, const struct summary_book *b);
+/** Text: statistics of fields, totals of counters and spans; nothing if there are none. JSON: members of an aspect. */
+void report_values(const struct report *r, FILE *out);
+void report_json_values(struct json *j, const struct summary_book *b);
 
 /** Text: why limit `l` is infeasible, as the end of a sentence. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REPORT_FORMAT = 2 }; /* grows when a field changes its meaning; new fields leave it as it is */
+enum { REPORT_FORMAT = 3 }; /* grows when a field changes its meaning; new fields leave it as it is */
 
 /* CLOCK_REALTIME nanoseconds as RFC 3339 in UTC with microseconds; null for 0. */
 static void put_realtime(struct json *j, const char *key, int64_t ns)
@@ -193,7 +193,7 @@ static void put_aspect(struct json *j, const struct report *r, const struct summ
     json_object_end(j);
     json_int(j, "rest", row.rest);
     json_double(j, "rate_per_s", verdict_rate(b));
-    report_json_kind(j, b);
+    report_json_values(j, b);
     json_object_end(j);
 }
 

@@ -509,7 +509,7 @@ void report_text(const struct report *as_is, FILE *out)
     report_books(r, out);
     report_expired(r, out);
     print_rates(r, out);
-    report_kinds(r, out);
+    report_values(r, out);
     print_metrics(r, out);
     print_monitor(r, out);
     print_clocks(r, out);

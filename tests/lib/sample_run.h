@@ -29,6 +29,7 @@ struct sample {
     struct summary_node nodes[SAMPLE_NODES];
     struct summary_process processes[SAMPLE_PROCESSES];
     struct summary_book books[SAMPLE_PROCESSES][2];
+    struct summary_field fields[SAMPLE_PROCESSES][2][2]; /* of these */
     struct builtin_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
     struct builtin_decision decisions[SAMPLE_DECISIONS];
     struct builtin_polling polling[3];
@@ -186,27 +187,94 @@ static inline void sample_held(struct sample *s)
                                   .latency = {.count = 2408, .median = 612345, .p99 = 1912345, .max = 4212345}};
 }
 
+static inline struct summary_number sample_whole(int64_t n)
+{
+    return (struct summary_number){true, n, (double)n};
+}
+
+/** Adds a field to book `b` of process `i`. */
+static inline void sample_add_field(struct sample *s, size_t i, size_t b, struct summary_field field)
+{
+    struct summary_book *book = &s->books[i][b];
+    book->fields = &s->fields[i][b][0];
+    book->fields[book->field_count++] = field;
+}
+
 /** As sample_held(), but the server has a span and a gauge, client.1 two counters, one of them with losses. */
 static inline void sample_kinds_held(struct sample *s)
 {
     sample_held(s);
     s->books[0][0].kind = DICT_SPAN;
-    s->books[0][0].values =
-        (struct summary_values){.unit = "ns",
-                                .total = 4 * CLOCK_S,
-                                .last = NAN,
-                                .min = NAN,
-                                .max = NAN,
-                                .durations = {.count = 301, .median = 12345678, .p99 = 31234567, .max = 40 * CLOCK_MS}};
+    sample_add_field(s, 0, 0,
+                     (struct summary_field){.name = "duration",
+                                            .unit = "ns",
+                                            .count = 300,
+                                            .unknown = 1,
+                                            .total = 4 * CLOCK_S,
+                                            .mean = 4.0 / 300 * CLOCK_S,
+                                            .last = sample_whole(11 * CLOCK_MS),
+                                            .min = sample_whole(602800),
+                                            .max = sample_whole(40 * CLOCK_MS),
+                                            .p50 = sample_whole(12345678),
+                                            .p99 = sample_whole(31234567)});
+    sample_add_field(s, 0, 0,
+                     (struct summary_field){.field = 1,
+                                            .name = "wait",
+                                            .unit = "us",
+                                            .count = 200,
+                                            .total = 2115977,
+                                            .mean = 10579.889,
+                                            .last = sample_whole(3),
+                                            .min = sample_whole(-1),
+                                            .max = sample_whole(2115000),
+                                            .p50 = sample_whole(2),
+                                            .p99 = sample_whole(2000)});
     s->books[0][1].kind = DICT_GAUGE;
-    s->books[0][1].values = (struct summary_values){.unit = "degC", .last = 41.25, .min = NAN, .max = 57};
+    sample_add_field(s, 0, 1,
+                     (struct summary_field){.name = "value",
+                                            .unit = "degC",
+                                            .count = 301,
+                                            .mean = 44.1,
+                                            .last = {.d = 41.25},
+                                            .min = {.d = NAN},
+                                            .max = {.d = 57},
+                                            .p50 = {.d = 43.75},
+                                            .p99 = {.d = 56.5}});
     s->books[1][0].kind = s->books[1][1].kind = DICT_COUNTER;
-    s->books[1][0].values = (struct summary_values){.unit = "B", .total = 12345678901};
-    s->books[1][1].values = (struct summary_values){.unit = "frames", .total = -3};
+    sample_add_field(s, 1, 0,
+                     (struct summary_field){.name = "count",
+                                            .unit = "B",
+                                            .count = 301,
+                                            .total = 12345678901,
+                                            .mean = 12345678901.0 / 301,
+                                            .last = sample_whole(41015544),
+                                            .min = sample_whole(7),
+                                            .max = sample_whole(9007199254740993),
+                                            .p50 = sample_whole(41015544),
+                                            .p99 = sample_whole(41015544)});
+    sample_add_field(s, 1, 1,
+                     (struct summary_field){.name = "count",
+                                            .unit = "frames",
+                                            .count = 301,
+                                            .total = -3,
+                                            .mean = -3.0 / 301,
+                                            .last = sample_whole(0),
+                                            .min = sample_whole(-3),
+                                            .max = sample_whole(0),
+                                            .p50 = sample_whole(0),
+                                            .p99 = sample_whole(0)});
     s->books[1][1].attempts += 2;
     s->books[1][1].full = 2;
     s->books[2][0].kind = DICT_SENT;
-    s->books[2][0].values = (struct summary_values){.unit = ""};
+    sample_add_field(s, 2, 1,
+                     (struct summary_field){.name = "bytes",
+                                            .unit = "B",
+                                            .mean = NAN,
+                                            .last = {.d = NAN},
+                                            .min = {.d = NAN},
+                                            .max = {.d = NAN},
+                                            .p50 = {.d = NAN},
+                                            .p99 = {.d = NAN}});
 }
 
 /** As sample_held(), but clients 1 and 2, which `attached` says of what kind they are, found their rings full. */

@@ -18,9 +18,10 @@
 enum { RECORDS_MOST = 3000, ASPECTS = 2 };
 
 static uint8_t packet[PACKET_MAX_BYTES];
-static struct model_node node = {.local = true};
+static struct model model = {.values_memory = 1 << 20};
+static struct model_node node = {.model = &model, .local = true};
 static struct model_count counts[2][ASPECTS + 1];
-static struct kind_statistics *values[ASPECTS + 1];
+static struct aspect_statistics *values[ASPECTS + 1];
 static struct model_process process, expected;
 static struct model_stream stream = {.process = &process};
 
@@ -33,11 +34,21 @@ static int64_t any_step(uint64_t *seed)
 static void expect_record(uint32_t aspect, int64_t time, int64_t received)
 {
     struct model_count *c = &expected.counts[aspect];
+    c->unsaved = true;
     if (c->stored++ == 0)
         c->first_ns = c->last_ns = time;
     c->first_ns = time < c->first_ns ? time : c->first_ns;
     c->last_ns = time > c->last_ns ? time : c->last_ns;
     histogram_add(expected.latency, received - time);
+}
+
+/* All values are alike, so only their number can be wrong. */
+static void expect_values(uint32_t aspect)
+{
+    const struct dict_aspect *a = &process.dict->aspects[aspect - 1];
+    for (uint32_t i = 0; i < a->field_count && values[aspect]; i++)
+        assert_int_equal(values[aspect]->fields[i].count + values[aspect]->fields[i].unknown,
+                         field_has_statistics(a, i) ? counts[0][aspect].stored : 0);
 }
 
 /* Fills `packet`, with records of one aspect if `alike`; they are expected in `expected`. */
@@ -101,10 +112,17 @@ static void runs_count_as_their_records(void **unused)
         assert_true(one_run || !alike);
         statistics_count(&stream, &h, packet, &all, received);
         assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
+        for (uint32_t aspect = 1; aspect <= ASPECTS; aspect++)
+            expect_values(aspect);
         assert_memory_equal(process.latency, expected.latency, sizeof *expected.latency);
         h.timestamp_end--;
         assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, NULL), BEZEL_EMALFORMED);
     }
+    assert_true(values[1] || values[2]);
+    for (uint32_t aspect = 1; aspect <= ASPECTS; aspect++)
+        if (values[aspect])
+            aspect_statistics_free(values[aspect], &model.values_memory);
+    assert_int_equal(model.values_memory, 1 << 20);
     free(expected.latency);
     free(process.latency);
     dict_free(process.dict);

@@ -357,7 +357,7 @@ static int summarize_it(const char *dir)
     return whole ? 0 : BEZEL_ESYS;
 }
 
-/* Who reads a run either tells that it got no memory, or has all of it. */
+/* Who reads a run either tells that it got no memory, or has all of it; verifying may have done without statistics. */
 static void read_without_memory(int (*it)(const char *), const char *dir)
 {
     bool failed = true;
@@ -367,7 +367,8 @@ static void read_without_memory(int (*it)(const char *), const char *dir)
         int err = it(dir);
         failed = no_memory_end();
         assert_int_equal(open_descriptors(), before);
-        assert_int_equal(err, failed ? BEZEL_ENOMEM : 0);
+        if (err || it != verify_it)
+            assert_int_equal(err, failed ? BEZEL_ENOMEM : 0);
     }
 }
 

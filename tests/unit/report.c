@@ -615,7 +615,7 @@ static void jq_reads_the_json(void **state)
     struct sample s;
     sample_troubled(&s);
     char *text = written(&s, report_json, false);
-    FILE *jq = popen("jq -e '.format == 2 and .verdict.is == \"infeasible\" and .verdict.exit_code == 3 and "
+    FILE *jq = popen("jq -e '.format == 3 and .verdict.is == \"infeasible\" and .verdict.exit_code == 3 and "
                      "(.limits | length) == 3 and .limits[2].nodes[0].value == null and "
                      "(.decisions | length) == 31 and .books.balanced == false and "
                      "(.books.sut | .produced == .stored + ([.lost[]] | add) + .rest) and "

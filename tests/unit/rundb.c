@@ -666,15 +666,18 @@ static void what_kinds_came_to_is_told(struct fixture *t, uint64_t spans)
     const struct summary_book *b = s->processes[0].books;
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(b[i].kind, DICT_SPAN + i);
-    assert_int_equal(b[0].values.durations.count, spans);
-    assert_int_equal(b[0].values.durations.median, 10);
-    assert_int_equal(b[0].values.durations.max, 20);
-    assert_int_equal(b[0].values.total, spans == 2 ? 30 : 40);
-    assert_string_equal(b[1].values.unit, "B");
-    assert_int_equal(b[1].values.total, 3);
-    assert_string_equal(b[2].values.unit, "degC");
-    assert_true(b[2].values.last == -1 && b[2].values.min == -1 && b[2].values.max == 8.5);
-    assert_true(isnan(b[1].values.last));
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(b[i].field_count, b[i].kind == DICT_SENT ? 0 : 1); /* a tag is no quantity */
+    const struct summary_field *span = b[0].fields, *counter = b[1].fields, *gauge = b[2].fields;
+    assert_int_equal(span->count, spans);
+    assert_int_equal(span->p50.i, 10);
+    assert_int_equal(span->max.i, 20);
+    assert_int_equal(span->total, spans == 2 ? 30 : 40);
+    assert_string_equal(counter->unit, "B");
+    assert_int_equal(counter->total, 3);
+    assert_true(counter->mean == 1.5);
+    assert_string_equal(gauge->unit, "degC");
+    assert_true(!gauge->last.is_int && gauge->last.d == -1 && gauge->min.d == -1 && gauge->max.d == 8.5);
     summary_free(s);
 }
 

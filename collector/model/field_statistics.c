@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/model/field_statistics.h"
+
+#include "base/bytes.h"
+#include "base/saturate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 256 }; /* values that are evaluated together */
+
+bool field_has_statistics(const struct dict_aspect *a, uint32_t i)
+{
+    bool is_tag = i == 1 && (a->kind == DICT_SENT || a->kind == DICT_RECEIVED);
+    return !is_tag && (a->fields[i].type == DICT_INT64 || a->fields[i].type == DICT_FLOAT64);
+}
+
+static size_t size_of(uint32_t field_count)
+{
+    return sizeof(struct aspect_statistics) + field_count * sizeof(struct field_statistics);
+}
+
+struct aspect_statistics *aspect_statistics_new(const struct dict_aspect *a, size_t *memory)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < a->field_count; i++)
+        any = any || field_has_statistics(a, i);
+    size_t size = size_of(a->field_count);
+    struct aspect_statistics *s = any && size <= *memory ? calloc(1, size) : NULL;
+    if (!s)
+        return NULL;
+    s->field_count = a->field_count;
+    *memory -= size;
+    return s;
+}
+
+void aspect_statistics_free(struct aspect_statistics *s, size_t *memory)
+{
+    for (uint32_t i = 0; i < s->field_count; i++)
+        distribution_free(&s->fields[i].values, memory);
+    *memory += size_of(s->field_count);
+    free(s);
+}
+
+/* ---- Adding ------------------------------------------------------------------------------------------------------ */
+
+/* Values of a field: consecutive records' at first, then those that are numbers. */
+struct chunk {
+    uint32_t count;
+    int64_t times[CHUNK];
+    union field_number numbers[CHUNK];
+    double values[CHUNK];
+};
+
+static bool is_known(const struct dict_aspect *a, uint32_t field, union field_number v)
+{
+    if (a->fields[field].type == DICT_FLOAT64)
+        return !isnan(v.d);
+    return a->kind != DICT_SPAN || field != 0 || v.i >= 0;
+}
+
+/* Takes the known ones of `n` values from record `from` on. */
+static void gather(struct chunk *c, const struct dict_aspect *a, uint32_t field, const struct packet_run *run,
+                   uint32_t from, uint32_t n)
+{
+    const uint8_t *at = run->first + (size_t)from * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)field;
+    bool whole = a->fields[field].type == DICT_INT64;
+    c->count = 0;
+    for (uint32_t i = 0; i < n; i++, at += run->stride) {
+        union field_number v = {.i = (int64_t)bytes_get_u64(at)};
+        c->numbers[c->count] = v;
+        c->values[c->count] = whole ? (double)v.i : v.d;
+        c->times[c->count] = (int64_t)packet_run_time(run, from + i);
+        c->count += is_known(a, field, v);
+    }
+}
+
+static void add_whole(struct field_statistics *s, const struct chunk *c)
+{
+    int64_t min = s->count ? s->min.i : INT64_MAX, max = s->count ? s->max.i : INT64_MIN, high = 0;
+    uint64_t low = s->low;
+    for (uint32_t i = 0; i < c->count; i++) {
+        int64_t v = c->numbers[i].i;
+        min = v < min ? v : min;
+        max = v > max ? v : max;
+        high += v >> 32; /* rounds down, so the rest is not negative */
+        low += (uint32_t)v;
+    }
+    s->min.i = min;
+    s->max.i = max;
+    s->high = saturate_add(s->high, high + (int64_t)(low >> 32));
+    s->low = (uint32_t)low;
+}
+
+static void add_float(struct field_statistics *s, const struct chunk *c)
+{
+    double min = s->count ? s->min.d : (double)INFINITY, max = s->count ? s->max.d : -(double)INFINITY, sum = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        double v = c->numbers[i].d;
+        min = v < min ? v : min;
+        max = v > max ? v : max;
+        sum += v;
+    }
+    s->min.d = min;
+    s->max.d = max;
+    s->sum += sum;
+}
+
+/* Adds `n` values from record `from` on. Returns false where memory is short: the rest is not evaluated. */
+static bool add_chunk(struct field_statistics *s, const struct dict_aspect *a, uint32_t field,
+                      const struct packet_run *run, uint32_t from, uint32_t n, size_t *memory)
+{
+    struct chunk c;
+    gather(&c, a, field, run, from, n);
+    uint32_t known = c.count;
+    c.count = distribution_add(&s->values, c.values, known, memory);
+    s->unknown += n - known;
+    if (c.count == 0)
+        return known == 0;
+    if (a->fields[field].type == DICT_INT64)
+        add_whole(s, &c);
+    else
+        add_float(s, &c);
+    int64_t at = c.times[c.count - 1]; /* times within a packet do not fall */
+    if (s->count == 0 || at >= s->last_ns) {
+        s->last = c.numbers[c.count - 1];
+        s->last_ns = at;
+    }
+    s->count += c.count;
+    return c.count == known;
+}
+
+void aspect_statistics_add(struct aspect_statistics *s, const struct dict_aspect *a, const struct packet_run *run,
+                           size_t *memory)
+{
+    for (uint32_t field = 0; field < s->field_count; field++) {
+        bool go_on = field_has_statistics(a, field);
+        for (uint32_t from = 0; go_on && from < run->count; from += CHUNK) {
+            uint32_t rest = run->count - from;
+            go_on = add_chunk(&s->fields[field], a, field, run, from, rest < CHUNK ? rest : CHUNK, memory);
+        }
+    }
+}
+
+/* ---- Results ----------------------------------------------------------------------------------------------------- */
+
+int64_t field_total(const struct field_statistics *s)
+{
+    if (s->high >= INT64_C(1) << 31)
+        return INT64_MAX;
+    if (s->high < -(INT64_C(1) << 31))
+        return INT64_MIN;
+    return (int64_t)((uint64_t)s->high << 32 | s->low);
+}
+
+double field_mean(const struct field_statistics *s, enum dict_type type)
+{
+    double sum = type == DICT_INT64 ? ldexp((double)s->high, 32) + (double)s->low : s->sum;
+    return s->count ? sum / (double)s->count : (double)NAN;
+}
+
+union field_number field_quantile(const struct field_statistics *s, enum dict_type type, double share)
+{
+    double value = distribution_quantile(&s->values, share);
+    if (type == DICT_FLOAT64)
+        return (union field_number){.d = fmin(value, s->max.d)};
+    bool beyond = value >= 0x1p63; /* the end of the last bucket */
+    int64_t whole = beyond ? INT64_MAX : (int64_t)floor(value);
+    return (union field_number){.i = whole > s->max.i ? s->max.i : whole};
+}
