@@ -259,6 +259,18 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             ["total", r => r[2].total === undefined ? "" : quantity(r[2].total, r[2].unit), "number"], ["", r => note(r[2])]], "values"));
     }
 
+    function messages() {
+        const rows = report.books.processes.flatMap(p => p.aspects.filter(a => a.messages).map(a => [p, a, a.messages]));
+        if (!rows.length)
+            return;
+        const time = key => r => r[2].timed ? duration(r[2][key]) : "";
+        section("Messages", "messages").append(table(rows, [
+            ["process", r => `${r[0].process} (${r[0].pid})`], ["aspect", r => r[1].aspect], ["messages", r => r[1].kind],
+            ["records", r => count(r[2].records), "number"], ["unmatched", r => count(r[2].unmatched), "number"],
+            ...["min", "mean", "p50", "p99", "max"].map(key => [key, time(`${key}_ns`), "number"]), ["error up to", time("error_ns"), "number"],
+            ["", r => r[2].not_evaluated ? `${count(r[2].not_evaluated)} not evaluated` : ""]], "messages"));
+    }
+
     function nodes() {
         const number = (title, of) => [title, r => of(r) ?? "", "number"];
         const clock = n => n.run_clock.by === "same" ? "the run's clock" : n.run_clock.error_ns === null ? "unknown" : `within ${duration(n.run_clock.error_ns)}`;
@@ -285,6 +297,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     moments();
     books();
     fields();
+    messages();
     nodes();
     programs();
     if (series) {

@@ -152,8 +152,12 @@ void record_messages_add(struct record_messages *m, const struct record_item *se
 {
     uint64_t keys[2];
     for (int i = 0; keys_of(sent, DICT_SENT, keys) && i < 2; i++)
-        add(&m->sent, &(struct record_sent){
-                          .key = keys[i], .node = sent->process->node->row, .time = sent->time, .at = sent->at});
+        add(&m->sent, &(struct record_sent){.key = keys[i],
+                                            .node = sent->process->node->row,
+                                            .process = sent->process->row,
+                                            .aspect = sent->r->aspect,
+                                            .time = sent->time,
+                                            .at = sent->at});
 }
 
 const struct record_sent *record_messages_by_key(const struct record_messages *m, uint64_t key)
@@ -169,6 +173,18 @@ const struct record_sent *record_messages_find(const struct record_messages *m, 
         return NULL;
     const struct record_sent *sent = record_messages_by_key(m, keys[0]);
     return sent ? sent : record_messages_by_key(m, keys[1]);
+}
+
+const struct record_sent *record_messages_match(struct record_messages *m, const struct record_item *received,
+                                                bool *first)
+{
+    const struct record_sent *found = record_messages_find(m, received);
+    if (!found)
+        return NULL;
+    struct entry *e = find(&m->sent, found->key);
+    *first = !e->sent.matched;
+    e->sent.matched = true;
+    return found;
 }
 
 void record_messages_received(struct record_messages *m, const struct record_item *received)

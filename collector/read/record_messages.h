@@ -20,10 +20,12 @@ uint64_t record_message_key(const char *from, const char *to, uint64_t tag);
 /** A message's sending that was found. */
 struct record_sent {
     uint64_t key;
-    int64_t node;            /* the sender's, as its row in the database */
+    int64_t node, process; /* the sender's, as their rows in the database */
+    uint32_t aspect;
     uint64_t time;           /* on its clock, ns */
     struct clock_reading at; /* in the run's time */
     bool given;              /* it has its place in the order */
+    bool matched;            /* record_messages_match() found it */
 };
 
 struct record_messages;
@@ -37,6 +39,10 @@ void record_messages_add(struct record_messages *m, const struct record_item *se
 
 /** The sending of what `received` tells of; NULL: none is known. Valid until the next call. */
 const struct record_sent *record_messages_find(const struct record_messages *m, const struct record_item *received);
+
+/** The same, for who matches messages: *first: it is found for the first time, not for one of several receivings. */
+const struct record_sent *record_messages_match(struct record_messages *m, const struct record_item *received,
+                                                bool *first);
 
 /** The sending with that key; NULL: it is not known, or no more. */
 const struct record_sent *record_messages_by_key(const struct record_messages *m, uint64_t key);

@@ -68,6 +68,7 @@ struct summary_stream {
 
 struct summary_process {
     uint32_t node; /* index in nodes */
+    int64_t row;   /* in the database */
     uint64_t instance;
     uint32_t pid;
     enum message_role role;

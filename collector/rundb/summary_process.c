@@ -22,7 +22,7 @@ static void take_process(struct summary_loading *l, sqlite3_stmt *s)
     struct summary_process *p = summary_grow(l, &l->summary.processes, &l->summary.process_count, sizeof *p);
     if (!row || !p)
         return;
-    *row = sqlite3_column_int64(s, 0);
+    *row = p->row = sqlite3_column_int64(s, 0);
     p->node = summary_node_index(l, s, 1);
     p->instance = summary_u64(s, 2);
     p->pid = (uint32_t)summary_u64(s, 3);

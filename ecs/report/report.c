@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/report/report.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
@@ -126,6 +127,24 @@ int report_load_experiment(const char *run, struct experiment **e)
     return err;
 }
 
+/* Messages are read from the trace: at the end of a run nobody is to wait for them long, nor a page that is live. */
+#define MESSAGES_BUDGET (2 * CLOCK_S)
+#define MESSAGES_LIVE   (200 * CLOCK_MS)
+
+static void read_messages(const char *run, bool running, int form, struct report *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->summary->process_count; i++)
+        for (size_t k = 0; k < r->summary->processes[i].book_count; k++) {
+            enum dict_kind kind = r->summary->processes[i].books[k].kind;
+            any = any || kind == DICT_SENT || kind == DICT_RECEIVED;
+        }
+    int64_t budget = r->all ? INT64_MAX : running && form & REPORT_DATA ? MESSAGES_LIVE : MESSAGES_BUDGET;
+    int err = any ? message_table_read(run, budget, &r->messages) : 0;
+    if (err)
+        log_warn("BEZEL-REPORT-MESSAGES", "messages cannot be read: %s: they are not evaluated", rundb_why(err));
+}
+
 static int print_loaded(const char *run, bool running, const struct summary *s, const struct experiment *e, int form,
                         FILE *out)
 {
@@ -138,6 +157,7 @@ static int print_loaded(const char *run, bool running, const struct summary *s, 
     struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
     r.all = form & REPORT_ALL;
     r.color = table_wants_color(out);
+    read_messages(run, running, form, &r);
     if (form & REPORT_JSON)
         report_json(&r, out);
     else if (form & REPORT_HTML)
@@ -148,6 +168,7 @@ static int print_loaded(const char *run, bool running, const struct summary *s, 
         report_text(&r, out);
     int code = err ? err : verdict_exit_code(v);
     verdict_free(v);
+    message_table_free(&r.messages);
     if (err)
         log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", limit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {

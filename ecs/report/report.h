@@ -6,6 +6,7 @@
 #define BEZEL_ECS_REPORT_REPORT_H
 
 #include "base/units.h"
+#include "collector/read/message_statistics.h"
 #include "ecs/report/verdict.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ struct report {
     const struct summary *summary;
     const struct experiment *experiment;
     const struct verdict *verdict;
+    struct message_table messages;
     bool all;     /* text: omit nothing, join no lines */
     bool compact; /* JSON: one line */
     size_t most;  /* JSON: processes and events, at most; 0: all */
@@ -80,6 +82,18 @@ void report_json_remedies(const struct report *r, struct json *j);
 /** Text: statistics of fields, totals of counters and spans; nothing if there are none. JSON: members of an aspect. */
 void report_values(const struct report *r, FILE *out);
 void report_json_values(struct json *j, const struct summary_book *b);
+
+/** Text: how long messages took, and how many have no counterpart; nothing if there are none. JSON: as above. */
+void report_messages(const struct report *r, FILE *out);
+void report_json_messages(const struct report *r, struct json *j, const struct summary_process *p,
+                          const struct summary_book *b);
+
+/** The unit in which a table shows its times, of which `least_ns` is the least but for 0: there it is not small. */
+struct report_unit {
+    const char *name;
+    double ns;
+};
+struct report_unit report_unit_for(double least_ns);
 
 /** Text: why limit `l` is infeasible, as the end of a sentence. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);

@@ -15,13 +15,10 @@ enum { ROWS_MOST = 64 }; /* of more values, only --all shows the rest */
 struct rows {
     const struct report *report;
     const char *columns, *const *heads;
-    struct table *table; /* NULL until the first row */
-    size_t count;        /* of rows, also those that are left out */
-    struct time_unit {
-        const char *name;
-        double ns;
-    } times;      /* of all times of the table */
-    double least; /* of the times, ns */
+    struct table *table;      /* NULL until the first row */
+    size_t count;             /* of rows, also those that are left out */
+    struct report_unit times; /* of all times of the table */
+    double least;             /* of the times, ns */
 };
 
 typedef void take_field(struct rows *rows, const struct summary_process *p, const struct summary_book *b,
@@ -75,16 +72,13 @@ static void take_small(struct rows *rows, const struct summary_process *p, const
         rows->least = ns;
 }
 
-/* Chooses the largest unit in which no time is small. */
-static void choose_unit(struct rows *rows)
+struct report_unit report_unit_for(double least_ns)
 {
-    static const struct time_unit units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    static const struct report_unit units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
     size_t i = 0;
-    rows->least = INFINITY;
-    each_field(rows, take_small);
-    while (i + 1 < sizeof units / sizeof *units && rows->least < units[i].ns / 10)
+    while (i + 1 < sizeof units / sizeof *units && least_ns < units[i].ns / 10)
         i++;
-    rows->times = units[i];
+    return units[i];
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
@@ -127,8 +121,9 @@ static void print_values(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"process (pid)", "aspect", "field", "unit", "values", "min",
                                         "mean",          "p50",    "p99",   "max",  "last",   ""};
-    struct rows rows = {.report = r, .columns = "llllrrrrrrrl", .heads = heads};
-    choose_unit(&rows);
+    struct rows rows = {.report = r, .columns = "llllrrrrrrrl", .heads = heads, .least = INFINITY};
+    each_field(&rows, take_small);
+    rows.times = report_unit_for(rows.least);
     each_field(&rows, value_row);
     print_rows(&rows, "Values", out);
 }

@@ -91,8 +91,14 @@ uint32_t fake_add_string(struct fake_sensor *f, unsigned process, const char *te
 
 uint32_t fake_add_aspect(struct fake_sensor *f, unsigned process, const char *name)
 {
+    return fake_add_aspect_like(f, process, &(struct dict_aspect){.name = name});
+}
+
+uint32_t fake_add_aspect_like(struct fake_sensor *f, unsigned process, const struct dict_aspect *like)
+{
     struct fake_process *p = f->processes[process];
-    struct dict_aspect a = {.id = p->dict->aspect_count + 1, .name = name};
+    struct dict_aspect a = *like;
+    a.id = p->dict->aspect_count + 1;
     append_aspect(p, &a);
     return a.id;
 }

@@ -69,9 +69,10 @@ void fake_forget_processes(struct fake_sensor *f);
 /** Adds a process of aspects tick() and shown(int64, float64, enum, string), with some strings. Returns its index. */
 unsigned fake_add_process(struct fake_sensor *f, const char *name, uint32_t pid, enum message_role role);
 
-/** Appends a string or an aspect without fields to a process's dictionary. Returns its id. */
+/** Appends a string, an aspect without fields, or a copy of `like`, to a process's dictionary. Returns its id. */
 uint32_t fake_add_string(struct fake_sensor *f, unsigned process, const char *text);
 uint32_t fake_add_aspect(struct fake_sensor *f, unsigned process, const char *name);
+uint32_t fake_add_aspect_like(struct fake_sensor *f, unsigned process, const struct dict_aspect *like);
 
 /** Cut the next packet of a stream; a stream opens by itself. fake_cut_one() holds one record with these values. */
 void fake_cut(struct fake_sensor *f, unsigned process, unsigned ring, uint32_t records);

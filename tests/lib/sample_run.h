@@ -9,6 +9,7 @@
 #define BEZEL_TESTS_LIB_SAMPLE_RUN_H
 
 #include "base/clock.h"
+#include "collector/read/message_statistics.h"
 #include "collector/rundb/summary.h"
 #include "config/experiment.h"
 #include "resmgr/agent/agent.h"
@@ -30,6 +31,8 @@ struct sample {
     struct summary_process processes[SAMPLE_PROCESSES];
     struct summary_book books[SAMPLE_PROCESSES][2];
     struct summary_field fields[SAMPLE_PROCESSES][2][2]; /* of these */
+    struct message_statistics messages[2];
+    size_t message_count;
     struct builtin_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
     struct builtin_decision decisions[SAMPLE_DECISIONS];
     struct builtin_polling polling[3];
@@ -112,7 +115,8 @@ static inline void sample_experiment(struct sample *s)
 static inline void sample_process(struct sample *s, size_t i, const char *name, enum message_role role)
 {
     s->processes[i] =
-        (struct summary_process){.instance = UINT64_C(0xfedcba9876543210) + i,
+        (struct summary_process){.row = (int64_t)i,
+                                 .instance = UINT64_C(0xfedcba9876543210) + i,
                                  .pid = 4711 + (uint32_t)i,
                                  .role = role,
                                  .name = name,
@@ -266,6 +270,20 @@ static inline void sample_kinds_held(struct sample *s)
     s->books[1][1].attempts += 2;
     s->books[1][1].full = 2;
     s->books[2][0].kind = DICT_SENT;
+    s->books[2][1].kind = s->books[3][1].kind = DICT_RECEIVED;
+    s->messages[s->message_count++] = (struct message_statistics){
+        .process = 2, .aspect = 1, .kind = DICT_SENT, .records = 301, .unmatched = 2, .min = NAN, .p50 = NAN};
+    s->messages[s->message_count++] = (struct message_statistics){.process = 2,
+                                                                  .aspect = 2,
+                                                                  .kind = DICT_RECEIVED,
+                                                                  .records = 299,
+                                                                  .timed = 299,
+                                                                  .min = -1500,
+                                                                  .mean = 81000,
+                                                                  .p50 = 76800,
+                                                                  .p99 = 2359295,
+                                                                  .max = 10579889,
+                                                                  .bound = 52345};
     sample_add_field(s, 2, 1,
                      (struct summary_field){.name = "bytes",
                                             .unit = "B",

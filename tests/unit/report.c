@@ -25,8 +25,12 @@ static char *written(const struct sample *s, writer *write, bool all)
 {
     struct verdict *v;
     assert_int_equal(verdict_new(&s->summary, &s->experiment, running, &v), 0);
-    struct report r = {
-        .run = directory, .summary = &s->summary, .experiment = &s->experiment, .verdict = v, .all = all};
+    struct report r = {.run = directory,
+                       .summary = &s->summary,
+                       .experiment = &s->experiment,
+                       .verdict = v,
+                       .all = all,
+                       .messages = {s->message_count, (struct message_statistics *)s->messages}};
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
