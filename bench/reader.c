@@ -167,7 +167,7 @@ static bool is_used(uint32_t r)
 
 static bool drained(void)
 {
-    for (uint32_t r = 0; own && r < SEGMENT_RINGS; r++)
+    for (uint32_t r = 0; own && r < own->ring_max; r++)
         if (is_used(r) && __atomic_load_n(&own_ring(r)->head, __ATOMIC_RELAXED) !=
                               __atomic_load_n(&own_ring(r)->tail, __ATOMIC_RELAXED))
             return own->when_full == SEGMENT_OVERWRITE;
@@ -184,7 +184,7 @@ void reader_let_drain(void)
 uint64_t reader_dropped(void)
 {
     uint64_t n = 0;
-    for (uint32_t r = 0; own && r < SEGMENT_RINGS; r++)
+    for (uint32_t r = 0; own && r < own->ring_max; r++)
         for (uint32_t id = 1; id < ASPECTS && is_used(r); id++)
             n += bezel_tally_get(&own_ring(r)->full[id]);
     return n;

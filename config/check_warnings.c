@@ -189,6 +189,7 @@ static void warn_attached(struct reader *r, const struct tree *root, const struc
     if (!experiment_attaches(e))
         return;
     warn_ring(r, tree_get(ring, "records"), e, "BEZEL_RING_RECORDS");
+    warn_ring(r, tree_get(ring, "threads"), e, "BEZEL_RING_THREADS");
     warn_ring(r, tree_get(ring, "when-full"), e, "BEZEL_WHEN_FULL");
     warn_patterns(r, root, e);
     if (tree_get(root, "grace") && !experiment_starts(e))

@@ -31,6 +31,7 @@ enum {
     EXPERIMENT_SETTLING = 10,        /* decisions before a 'hold' limit is judged */
     EXPERIMENT_SYNC_BYTES = 4 << 20, /* a store that syncs periodically syncs early after so many */
     EXPERIMENT_BATCH_MAX = 1000000,
+    EXPERIMENT_RING_THREADS_MAX = 1024,
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
     EXPERIMENT_KNOBS_MAX = 16,
@@ -173,6 +174,7 @@ struct experiment_rule {
 
 struct experiment_sensing {
     uint32_t ring_records;               /* power of two, 64 .. 1048576; default 4096 */
+    uint32_t ring_threads;               /* rings of a process, 1 .. EXPERIMENT_RING_THREADS_MAX; default 128 */
     enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
     enum experiment_poll_mode mode;
     int64_t period; /* ns, 1 us .. 10 s; default 1 ms */

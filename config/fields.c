@@ -111,6 +111,11 @@ static const struct schema_field process_fields[] = {
 
 static const struct schema_field ring_fields[] = {
     {.key = "records", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.ring_records), .min = 64, .max = 1 << 20},
+    {.key = "threads",
+     .kind = SCHEMA_COUNT,
+     .offset = IN(experiment, sensing.ring_threads),
+     .min = 1,
+     .max = EXPERIMENT_RING_THREADS_MAX},
     {.key = "when-full", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.when_full), .words = schema_when_fulls},
     {0},
 };
@@ -396,6 +401,7 @@ const struct schema_field schema_experiment[] = {
 const struct experiment schema_defaults = {
     .grace = 2 * CLOCK_S,
     .sensing = {.ring_records = 4096,
+                .ring_threads = 128,
                 .period = CLOCK_MS,
                 .accumulate = 1,
                 .accumulate_or = 50 * CLOCK_MS,

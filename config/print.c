@@ -117,17 +117,29 @@ static void print_rules(const struct experiment_rule *rules, bool durations, FIL
 static void print_ring(const struct experiment *e, FILE *out)
 {
     const struct experiment_sensing *s = &e->sensing, *ours = &schema_defaults.sensing;
-    const char *word = schema_word(schema_when_fulls, (int)s->when_full);
-    bool records = !experiment_attaches(e) || s->ring_records != ours->ring_records;
-    bool when_full = !experiment_attaches(e) || s->when_full != ours->when_full;
-    if (records && when_full)
-        fprintf(out, "  ring: {records: %u, when-full: %s}\n", s->ring_records, word);
-    else if (records)
-        fprintf(out, "  ring: {records: %u} # when-full: %s\n", s->ring_records, word);
-    else if (when_full)
-        fprintf(out, "  ring: {when-full: %s} # records: %u\n", word, s->ring_records);
-    else
-        fprintf(out, "  # ring: {records: %u, when-full: %s}\n", s->ring_records, word);
+    bool attaches = experiment_attaches(e);
+    char texts[3][48];
+    const bool comments[] = {attaches && s->ring_records == ours->ring_records,
+                             attaches && s->ring_threads == ours->ring_threads,
+                             attaches && s->when_full == ours->when_full};
+    snprintf(texts[0], sizeof texts[0], "records: %u", s->ring_records);
+    snprintf(texts[1], sizeof texts[1], "threads: %u", s->ring_threads);
+    snprintf(texts[2], sizeof texts[2], "when-full: %s", schema_word(schema_when_fulls, (int)s->when_full));
+    bool none = comments[0] && comments[1] && comments[2], first = true;
+    fputs(none ? "  # ring: {" : "  ring: {", out);
+    for (size_t i = 0; i < 3; i++)
+        if (none || !comments[i]) {
+            fprintf(out, "%s%s", first ? "" : ", ", texts[i]);
+            first = false;
+        }
+    fputs("}", out);
+    first = true;
+    for (size_t i = 0; i < 3 && !none; i++)
+        if (comments[i]) {
+            fprintf(out, "%s%s", first ? " # " : ", ", texts[i]);
+            first = false;
+        }
+    fputs("\n", out);
 }
 
 static void print_samplers(const struct experiment_sensing *s, FILE *out)

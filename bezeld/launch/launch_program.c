@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN_VARIABLES = 5 };
+enum { OWN_VARIABLES = 6 };
 
 /* NULL: no memory. */
 static BEZEL_PRINTF(1, 2) char *variable(const char *format, ...)
@@ -59,8 +59,9 @@ static char **make_environment(const struct experiment *e, const struct experime
     all[0] = variable("BEZEL_DIR=%s", dir);
     all[1] = variable("BEZEL_PROCESS=%s", name);
     all[2] = variable("BEZEL_RING_RECORDS=%u", e->sensing.ring_records);
-    all[3] = variable("BEZEL_WHEN_FULL=%s", e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard");
-    all[4] = describe_aspects(e);
+    all[3] = variable("BEZEL_RING_THREADS=%u", e->sensing.ring_threads);
+    all[4] = variable("BEZEL_WHEN_FULL=%s", e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard");
+    all[5] = describe_aspects(e);
     for (size_t i = 0; i < n; i++)
         all[OWN_VARIABLES + i] = strdup(p->environment[i]);
     bool complete = true;

@@ -38,8 +38,9 @@ void model_strip_process(struct model_process *process)
 static void process_free(struct model_process *p)
 {
     model_strip_process(p);
-    for (size_t i = 0; i < PACKET_RINGS_MAX; i++)
+    for (uint32_t i = 0; i < p->ring_count; i++)
         free(p->streams[i]);
+    free(p->streams);
     free(p->metadata);
     free(p);
 }
@@ -306,13 +307,28 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
         process->builtins[b] = builtin_find(dict, b);
 }
 
+/* Makes places for streams up to that of `ring`: few rings of most processes are ever used, the lowest ones. */
+static bool make_places(struct model_process *p, uint32_t ring)
+{
+    uint32_t count = p->ring_count ? p->ring_count : 4;
+    while (count <= ring)
+        count *= 2;
+    struct model_stream **larger = count > p->ring_count ? realloc(p->streams, count * sizeof *larger) : p->streams;
+    if (!larger)
+        return false;
+    for (uint32_t i = p->ring_count; i < count; i++)
+        larger[i] = NULL;
+    p->streams = larger;
+    p->ring_count = count;
+    return true;
+}
+
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)
 {
-    struct model_stream *s = process->streams[ring];
+    struct model_stream *s = model_find_stream(process, ring);
     if (s)
         return s;
-    s = calloc(1, sizeof *s);
-    if (!s)
+    if (!make_places(process, ring) || !(s = calloc(1, sizeof *s)))
         return NULL;
     s->process = process;
     s->at.instance = process->instance;

@@ -100,10 +100,11 @@ struct model_process {
     struct aspect_statistics **values; /* likewise; NULL: no field has any, or nothing was evaluated */
     struct histogram *latency;         /* NULL without a value */
     int64_t latency_bound;             /* of the error of these latencies, ns */
-    struct model_stream *streams[PACKET_RINGS_MAX];
-    bool dirty;          /* counts, state or latency are not saved */
-    bool metadata_stale; /* metadata on disk lacks its latest declarations */
-    char *metadata;      /* its part of the metadata; NULL: not cached */
+    struct model_stream **streams;     /* by ring; NULL: that ring has none */
+    uint32_t ring_count;               /* places in `streams`: no ring from here on has a stream */
+    bool dirty;                        /* counts, state or latency are not saved */
+    bool metadata_stale;               /* metadata on disk lacks its latest declarations */
+    char *metadata;                    /* its part of the metadata; NULL: not cached */
     size_t metadata_bytes;
     struct model_process *next;        /* of the node, in the order of their rows */
     struct model_process *next_active; /* of the node's active processes: not evicted, or to be answered */
@@ -213,8 +214,14 @@ void model_strip_process(struct model_process *process);
 /** Gives a process its first or extended dictionary. It owns `dict` from now on; the one before is freed. */
 void model_set_dictionary(struct model_process *process, struct dict *dict);
 
-/** Returns the stream of a ring, made if it is new. NULL where memory is short. */
+/** Returns the stream of a ring, below PACKET_RINGS_MAX, made if it is new. NULL where memory is short. */
 struct model_stream *model_stream(struct model_process *process, uint32_t ring);
+
+/** Returns the stream of a ring; NULL where it has none. */
+static inline struct model_stream *model_find_stream(const struct model_process *process, uint32_t ring)
+{
+    return ring < process->ring_count ? process->streams[ring] : NULL;
+}
 
 /** Adds a stream to those whose position is to be sent, as an acknowledgement. */
 void model_touch(struct model_stream *stream);

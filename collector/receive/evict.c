@@ -31,7 +31,7 @@ static bool is_ready(const struct model_process *p)
         return true;
     if (!is_balanced(p))
         return false;
-    for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+    for (uint32_t ring = 0; ring < p->ring_count; ring++)
         if (p->streams[ring] && !is_settled(p->streams[ring]))
             return false;
     return true;

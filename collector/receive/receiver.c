@@ -242,7 +242,7 @@ static void touch_behind(struct receiver *in)
 {
     for (struct model_node *node = in->model->nodes; node; node = node->next)
         for (struct model_process *p = node->active; p; p = p->next_active)
-            for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+            for (uint32_t ring = 0; ring < p->ring_count; ring++)
                 if (p->streams[ring] && p->streams[ring]->behind)
                     model_touch(p->streams[ring]);
 }

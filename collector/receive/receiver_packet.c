@@ -40,7 +40,7 @@ static enum received_as take_next(struct store *store, const void *frame, struct
 /* Of an evicted process everything is stored: a packet of it can only be a repetition. */
 static enum received_as take_repetition(const struct model_process *p, struct received *a)
 {
-    a->stream = p->streams[a->header.ring];
+    a->stream = model_find_stream(p, a->header.ring);
     if (a->stream && a->header.seq < a->stream->at.next_seq) {
         model_touch(a->stream);
         return RECEIVED_DUPLICATE;

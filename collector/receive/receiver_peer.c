@@ -121,7 +121,7 @@ static void welcome_flush(struct receiver *in, const struct link_peer *id, bool 
 int receiver_sync(struct receiver *in, const struct model_node *node)
 {
     for (const struct model_process *p = node->processes; p; p = p->next)
-        for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+        for (uint32_t ring = 0; ring < p->ring_count; ring++)
             if (p->streams[ring] && store_sync(in->store, p->streams[ring]) != 0)
                 return BEZEL_ESYS;
     return 0;
@@ -138,7 +138,7 @@ void receiver_welcome(struct receiver *in, const struct peer *peer)
     w->clock_port = in->clock_port;
     w->stream_count = 0;
     for (const struct model_process *p = peer->node->processes; p; p = p->next)
-        for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+        for (uint32_t ring = 0; ring < p->ring_count; ring++) {
             if (p->refused || !p->streams[ring] || !p->streams[ring]->packets)
                 continue;
             if (w->stream_count == MESSAGE_ROWS_MAX)

@@ -209,12 +209,12 @@ static int finish_node(struct rundb *f, struct store *s, struct model_node *node
     bool any = false;
     int err = 0;
     for (struct model_process *p = node->processes; p && !err; p = p->next)
-        for (size_t ring = 0; ring < PACKET_RINGS_MAX && !err; ring++) {
+        for (uint32_t ring = 0; ring < p->ring_count && !err; ring++) {
             struct model_stream *stream = p->streams[ring];
             any = any || (stream && stream->packets);
             if (stream && stream->bytes < stream->saved.bytes)
                 report_damaged(f,
-                               "trace/%s/%s-%zu: %" PRIu64
+                               "trace/%s/%s-%" PRIu32 ": %" PRIu64
                                " stored bytes are missing (damaged/ may have what was in their place)",
                                node->dir, p->base, ring, stream->saved.bytes - stream->bytes);
             err = stream ? store_sync(s, stream) : 0;

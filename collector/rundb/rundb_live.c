@@ -173,7 +173,7 @@ static int save_stream(struct rundb *f, const struct model_process *p, const str
 
 bool rundb_waits_for_sync(const struct model_process *p)
 {
-    for (uint32_t i = 0; i < PACKET_RINGS_MAX; i++)
+    for (uint32_t i = 0; i < p->ring_count; i++)
         if (p->streams[i] && p->streams[i]->unsynced)
             return true;
     return false;
@@ -191,7 +191,7 @@ int rundb_save_process(struct rundb *f, const struct model_process *process)
         err = save_book(f, process, i, synced);
     for (uint32_t i = 1; i <= process->dict->aspect_count && !err && synced; i++)
         err = save_fields(f, process, i);
-    for (uint32_t i = 0; i < PACKET_RINGS_MAX && !err && synced; i++)
+    for (uint32_t i = 0; i < process->ring_count && !err && synced; i++)
         if (process->streams[i] && process->streams[i]->packets)
             err = save_stream(f, process, process->streams[i]);
     return err;

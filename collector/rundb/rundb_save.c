@@ -21,7 +21,7 @@ void rundb_add_packet(struct rundb *f, const struct model_process *process, cons
 static bool lacks_anything(const struct model_process *p, bool *stored)
 {
     bool unsynced = false;
-    for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+    for (uint32_t ring = 0; ring < p->ring_count; ring++) {
         *stored = *stored || (p->streams[ring] && p->streams[ring]->packets);
         unsynced = unsynced || (p->streams[ring] && p->streams[ring]->unsynced);
     }

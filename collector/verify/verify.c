@@ -107,7 +107,7 @@ bool verify_is_left(struct verify_walk *w)
 
 static bool is_stored(const struct model_process *p)
 {
-    for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+    for (uint32_t ring = 0; ring < p->ring_count; ring++)
         if (p->streams[ring] && p->streams[ring]->packets)
             return true;
     return false;
@@ -215,7 +215,7 @@ static int verify_foreign(struct verify_walk *w)
 static void verify_stored(struct verify *v, const struct model_process *p)
 {
     uint64_t stored = 0;
-    for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+    for (uint32_t ring = 0; ring < p->ring_count; ring++)
         if (p->streams[ring] && (p->streams[ring]->behind || p->streams[ring]->bytes != p->streams[ring]->saved.bytes))
             return; /* reported already, or being written */
     for (uint32_t aspect = 1; aspect <= p->dict->aspect_count; aspect++)

@@ -203,7 +203,7 @@ int verify_file(const char *path, void *context)
 void verify_missing(struct verify_walk *w)
 {
     for (struct model_process *p = w->node->processes; p; p = p->next)
-        for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+        for (uint32_t ring = 0; ring < p->ring_count; ring++) {
             struct model_stream *s = p->streams[ring];
             if (!s || s->packets || s->behind || s->saved.packets == 0)
                 continue;
@@ -218,7 +218,7 @@ void verify_missing(struct verify_walk *w)
 
 void verify_unknown(struct verify_walk *w, const struct model_process *p)
 {
-    for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+    for (uint32_t ring = 0; ring < p->ring_count; ring++) {
         struct model_stream *s = p->streams[ring];
         if (!s || s->packets == 0 || s->behind)
             continue;

@@ -27,6 +27,7 @@ struct records {
     const struct record_filter *filter;
     uint8_t wanted[DICT_ASPECTS_MAX + 1]; /* of the present process */
     bool served;                          /* by a collector: files grow */
+    uint32_t rings;                       /* the present node has no file of a ring from here on */
 };
 
 /* ---- walking the run ---- */
@@ -99,12 +100,32 @@ static int put_process(struct records *x, const struct model_process *p)
     int err = 0;
     bool any = record_filter_takes(x->filter->node, p->node->name) && record_filter_takes_process(x->filter, p) &&
                record_filter_aspects(x->filter, p->dict, x->wanted);
-    for (unsigned ring = 0; any && !err && ring < PACKET_RINGS_MAX; ring++) {
+    for (uint32_t ring = 0; any && !err && (ring < x->rings || ring < p->ring_count); ring++) {
         char path[PATH_MAX];
         int n = snprintf(path, sizeof path, "%s/trace/%s/%s-%u", x->run, p->node->dir, p->base, ring);
-        err = n < (int)sizeof path ? put_stream(x, p, p->streams[ring], path) : BEZEL_EINVAL;
+        err = n < (int)sizeof path ? put_stream(x, p, model_find_stream(p, ring), path) : BEZEL_EINVAL;
     }
     return err;
+}
+
+static int count_ring(const char *path, void *rings)
+{
+    const char *dash = strrchr(path, '-');
+    uint32_t *count = rings;
+    char *end = NULL;
+    unsigned long ring = dash ? strtoul(dash + 1, &end, 10) : 0;
+    if (dash && !*end && ring < PACKET_RINGS_MAX && ring >= *count)
+        *count = (uint32_t)ring + 1;
+    return 0;
+}
+
+/* While a collector writes, a node has files that the database does not know yet. */
+static void count_rings(struct records *x, const struct model_node *node)
+{
+    char path[PATH_MAX];
+    x->rings = 0;
+    if (snprintf(path, sizeof path, "%s/trace/%s", x->run, node->dir) < (int)sizeof path)
+        (void)!trace_reader_list(path, count_ring, &x->rings); /* what the database knows is looked for anyway */
 }
 
 /* The monitor's own processes come last. */
@@ -112,10 +133,12 @@ static int put_all(struct records *x, const struct model *m)
 {
     int err = 0;
     for (int turn = 0; turn < 2; turn++)
-        for (const struct model_node *node = m->nodes; node; node = node->next)
+        for (const struct model_node *node = m->nodes; node && !err; node = node->next) {
+            count_rings(x, node);
             for (const struct model_process *p = node->processes; p && !err; p = p->next)
                 if ((p->role == ROLE_DAEMON) == (turn == 1))
                     err = put_process(x, p);
+        }
     if (!err && fflush(x->out) != 0)
         err = BEZEL_ESYS;
     return err;

@@ -26,18 +26,26 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
     to[n] = '\0';
 }
 
-/* Whether the head describes exactly the layout that this build reads, in a file of `size` bytes. */
-static int check_head(const struct segment *s, size_t size)
+/*
+ * Whether the head describes exactly the layout that this build reads, in a file of `size` bytes. *rings: how many. The
+ * process can change these numbers at any time, so each is read once.
+ */
+static int check_head(struct attached *a, size_t size, uint32_t *rings)
 {
+    const struct segment *s = a->segment;
     if (s->magic != SEGMENT_MAGIC)
         return BEZEL_EMALFORMED;
     if (s->version != SEGMENT_VERSION)
         return BEZEL_EVERSION;
-    uint32_t slots = s->ring_slots;
-    if (s->head_bytes != sizeof *s || s->ring_max != SEGMENT_RINGS || s->when_full > SEGMENT_OVERWRITE ||
-        s->clock > SEGMENT_CLOCK_USER || slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX || (slots & (slots - 1)) ||
+    uint32_t slots = __atomic_load_n(&s->ring_slots, __ATOMIC_RELAXED); /* relaxed: a number */
+    *rings = __atomic_load_n(&s->ring_max, __ATOMIC_RELAXED);           /* relaxed: likewise */
+    a->when_full = __atomic_load_n(&s->when_full, __ATOMIC_RELAXED);    /* relaxed: likewise */
+    a->clock = __atomic_load_n(&s->clock, __ATOMIC_RELAXED);            /* relaxed: likewise */
+    a->ring_slots = slots;
+    if (s->head_bytes != sizeof *s || *rings < 1 || *rings > SEGMENT_RINGS_MAX || a->when_full > SEGMENT_OVERWRITE ||
+        a->clock > SEGMENT_CLOCK_USER || slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX || (slots & (slots - 1)) ||
         s->ring_offset != segment_ring_offset() || s->ring_stride != segment_ring_stride(slots) ||
-        size != segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots))
+        size != segment_bytes(slots, *rings))
         return BEZEL_EMALFORMED;
     return 0;
 }
@@ -51,10 +59,10 @@ static int lock_reader(int fd)
 }
 
 /* A file larger than any segment is refused: it could take the address space that other segments need. */
-static int map_segment(struct attached *a)
+static int map_segment(struct attached *a, uint32_t *rings)
 {
     struct stat st;
-    uint64_t most = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(RING_SLOTS_MAX);
+    uint64_t most = segment_bytes(RING_SLOTS_MAX, SEGMENT_RINGS_MAX);
     if (fstat(a->fd, &st) != 0)
         return err_from_errno(errno);
     if (!S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(struct segment) || (uint64_t)st.st_size > most)
@@ -67,7 +75,7 @@ static int map_segment(struct attached *a)
     a->guard = sigbus_guard_add(at, a->mapped);
     if (a->guard < 0) /* without the guard, a truncated file would kill this process */
         return BEZEL_EFULL;
-    return check_head(a->segment, a->mapped);
+    return check_head(a, a->mapped, rings);
 }
 
 static void copy_head(struct attached *a)
@@ -79,30 +87,41 @@ static void copy_head(struct attached *a)
     a->pid = s->pid;
     a->pid_namespace = s->pid_namespace;
     a->our_namespace = procstat_namespace();
-    a->ring_slots = s->ring_slots;
     a->doorbell_id = s->doorbell;
-    a->when_full = s->when_full;
-    a->clock = s->clock;
     a->clock_frequency = s->clock_frequency;
     memcpy(a->session, s->session, sizeof a->session);
     segment_copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
     copy_text(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
 }
 
+/* Room for the states of `rings` rings behind *a, which moves. */
+static int make_rings(struct attached **a, uint32_t rings)
+{
+    struct attached *larger = realloc(*a, sizeof **a + rings * sizeof(*a)->rings[0]);
+    if (!larger)
+        return BEZEL_ENOMEM;
+    larger->ring_max = rings;
+    for (uint32_t i = 0; i < rings; i++)
+        larger->rings[i] = (struct attached_ring){.stream = -1};
+    *a = larger;
+    return 0;
+}
+
 int segment_attach(const struct folder *folder, const char *file, struct attached **out)
 {
+    uint32_t rings = 0;
     struct attached *a = calloc(1, sizeof *a);
     if (!a)
         return BEZEL_ENOMEM;
     a->guard = a->pidfd = -1;
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
-        a->rings[i].stream = -1;
     a->folder = folder;
     snprintf(a->file, sizeof a->file, "%s", file);
     a->fd = folder_open_file(folder, file, O_RDWR);
     int err = a->fd < 0 ? err_from_errno(errno) : lock_reader(a->fd);
     if (!err)
-        err = map_segment(a);
+        err = map_segment(a, &rings);
+    if (!err)
+        err = make_rings(&a, rings);
     if (!err) {
         copy_head(a);
         char expected[32];
@@ -133,7 +152,7 @@ void segment_detach(struct attached *a, bool remove)
         close(a->fd);
     if (a->pidfd >= 0)
         close(a->pidfd);
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+    for (uint32_t i = 0; i < a->ring_max; i++)
         free(a->rings[i].copy.ring);
     dict_free(a->dict);
     free(a->dict_bytes);

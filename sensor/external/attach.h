@@ -59,7 +59,7 @@ struct attached {
     uint64_t instance, started, start_time;
     uint64_t pid_namespace;
     uint64_t our_namespace; /* as procstat_namespace() says */
-    uint32_t pid, ring_slots;
+    uint32_t pid, ring_slots, ring_max;
     uint64_t doorbell_id;            /* id of its doorbell */
     uint32_t when_full;              /* enum segment_when_full */
     uint32_t clock;                  /* enum segment_clock */
@@ -79,9 +79,9 @@ struct attached {
     /* rings 0 .. ring_count - 1; of some the reader's ring may be NULL */
     uint32_t ring_count, ring_changes;
     uint32_t live_count; /* rings that have a thread, or contain records; their numbers are in `live` */
-    uint8_t live[SEGMENT_RINGS];
-    bool leaving; /* some of them have no thread any more: they leave `live` once drained */
-    struct attached_ring rings[SEGMENT_RINGS];
+    uint16_t live[SEGMENT_RINGS_MAX];
+    bool leaving;                 /* some of them have no thread any more: they leave `live` once drained */
+    struct attached_ring rings[]; /* ring_max of them */
 };
 
 /**

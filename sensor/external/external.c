@@ -230,7 +230,7 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         notes_record(x, p, now, "BEZEL-SEGMENT-CUT",
                      "the file of its segment was truncated: it is read no further, and its later records are lost");
         x->counts.broken_segments++;
-        for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
+        for (uint32_t r = 0; r < p->at->ring_max; r++)
             p->at->rings[r].broken = true;
     }
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))

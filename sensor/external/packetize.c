@@ -42,8 +42,8 @@ static void take_generation(struct packetizer *c, uint32_t low)
     uint32_t generation = newest - ((newest - low) & 0xff);
     c->ring->generation = generation;
     c->ring->generation_thread =
-        newest - generation < RING_THREADS
-            ? __atomic_load_n(&ring->thread[generation % RING_THREADS], __ATOMIC_RELAXED) /* relaxed: R1 ordered it */
+        newest - generation < RING_OWNERS
+            ? __atomic_load_n(&ring->thread[generation % RING_OWNERS], __ATOMIC_RELAXED) /* relaxed: R1 ordered it */
             : 0;
 }
 

@@ -53,6 +53,8 @@ bool packetize_empty(struct packetizer *c, enum packet_kind kind, uint64_t begin
     return true;
 }
 
+_Static_assert((int)SEGMENT_RINGS_MAX == (int)PACKET_RINGS_MAX, "each ring can have a stream");
+
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t earlier(uint64_t a, uint64_t b)

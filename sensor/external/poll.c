@@ -176,9 +176,9 @@ static uint32_t poll_rings(struct external *x, int64_t now, uint32_t limit)
     struct poll poll = {.x = x, .now = now, .limit = limit};
     uint32_t place = (uint32_t)start, first = place == x->next_place ? x->next_ring : 0;
     begin_next_at(&poll, place, first + 1);
-    first_turns(&poll, place, first, SEGMENT_RINGS);
+    first_turns(&poll, place, first, SEGMENT_RINGS_MAX);
     for (int i = start; (i = next_in_turn(&x->polled, (uint32_t)i + 1)) != start && poll.done < poll.limit;)
-        first_turns(&poll, (uint32_t)i, 0, SEGMENT_RINGS);
+        first_turns(&poll, (uint32_t)i, 0, SEGMENT_RINGS_MAX);
     if (first > 0)
         first_turns(&poll, place, 0, first);
     while (!bitset_empty(&poll.more) && poll.done < poll.limit)

@@ -44,14 +44,14 @@ uint32_t segment_ring_thread(const struct attached *a, uint32_t i)
     if (!ring)
         return 0;
     uint32_t generation = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED); /* relaxed: the next call corrects it */
-    return __atomic_load_n(&ring->thread[generation % RING_THREADS], __ATOMIC_RELAXED); /* relaxed: likewise */
+    return __atomic_load_n(&ring->thread[generation % RING_OWNERS], __ATOMIC_RELAXED); /* relaxed: likewise */
 }
 
 void segment_search_rings(struct attached *a)
 {
     a->live_count = 0;
     a->leaving = false;
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+    for (uint32_t i = 0; i < a->ring_max; i++) {
         uint32_t state =
             atomic_load_explicit(&a->segment->ring_state[i], memory_order_acquire); /* H1 acquire: pairs H0, C0 */
         bool has_memory = state == SEGMENT_RING_OWNED || state == SEGMENT_RING_RELEASED;
@@ -64,7 +64,7 @@ void segment_search_rings(struct attached *a)
         if (is_idle(a, i, state))
             continue;
         a->leaving = a->leaving || state != SEGMENT_RING_OWNED;
-        a->live[a->live_count++] = (uint8_t)i;
+        a->live[a->live_count++] = (uint16_t)i;
     }
 }
 

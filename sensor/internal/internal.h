@@ -62,9 +62,9 @@ struct sensor_process {
     struct bezel_knob *knobs, **knobs_end;
     uint32_t knob_count; /* places of the segment that are taken */
     pthread_key_t thread_end;
-    bool hooked;                          /* fork and thread-end hooks are in place */
-    _Atomic uint32_t released;            /* rings released so far */
-    _Atomic bool reserved[SEGMENT_RINGS]; /* rings that have their memory, whatever their state in the segment */
+    bool hooked;                              /* fork and thread-end hooks are in place */
+    _Atomic uint32_t released;                /* rings released so far */
+    _Atomic bool reserved[SEGMENT_RINGS_MAX]; /* rings that have their memory, whatever their state in the segment */
 };
 
 extern struct sensor_process sensor_process;

@@ -26,6 +26,8 @@ static struct bezel_ring *ring_at(const struct segment *s, uint32_t i)
 static bool claim_state(struct segment *s, uint32_t i, uint32_t from, uint32_t to)
 {
     _Atomic uint32_t *state = &s->ring_state[i];
+    if (atomic_load_explicit(state, memory_order_relaxed) != from) /* relaxed: a hint, which spares a search's writes */
+        return false;
     /* C1 acquire: pairs C0 (the failure's order is for a ring that is not ours) */
     return atomic_compare_exchange_strong_explicit(state, &from, to, memory_order_acquire, memory_order_relaxed);
 }
@@ -57,7 +59,7 @@ static void leave_ring(struct segment *s, uint32_t i)
 /* Claims a released ring, which keeps its records and counters. Its state may be wrong, so its memory is checked. */
 static int take_released(struct segment *s)
 {
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+    for (uint32_t i = 0; i < sensor_process.own.ring_max; i++) {
         if (!claim_state(s, i, SEGMENT_RING_RELEASED, SEGMENT_RING_OWNED))
             continue;
         if (reserve_ring(i) == 0)
@@ -70,7 +72,7 @@ static int take_released(struct segment *s)
 /* Claims an unused ring and reserves its memory; the reader does not look at it before it is OWNED. */
 static int take_fresh(struct segment *s)
 {
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+    for (uint32_t i = 0; i < sensor_process.own.ring_max; i++) {
         if (!claim_state(s, i, SEGMENT_RING_FRESH, SEGMENT_RING_CLAIMED))
             continue;
         int err = reserve_ring(i);
@@ -92,7 +94,7 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
     struct bezel_ring *ring = ring_at(s, i);
     bool again = atomic_load_explicit(&s->ring_state[i], memory_order_relaxed) == SEGMENT_RING_OWNED; /* relaxed: C1 */
     uint32_t generation = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED) + again; /* relaxed: ours now */
-    __atomic_store_n(&ring->thread[generation % BEZEL_RING_THREADS], (uint32_t)syscall(SYS_gettid),
+    __atomic_store_n(&ring->thread[generation % BEZEL_RING_OWNERS], (uint32_t)syscall(SYS_gettid),
                      __ATOMIC_RELAXED);                                /* relaxed: published by the first R0 */
     __atomic_store_n(&ring->generation, generation, __ATOMIC_RELAXED); /* relaxed: likewise */
     atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_OWNED,
@@ -136,8 +138,10 @@ static int claim(uint32_t level)
     t->refused = ring < 0;
     t->released_seen = released;
     if (ring == BEZEL_EFULL)
-        sensor_notice(s, "BEZEL-RINGS-TAKEN", "all %d rings are taken: records of further threads are lost",
-                      SEGMENT_RINGS);
+        sensor_notice(s, "BEZEL-RINGS-TAKEN",
+                      "all rings are taken (%u): records of further threads are lost; sensing.ring.threads, or "
+                      "BEZEL_RING_THREADS, allows up to %d",
+                      sensor_process.own.ring_max, SEGMENT_RINGS_MAX);
     if (ring < 0)
         return ring;
     hold_ring(s, (uint32_t)ring, level);

@@ -25,8 +25,9 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 5,
-    SEGMENT_RINGS = 128,
+    SEGMENT_VERSION = 6,
+    SEGMENT_RINGS_DEFAULT = 128,
+    SEGMENT_RINGS_MAX = 1024,
     SEGMENT_DICT_BYTES = 65536,
     SEGMENT_LOCK_PROCESS = 0,
     SEGMENT_LOCK_READER = 1,
@@ -143,7 +144,7 @@ struct segment {
     uint64_t total_bytes;
     uint64_t ring_offset, ring_stride;
     uint32_t ring_slots; /* of each ring; a power of two */
-    uint32_t ring_max;   /* SEGMENT_RINGS */
+    uint32_t ring_max;   /* 1 .. SEGMENT_RINGS_MAX: rings for which the file has room */
     uint32_t clock;      /* enum segment_clock */
     uint32_t pid;        /* in the process's own pid namespace */
     uint64_t instance;   /* unique in a boot */
@@ -165,7 +166,7 @@ struct segment {
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
     _Atomic uint32_t ring_changes;                 /* how many times a ring was claimed or released */
-    _Atomic uint32_t ring_state[SEGMENT_RINGS];
+    _Atomic uint32_t ring_state[SEGMENT_RINGS_MAX];
 
     alignas(RING_LINE) _Atomic uint32_t enable[RING_ASPECTS];
 
@@ -207,6 +208,12 @@ static inline uint64_t segment_ring_stride(uint32_t slots)
 static inline uint64_t segment_ring_offset(void)
 {
     return (sizeof(struct segment) + 4095) & ~UINT64_C(4095);
+}
+
+/** Bytes of a segment of `rings` rings: a hole, except for its head and the rings that were ever used. */
+static inline uint64_t segment_bytes(uint32_t slots, uint32_t rings)
+{
+    return segment_ring_offset() + rings * segment_ring_stride(slots);
 }
 
 /** Bytes from the segment's beginning where other processes write: up to its notices, in whole pages. */

@@ -31,13 +31,24 @@ enum {
 
 /* ---- Environment ------------------------------------------------------------------------------------------------- */
 
-/* 0: not allowed. */
-static uint32_t parse_ring_slots(const char *set)
+/* The number from `min` to `max` in `set`; 0: it is none. */
+static uint32_t parse_number(const char *set, uint32_t min, uint32_t max)
 {
     char *end;
     unsigned long n = strtoul(set, &end, 10);
-    bool fits = *set && !*end && n >= RING_SLOTS_MIN && n <= RING_SLOTS_MAX && (n & (n - 1)) == 0;
+    bool fits = *set >= '0' && *set <= '9' && !*end && n >= min && n <= max;
     return fits ? (uint32_t)n : 0;
+}
+
+static uint32_t parse_ring_slots(const char *set)
+{
+    uint32_t n = parse_number(set, RING_SLOTS_MIN, RING_SLOTS_MAX);
+    return (n & (n - 1)) == 0 ? n : 0;
+}
+
+static uint32_t parse_ring_threads(const char *set)
+{
+    return parse_number(set, 1, SEGMENT_RINGS_MAX);
 }
 
 static uint32_t ring_slots_wanted(void)
@@ -45,6 +56,24 @@ static uint32_t ring_slots_wanted(void)
     const char *set = secure_getenv("BEZEL_RING_RECORDS");
     uint32_t slots = set ? parse_ring_slots(set) : 0;
     return slots ? slots : RING_SLOTS_DEFAULT;
+}
+
+static uint32_t ring_threads_wanted(void)
+{
+    const char *set = secure_getenv("BEZEL_RING_THREADS");
+    uint32_t threads = set ? parse_ring_threads(set) : 0;
+    return threads ? threads : SEGMENT_RINGS_DEFAULT;
+}
+
+static void note_ring_variables(struct segment *s)
+{
+    const char *records = secure_getenv("BEZEL_RING_RECORDS"), *threads = secure_getenv("BEZEL_RING_THREADS");
+    if (records && !parse_ring_slots(records))
+        sensor_notice(s, "BEZEL-RING-RECORDS", "BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d",
+                      records, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
+    if (threads && !parse_ring_threads(threads))
+        sensor_notice(s, "BEZEL-RING-THREADS", "BEZEL_RING_THREADS=%s is not a number from 1 to %d: using %d", threads,
+                      SEGMENT_RINGS_MAX, SEGMENT_RINGS_DEFAULT);
 }
 
 static uint32_t when_full_wanted(struct segment *s)
@@ -82,10 +111,7 @@ static void apply_environment(struct segment *s, uint64_t user_frequency)
             s, "BEZEL-SECURE",
             "the program has more rights than its caller: BEZEL_ variables are ignored, and records go to the default "
             "folder");
-    const char *set = secure_getenv("BEZEL_RING_RECORDS");
-    if (set && !parse_ring_slots(set))
-        sensor_notice(s, "BEZEL-RING-RECORDS", "BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d",
-                      set, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
+    note_ring_variables(s);
     s->when_full = when_full_wanted(s);
     s->clock = clock_wanted(s, user_frequency);
     s->clock_frequency = user_frequency;
@@ -151,19 +177,20 @@ static void remember_head(struct segment_owned *own)
     const struct segment *s = own->segment;
     own->ring_stride = s->ring_stride;
     own->ring_slots = s->ring_slots;
+    own->ring_max = s->ring_max;
     own->clock = s->clock;
     own->when_full = s->when_full;
 }
 
-static void fill_head(struct segment *s, uint32_t slots, uint64_t instance, const struct identity *id)
+static void fill_head(struct segment *s, uint32_t slots, uint32_t rings, uint64_t instance, const struct identity *id)
 {
     s->version = SEGMENT_VERSION;
     s->head_bytes = sizeof *s;
     s->ring_offset = segment_ring_offset();
     s->ring_stride = segment_ring_stride(slots);
     s->ring_slots = slots;
-    s->ring_max = SEGMENT_RINGS;
-    s->total_bytes = s->ring_offset + SEGMENT_RINGS * s->ring_stride;
+    s->ring_max = rings;
+    s->total_bytes = segment_bytes(slots, rings);
     s->pid = (uint32_t)getpid();
     s->pid_namespace = id->pid_namespace;
     s->instance = instance;
@@ -201,6 +228,8 @@ static struct segment *segment_map(int fd, uint64_t total)
 {
     if (outgrows_limit(total))
         return errno = EFBIG, NULL;
+    if (total != (size_t)total) /* more than 32 bits can address */
+        return errno = ENOMEM, NULL;
     if (ftruncate(fd, (off_t)total) != 0)
         return NULL;
     if ((errno = reserve_head(fd)) != 0)
@@ -258,7 +287,7 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
                           const struct identity *id, const struct doorbell *doorbell)
 {
     char temporary[32], name[32];
-    uint32_t slots = ring_slots_wanted();
+    uint32_t slots = ring_slots_wanted(), rings = ring_threads_wanted();
     snprintf(temporary, sizeof temporary, ".%016llx" SEGMENT_UNFINISHED, (unsigned long long)instance);
     snprintf(name, sizeof name, "%016llx" SEGMENT_SUFFIX, (unsigned long long)instance);
     if (snprintf(own->path, sizeof own->path, "%s/%s", folder->path, name) >= (int)sizeof own->path)
@@ -268,11 +297,11 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
         return false;
     fd = keep_off_standard(fd);
     /* Locked before it grows: a file that is not empty and not locked counts as abandoned. */
-    own->bytes = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots);
+    own->bytes = segment_bytes(slots, rings);
     bool done = fd >= 0 && remember_fd(own, fd) && lock_process(fd) == 0 &&
                 (own->segment = segment_map(fd, own->bytes)) != NULL;
     if (done) {
-        fill_head(own->segment, slots, instance, id);
+        fill_head(own->segment, slots, rings, instance, id);
         remember_head(own);
         if (doorbell) { /* a bezeld serves the folder: collection is on from the start */
             memcpy(own->segment->session, doorbell->session, sizeof own->segment->session);

@@ -26,7 +26,7 @@ struct segment_owned {
     char path[PATH_MAX];
     /* Copies from the segment's head, which other processes can overwrite. */
     uint64_t bytes, ring_stride;
-    uint32_t ring_slots, clock, when_full;
+    uint32_t ring_slots, ring_max, clock, when_full;
     char why_not[SEGMENT_NOTICE_BYTES]; /* after segment_create() failed: the reason, a sentence */
 };
 

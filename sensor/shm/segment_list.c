@@ -68,7 +68,7 @@ bool segment_process_lives(int fd, uint32_t pid, uint64_t start_time, bool ours)
 static uint64_t count_records(int fd, const struct segment *s)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+    for (uint32_t i = 0; i < s->ring_max && i < SEGMENT_RINGS_MAX; i++) {
         uint64_t attempts[RING_ASPECTS];
         off_t at = (off_t)(segment_ring_offset() + i * segment_ring_stride(s->ring_slots) +
                            offsetof(struct bezel_ring, attempts));

@@ -27,7 +27,8 @@ struct segment_listed {
 /**
  * Examines the segments with the SEGMENT_LIST_MAX lowest instances above `after`, and writes those of living processes
  * to `rows`, in this order. Returns how many, with *next: 0, or `after` of the call that goes on; or the error of
- * reading the folder, with errno. It reads all names of the folder, and at most 64 KiB of each file that it examines.
+ * reading the folder, with errno. It reads all names of the folder, and of each file that it examines its head and 2
+ * KiB of each ring.
  */
 int segment_list(const struct folder *folder, uint64_t after, struct segment_listed rows[static SEGMENT_LIST_MAX],
                  uint64_t *next);

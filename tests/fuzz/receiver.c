@@ -182,7 +182,7 @@ static void hear_positions(void)
         for (uint8_t p = 0; p < PROCESSES; p++)
             for (int r = 0; r < RINGS; r++) {
                 const struct model_process *known = process_of(n, p);
-                const struct model_stream *at = known ? known->streams[ring_numbers[r]] : NULL;
+                const struct model_stream *at = known ? model_find_stream(known, ring_numbers[r]) : NULL;
                 struct stream *s = &speakers[n].streams[p][r];
                 s->seq = at ? at->at.next_seq : 0;
                 s->ordinal = at ? at->at.next_ordinal : 0;
@@ -216,7 +216,7 @@ static void restart(const struct act_input *a, bool spoils)
 {
     turn();
     const struct model_process *p = process_of(a->node, a->process);
-    const struct model_stream *stream = p ? p->streams[ring_numbers[a->ring]] : NULL;
+    const struct model_stream *stream = p ? model_find_stream(p, ring_numbers[a->ring]) : NULL;
     struct spoiling s = {.bits = a->bits};
     if (spoils) {
         s.place = (uint16_t)(take() << 8);

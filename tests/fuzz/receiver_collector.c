@@ -144,7 +144,7 @@ static void note_streams(const struct collector *c, struct stood *s)
     s->count = 0;
     for (const struct model_node *node = c->model->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
-            for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+            for (uint32_t ring = 0; ring < p->ring_count; ring++)
                 if (p->streams[ring] && p->streams[ring]->packets && s->count < STREAMS_MAX) {
                     memcpy(s->list[s->count].uuid, node->uuid, 16);
                     s->list[s->count++].stream = *p->streams[ring];
@@ -157,7 +157,7 @@ static void check_streams(const struct collector *c, const struct stood *before)
         const struct model_stream *was = &before->list[i].stream;
         const struct model_node *node = model_find_node(c->model, before->list[i].uuid);
         const struct model_process *p = node ? model_find_process(node, was->at.instance) : NULL;
-        const struct model_stream *is = p ? p->streams[was->at.ring] : NULL;
+        const struct model_stream *is = p ? model_find_stream(p, was->at.ring) : NULL;
         fuzz_must(is && is->packets == was->packets && is->bytes == was->bytes && is->sum == was->sum);
         fuzz_must(is->at.next_seq == was->at.next_seq && is->at.next_ordinal == was->at.next_ordinal &&
                   is->at.discarded == was->at.discarded && is->closed == was->closed && is->last_end == was->last_end);

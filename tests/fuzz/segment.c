@@ -164,7 +164,7 @@ static void tell_clock(struct victim *v)
 
 static void make(struct victim *v)
 {
-    v->bytes = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(SLOTS);
+    v->bytes = segment_bytes(SLOTS, SEGMENT_RINGS_DEFAULT);
     v->fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     fuzz_must(v->fd >= 0 && ftruncate(v->fd, (off_t)v->bytes) == 0);
     v->s = mmap(NULL, v->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
@@ -175,7 +175,7 @@ static void make(struct victim *v)
     v->s->ring_offset = segment_ring_offset();
     v->s->ring_stride = segment_ring_stride(SLOTS);
     v->s->ring_slots = SLOTS;
-    v->s->ring_max = SEGMENT_RINGS;
+    v->s->ring_max = SEGMENT_RINGS_DEFAULT;
     v->s->total_bytes = v->bytes;
     v->s->pid = 1;
     v->s->instance = instance;
@@ -296,7 +296,7 @@ static void stroke(struct victim *v, const uint8_t *p)
         put(v->s->dict, 256, where, value, 4);
         break;
     case 5:
-        v->s->ring_state[where % SEGMENT_RINGS] = (uint32_t)little_endian(value, 4);
+        v->s->ring_state[where % SEGMENT_RINGS_MAX] = (uint32_t)little_endian(value, 4);
         break;
     case 6: /* head, oldest, generation, threads */
         put(r, offsetof(struct bezel_ring, tail), where, value, 8);

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct model_process *p = make_process(m);
     struct verify_walk w = {.v = &v, .model = m, .node = p->node};
     fuzz_must(verify_file(path, &w) == 0);
-    uint64_t taken = p->streams[RING] ? p->streams[RING]->bytes : 0;
+    uint64_t taken = model_find_stream(p, RING) ? p->streams[RING]->bytes : 0;
     fuzz_must(taken == walk(p, data, size));
     fuzz_must((heard == 0) == (size == 0)); /* the database has nothing of it, so that all of it is news */
     model_free(m);

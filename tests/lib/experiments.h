@@ -109,7 +109,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
     bool same = experiments_same_text(a->name, b->name) && a->duration == b->duration && a->grace == b->grace &&
                 a->node_count == b->node_count && a->process_count == b->process_count &&
                 a->metric_count == b->metric_count && a->limit_count == b->limit_count &&
-                a->sensing.ring_records == b->sensing.ring_records && a->sensing.mode == b->sensing.mode &&
+                a->sensing.ring_records == b->sensing.ring_records &&
+                a->sensing.ring_threads == b->sensing.ring_threads && a->sensing.mode == b->sensing.mode &&
                 a->sensing.period == b->sensing.period && a->sensing.forward == b->sensing.forward &&
                 a->sensing.window_bytes == b->sensing.window_bytes && a->sensing.when_full == b->sensing.when_full &&
                 experiments_same_vector(a->sensing.count, b->sensing.count) &&

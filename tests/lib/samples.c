@@ -184,7 +184,7 @@ static void sample_positions(uint32_t *count, struct message_position *p)
 {
     *count = 2;
     p[0] = (struct message_position){.instance = 11, .ring = 12, .next_seq = 13, .next_ordinal = 14, .discarded = 15};
-    p[1] = (struct message_position){UINT64_MAX, PACKET_RINGS_MAX - 1, 23, 24, 25};
+    p[1] = (struct message_position){UINT64_MAX, 127, 23, 24, 25};
 }
 
 static void sample_process(struct message_process *p)

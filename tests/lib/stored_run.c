@@ -24,7 +24,7 @@ static void tell_positions(const struct stored_run *r)
 {
     for (const struct model_process *p = r->node->processes; p; p = p->next)
         for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
-            if (p->streams[ring])
+            if (model_find_stream(p, ring))
                 r->acknowledged(index_of(r, p->instance), ring, p->streams[ring]->at.next_seq, r->context);
 }
 
@@ -125,7 +125,7 @@ static int acknowledge(struct stored_run *r)
 static uint64_t stored_of(const struct stored_run *r, unsigned process, unsigned ring)
 {
     const struct model_process *p = model_find_process(r->node, r->sensor->processes[process]->said.instance);
-    return p && p->streams[ring] ? p->streams[ring]->at.next_seq : 0;
+    return p && model_find_stream(p, ring) ? p->streams[ring]->at.next_seq : 0;
 }
 
 int stored_feed(struct stored_run *r, uint64_t packets)
@@ -166,7 +166,7 @@ void stored_end(struct stored_run *r)
         for (uint32_t aspect = 1; aspect <= p->dict->aspect_count; aspect++)
             p->counts[aspect].attempts = p->counts[aspect].stored;
         for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
-            if (p->streams[ring]) {
+            if (model_find_stream(p, ring)) {
                 p->counts[1].attempts += p->streams[ring]->at.discarded;
                 p->counts[1].full += p->streams[ring]->at.discarded;
             }

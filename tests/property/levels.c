@@ -333,7 +333,7 @@ static void append_many(struct grown *g, struct model_process *p, uint32_t ring,
 static void append_some(struct grown *g, uint32_t ring, struct rhythm *rhythm)
 {
     struct model_process *p = get_process(g, 0, 0);
-    if (!p->streams[ring] || draw(8) == 0) {
+    if (!model_find_stream(p, ring) || draw(8) == 0) {
         append(g, p, ring, 0, rhythm->time, rhythm->time + 1);
         rhythm->time = p->streams[ring]->last_end;
     } else

@@ -122,7 +122,7 @@ static void check_values(const struct packet_record *r, uint32_t aspect, uint32_
     assert_true(id.life == life || page->life[life].inherited);
     for (uint32_t i = at + 1; i < r->value_count; i++)
         assert_int_equal(packet_value(r, i), law_value(first, i));
-    uint64_t *times = map_at(&seen, law_mix(first) + stream / SEGMENT_RINGS);
+    uint64_t *times = map_at(&seen, law_mix(first) + stream / SEGMENT_RINGS_MAX);
     assert_int_equal(++*times, 1);
     uint64_t writer = (first >> (LAW_CHECK_BITS + LAW_NUMBER_BITS)) + law_mix(stream);
     uint64_t *last = map_at(&last_number, writer);
@@ -133,7 +133,7 @@ static void check_values(const struct packet_record *r, uint32_t aspect, uint32_
 static void take(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *name)
 {
     uint32_t aspect = number_of(name), life = life_of(external_find(f->external, h->instance));
-    uint64_t stream = h->instance * SEGMENT_RINGS + h->ring;
+    uint64_t stream = h->instance * SEGMENT_RINGS_MAX + h->ring;
     uint64_t *last = map_at(&last_time, stream);
     assert_true(r->timestamp >= *last);
     *last = r->timestamp;

@@ -307,7 +307,7 @@ static void claim_what_has_no_memory(void *unused)
     struct segment *s = find_segment(&bytes);
     if (!s)
         _exit(1);
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+    for (uint32_t i = 0; i < s->ring_max; i++)
         s->ring_state[i] = SEGMENT_RING_RELEASED;
     for (uint32_t id = 0; id < RING_ASPECTS; id++)
         s->enable[id] = SEGMENT_RECORD; /* nobody listens here: we wish it so */

@@ -486,7 +486,7 @@ static void set_rings_close_to_overflow(void)
             to - from <= segment_ring_offset()) /* its beginning, for children */
             continue;
         struct segment *s = (struct segment *)(uintptr_t)from; /* NOLINT: an address is all there is */
-        for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+        for (uint32_t i = 0; i < s->ring_max; i++) {
             struct bezel_ring *ring = (struct bezel_ring *)(void *)((char *)s + s->ring_offset + i * s->ring_stride);
             ring->head = ring->tail = ring->oldest = 0u - 400 * BEZEL_SLOT_BYTES;
         }

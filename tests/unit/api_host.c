@@ -180,7 +180,7 @@ static void end_many_threads(void *unused)
     pthread_key_create(&before, record_at_the_end);
     bezel_record(outer, 0); /* libbezel makes its key */
     pthread_key_create(&after, record_at_the_end);
-    for (int i = 0; i < 2 * SEGMENT_RINGS; i++) {
+    for (int i = 0; i < 2 * SEGMENT_RINGS_DEFAULT; i++) {
         pthread_t t;
         if (pthread_create(&t, NULL, short_thread, NULL) != 0)
             _exit(1);
@@ -194,9 +194,9 @@ static void destructors_of_threads_record_and_give_their_rings_back(void **unuse
     struct fixture f = {.dir = ""};
     observe(&f, end_many_threads);
     assert_int_equal(f.stream_count, 2); /* the main thread's, and the one that went round */
-    assert_int_equal(books_of(&f, "outer").attempts, 1 + 2 * SEGMENT_RINGS);
+    assert_int_equal(books_of(&f, "outer").attempts, 1 + 2 * SEGMENT_RINGS_DEFAULT);
     assert_int_equal(books_of(&f, "late").attempts, page->late);
-    assert_int_equal(f.records, 1 + 2 * SEGMENT_RINGS + page->late);
+    assert_int_equal(f.records, 1 + 2 * SEGMENT_RINGS_DEFAULT + page->late);
     fixture_end(&f);
 }
 

@@ -154,7 +154,7 @@ static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
     assert_string_equal(taken.reason, "a packet of a process that has ended");
     assert_int_equal(give(t, 1, 0), RECEIVED_REFUSED); /* a ring that it never had */
     assert_int_equal(t->model->totals.refused, refused + 2);
-    assert_null(p->streams[1]);
+    assert_null(model_find_stream(p, 1));
 }
 
 /* Also a process that has stored nothing, whose metadata was never written. */

@@ -66,6 +66,7 @@ static void two_lines_are_an_experiment(void **state)
     assert_int_equal(p->output, OUTPUT_FILE);
     assert_int_equal(p->at.line, 2);
     assert_int_equal(e->sensing.ring_records, 4096);
+    assert_int_equal(e->sensing.ring_threads, 128);
     assert_int_equal(e->sensing.mode, POLL_POLLING);
     assert_int_equal(e->sensing.period, CLOCK_MS);
     assert_int_equal(e->sensing.forward, FORWARD_BATCH);
@@ -179,25 +180,25 @@ static void rings_are_of_the_processes_that_are_started(void **state)
 {
     (void)state;
     struct experiment *e = read_good("experiment: x\nprocesses: [{name: a, command: a}, {name: b, attach: b}]\n"
-                                     "sensing: {ring: {records: 8192, when-full: overwrite}}\n");
+                                     "sensing: {ring: {records: 8192, threads: 1024, when-full: overwrite}}\n");
     assert_int_equal(e->sensing.ring_records, 8192);
+    assert_int_equal(e->sensing.ring_threads, 1024);
     assert_int_equal(e->sensing.when_full, WHEN_FULL_OVERWRITE);
     assert_true(experiment_starts(e) && experiment_attaches(e));
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.count, 3);
     done(e);
-    for (int records = 0; records < 2; records++)
-        for (int when_full = 0; when_full < 2; when_full++) {
-            char text[256];
-            snprintf(
-                text, sizeof text,
-                "experiment: x\nprocesses: [{name: b, attach: b}]\nsensing: {ring: {records: %d, when-full: %s}}\n",
-                records ? 64 : 4096, when_full ? "overwrite" : "discard");
-            e = read_good(text);
-            assert_int_equal(found.count, 2);
-            assert_false(experiment_starts(e));
-            done(e);
-            assert_true(experiments_require_invariants(text, strlen(text)));
-        }
+    for (int set = 0; set < 8; set++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "experiment: x\nprocesses: [{name: b, attach: b}]\n"
+                 "sensing: {ring: {records: %d, threads: %d, when-full: %s}}\n",
+                 set & 1 ? 64 : 4096, set & 2 ? 1 : 128, set & 4 ? "overwrite" : "discard");
+        e = read_good(text);
+        assert_int_equal(found.count, 3);
+        assert_false(experiment_starts(e));
+        done(e);
+        assert_true(experiments_require_invariants(text, strlen(text)));
+    }
 }
 
 static void a_pattern_can_match_a_name(void **state)

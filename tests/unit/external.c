@@ -334,7 +334,7 @@ static void *hold_a_ring(void *context)
 static void run_too_many_threads(void *unused)
 {
     (void)unused;
-    enum { THREADS = SEGMENT_RINGS + 20 };
+    enum { THREADS = SEGMENT_RINGS_DEFAULT + 20 };
     static pthread_barrier_t barrier;
     static pthread_t t[THREADS];
     pthread_barrier_init(&barrier, NULL, THREADS + 1);
@@ -365,7 +365,7 @@ static void a_thread_without_a_ring_counts_its_losses(void **unused)
         assert_true(clock_now() < deadline);
     } while (!fixture_all_gone(&f));
     assert_int_equal(books(&f, &sum), 0);
-    assert_int_equal(sum.attempts, SEGMENT_RINGS + 20 + 1);
+    assert_int_equal(sum.attempts, SEGMENT_RINGS_DEFAULT + 20 + 1);
     assert_int_equal(sum.no_ring, 21);
     fixture_close(&f);
 }

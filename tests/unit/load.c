@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "ecs/run/load_experiment.h"
 #include "ecs/run/sut_processes.h"
+#include "sensor/shm/segment.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -144,7 +145,7 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
     (void)state;
     static const char text[] = "experiment: x\n"
                                "sensing:\n"
-                               "  ring: {when-full: overwrite}\n"
+                               "  ring: {threads: 300, when-full: overwrite}\n"
                                "  aspects: {count: ['a*', b], off: ['[a-c]?']}\n"
                                "processes:\n"
                                "  - {name: one, command: [sh], output: none}\n"
@@ -162,12 +163,14 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
     static const char *const environment[] = {"BEZEL_DIR=/dir",
                                               "BEZEL_PROCESS=many.2",
                                               "BEZEL_RING_RECORDS=4096",
+                                              "BEZEL_RING_THREADS=300",
                                               "BEZEL_WHEN_FULL=overwrite",
                                               "BEZEL_ASPECTS=count:a* count:b off:[a-c]? ",
                                               "A=b"};
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         assert_string_equal(sut.processes[2].program.launch.environment[i], environment[i]);
-    assert_null(sut.processes[2].program.launch.environment[6]);
+    assert_null(sut.processes[2].program.launch.environment[7]);
+    assert_int_equal(EXPERIMENT_RING_THREADS_MAX, SEGMENT_RINGS_MAX); /* libbezel takes what the file may say */
     assert_string_equal(sut.processes[2].program.launch.argv[1], "-c");
     sut_processes_free(&sut);
     experiment_free(e);

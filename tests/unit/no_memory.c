@@ -119,7 +119,7 @@ static int fill(struct model *m)
     if (node)
         assert_ptr_equal(model_find_process(node, 7), p);
     if (p)
-        assert_ptr_equal(p->streams[3], s);
+        assert_ptr_equal(model_find_stream(p, 3), s);
     return s ? 0 : BEZEL_ENOMEM;
 }
 

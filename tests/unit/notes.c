@@ -105,7 +105,7 @@ static void strings_without_room_are_reported_but_not_each(void **state)
     fixture_close(&f);
 }
 
-enum { MANY = SEGMENT_RINGS + 20 };
+enum { MANY = SEGMENT_RINGS_DEFAULT + 20 };
 static pthread_barrier_t all_have_recorded;
 
 static void *record_beside_others(void *unused)

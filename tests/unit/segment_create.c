@@ -485,7 +485,7 @@ static void fill_a_small_file_system(struct segment_owned *own, struct child *c)
     const struct segment *s = own->segment;
     uint32_t held = 0;
     int err = 0;
-    while (held < SEGMENT_RINGS &&
+    while (held < SEGMENT_RINGS_DEFAULT &&
            (err = segment_reserve(own, s->ring_offset + held * s->ring_stride, s->ring_stride)) == 0)
         held++;
     say(c->say, held > 0 && err == BEZEL_ENOSPC ? 'f' : '?');

@@ -108,6 +108,7 @@ static void nothing_in_a_segment_is_believed(void **state)
     assert_int_equal(listed(0), 1);
     assert_int_equal(strlen(rows[0].name), SEGMENT_NAME_BYTES - 1);
     s->ring_slots = RING_SLOTS_MAX;
+    s->ring_max = UINT32_MAX;
     s->pid_namespace++;
     s->name[0] = '\0';
     assert_int_equal(listed(0), 1);

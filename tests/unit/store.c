@@ -303,7 +303,7 @@ static void more_streams_than_descriptors_are_stored(void **state)
     assert_true(open_descriptors() - least <= 24);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(size_of(t, "app-1-0"), 3);
-    assert_int_equal(size_of(t, "app-1-127"), 3 * 16);
+    assert_int_equal(size_of(t, "app-1-1023"), 3 * 16);
 }
 
 static void many_bytes_are_synced_ahead_of_time(void **state)

@@ -471,7 +471,7 @@ static void a_database_that_says_what_cannot_be_is_damage(void **state)
                                        "processes SET state = 3",
                                        "nodes SET dir = '../desk'",
                                        "nodes SET name = 'de\nsk'",
-                                       "streams SET ring = 128 + ring",
+                                       "streams SET ring = 1024 + ring",
                                        "books SET aspect = 256 + aspect"};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         sqlite3 *db;

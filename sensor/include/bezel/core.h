@@ -45,7 +45,7 @@ enum {
     BEZEL_COUNT_SHIFT = 8,
     BEZEL_INLINE_VALUES = 2, /* records of more values are written out of line */
     BEZEL_AHEAD_WORDS = 64,  /* the ring is prefetched so far ahead of a record: the time of some ten records */
-    BEZEL_RING_THREADS = 16, /* thread ids that a ring keeps, by generation */
+    BEZEL_RING_OWNERS = 16,  /* thread ids that a ring keeps, by generation */
 };
 
 /** Source of a record's time: the clock, the caller, the record before it. */
@@ -69,7 +69,7 @@ struct bezel_ring {
     uint32_t head BEZEL_ALIGNED_(BEZEL_LINE); /* writer's: slots before this position are written */
     uint32_t oldest;                          /* writer's, of an overwriting ring: first slot that still has a record */
     uint32_t generation;                      /* writer's: how often the ring changed its owner */
-    uint32_t thread[BEZEL_RING_THREADS];      /* writer's: thread id by generation modulo BEZEL_RING_THREADS */
+    uint32_t thread[BEZEL_RING_OWNERS];       /* writer's: thread id by generation modulo BEZEL_RING_OWNERS */
 
     uint32_t tail BEZEL_ALIGNED_(BEZEL_LINE); /* reader's: slots before this position are given back */
     uint64_t base_ordinal BEZEL_ALIGNED_(8);  /* reader's: attempts when its session began */

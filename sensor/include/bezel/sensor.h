@@ -35,6 +35,7 @@
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
  *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
  *     BEZEL_RING_RECORDS   slots of a ring (one holds two values), a power of two from 64 to 1048576; default 4096
+ *     BEZEL_RING_THREADS   rings of the process: so many threads record at once, from 1 to 1024; default 128
  *     BEZEL_WHEN_FULL      which records a full ring loses: discard, the new one (default); overwrite, the oldest ones
  *     BEZEL_CLOCK          clock of the records: counter, the processor's, where it is trusted (default); monotonic
  *     BEZEL_ASPECTS        first state of aspects: on:PATTERN, count:PATTERN, off:PATTERN, with blanks between them
