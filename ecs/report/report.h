@@ -76,7 +76,8 @@ bool report_opens_processes(const struct report *r);
 /** Text: the books of the processes, whether they balance, and what is unknown. */
 void report_books(const struct report *r, FILE *out);
 
-/** JSON: member `remedies` of the books: what to do about full rings. The text has it below the books. */
+/** What to do about full rings, and about threads without a ring. Text: below the books. JSON: member `remedies`. */
+void report_remedies(const struct report *r, FILE *out);
 void report_json_remedies(const struct report *r, struct json *j);
 
 /** Text: statistics of fields, totals of counters and spans; nothing if there are none. JSON: members of an aspect. */

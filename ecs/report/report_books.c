@@ -6,7 +6,6 @@
 #include "ecs/report/table.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,132 +99,6 @@ static void print_imbalance(const struct report *r, FILE *out)
             fprintf(out, "    %s: %s stored or counted as lost, but not as produced\n", name,
                     units_count(-(uint64_t)unexplained).s);
     }
-}
-
-/* ---- Rings that were full ---------------------------------------------------------------------------------------- */
-
-/* Records lost in full rings, either of the processes that are started or of those that are attached to. */
-struct full_rings {
-    uint64_t records;
-    size_t processes;
-    const struct summary_process *worst;
-    uint64_t of_worst;
-};
-
-static bool is_attached(const struct experiment *e, const char *name)
-{
-    for (uint32_t i = 0; i < e->process_count; i++)
-        if (e->processes[i].attach && strcmp(e->processes[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static struct full_rings find_full(const struct report *r, bool attached)
-{
-    struct full_rings found = {0};
-    for (size_t i = 0; i < r->summary->process_count; i++) {
-        const struct summary_process *p = &r->summary->processes[i];
-        uint64_t full = r->verdict->books[i].full;
-        if (full == 0 || p->role != ROLE_SUT || is_attached(r->experiment, p->name) != attached)
-            continue;
-        found.records = found.records > UINT64_MAX - full ? UINT64_MAX : found.records + full;
-        found.processes++;
-        if (full > found.of_worst) {
-            found.worst = p;
-            found.of_worst = full;
-        }
-    }
-    return found;
-}
-
-/* Records that the process produced per second, from its first stored record to its last; NaN: unknown. */
-static double rate_produced(const struct summary_process *p)
-{
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    double attempts = 0;
-    for (size_t i = 0; i < p->book_count; i++) {
-        const struct summary_book *b = &p->books[i];
-        attempts += (double)b->attempts;
-        if (b->stored == 0)
-            continue;
-        first = b->first_ns < first ? b->first_ns : first;
-        last = b->last_ns > last ? b->last_ns : last;
-    }
-    double seconds = ((double)last - (double)first) / 1e9;
-    return seconds > 0 ? attempts / seconds : NAN;
-}
-
-/* ns, the longest time between two polls of its node; 0: unknown. */
-static int64_t longest_pause(const struct report *r, const struct summary_process *p)
-{
-    bool polled = r->experiment->sensing.mode == POLL_POLLING && p->node < r->summary->node_count;
-    return polled ? r->summary->nodes[p->node].period_worst : 0;
-}
-
-static void print_remedy(const struct report *r, bool attached, FILE *out)
-{
-    const struct experiment *e = r->experiment;
-    if (attached)
-        fputs("Start attached processes with a larger BEZEL_RING_RECORDS (4096 if unset)", out);
-    else
-        fprintf(out, "Make sensing.ring.records larger than %u", e->sensing.ring_records);
-    if (e->sensing.mode == POLL_POLLING)
-        fprintf(out, ", or poll more often (%s)",
-                experiment_policy_can(e->adapt.policy, POLICY_MOVES) ? "adapt.period" : "sensing.poll.period");
-    fputc('.', out);
-}
-
-static void print_full(const struct report *r, const struct full_rings *full, bool attached, FILE *out)
-{
-    char name[REPORT_PROCESS_SIZE];
-    double rate = rate_produced(full->worst), pause = (double)longest_pause(r, full->worst) / 1e9;
-    report_process_pid(r, full->worst, name, sizeof name);
-    fprintf(out, "  Ring full: %s records of %s", units_count(full->records).s, name);
-    if (full->processes > 1)
-        fprintf(out, " and %zu more process%s", full->processes - 1, full->processes == 2 ? "" : "es");
-    fputs(" were lost.\n    ", out);
-    print_remedy(r, attached, out);
-    fputc('\n', out);
-    if (rate <= 0 || pause <= 0)
-        return;
-    fprintf(out, "    %s produced %s records a second on average: up to %s a poll, as polls were up to %s apart.\n",
-            name, number_double(rate).s, number_double(ceil(rate * pause)).s, units_duration((int64_t)(pause * 1e9)).s);
-    if (!attached && rate * pause < r->experiment->sensing.ring_records)
-        fputs("    A ring has room for that: they came in bursts, or bezeld was stopped or killed for a while.\n", out);
-}
-
-static void print_remedies(const struct report *r, FILE *out)
-{
-    for (int attached = 0; attached < 2; attached++) {
-        struct full_rings full = find_full(r, attached);
-        if (full.processes > 0)
-            print_full(r, &full, attached, out);
-    }
-}
-
-void report_json_remedies(const struct report *r, struct json *j)
-{
-    json_array(j, "remedies");
-    for (int attached = 0; attached < 2; attached++) {
-        struct full_rings full = find_full(r, attached);
-        char *text = NULL;
-        size_t n;
-        FILE *out = full.processes ? open_memstream(&text, &n) : NULL;
-        if (!out)
-            continue;
-        print_remedy(r, attached, out);
-        json_object(j, NULL);
-        json_text(j, "cause", "full");
-        json_bool(j, "attached", attached);
-        json_uint(j, "processes", full.processes);
-        json_uint(j, "records", full.records);
-        json_double(j, "rate_per_s", rate_produced(full.worst));
-        json_int(j, "period_worst_ns", longest_pause(r, full.worst));
-        json_text(j, "text", fclose(out) == 0 ? text : NULL);
-        json_object_end(j);
-        free(text);
-    }
-    json_array_end(j);
 }
 
 /* ---- Unknown records --------------------------------------------------------------------------------------------- */
@@ -346,7 +219,7 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  Draining was given up: the records that nodes still held are lost, counted as unstored.\n", out);
     if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)
         fputs("  Unstored: records that their processes counted, but that could not be read or stored.\n", out);
-    print_remedies(r, out);
+    report_remedies(r, out);
     print_unobserved(r, out);
     print_unknown(r, out);
     fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",

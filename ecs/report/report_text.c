@@ -480,15 +480,32 @@ static void print_events(const struct report *r, FILE *out)
     table_print(t, 2, out);
 }
 
+/*
+ * babeltrace2 opens the files of all streams at once, and six more. By default a process may have 1,024 open; it would
+ * end with "Too many open files", and print nothing.
+ */
+enum { STREAMS_TO_OPEN = 1024 - 6 };
+
 static void print_next(const struct report *r, FILE *out)
 {
+    size_t streams = 0;
+    for (size_t i = 0; i < r->summary->process_count; i++)
+        streams += r->summary->processes[i].stream_count;
+    bool many = streams > STREAMS_TO_OPEN;
     fprintf(out, "\nRun directory: %s\n", r->run);
     if (r->verdict->sut.stored == 0 && r->verdict->daemons.stored == 0)
         return;
-    if (r->verdict->run == RUN_ENDED)
+    if (r->verdict->run == RUN_ENDED && !many)
         fprintf(out, "Every record:  babeltrace2 %s/trace\n", r->run);
     else
-        fprintf(out, "Every record so far:  bezel export %s | xargs babeltrace2\n", r->run);
+        fprintf(out, "Every record%s:  bezel export %s%s | xargs babeltrace2\n",
+                r->verdict->run == RUN_ENDED ? "" : " so far", many ? "--merge " : "", r->run);
+    if (many)
+        fprintf(
+            out,
+            "  The trace has %s streams, each a file, and babeltrace2 opens all of them at once: more than the 1,024\n"
+            "  files that a program may usually open (ulimit -n).\n",
+            units_count(streams).s);
 }
 
 void report_text(const struct report *as_is, FILE *out)

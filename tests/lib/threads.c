@@ -13,7 +13,7 @@
 
 BEZEL_ASPECT(work, (int64, number, "1"), (int64, thread, "1"));
 
-enum { THREADS_MAX = 100 };
+enum { THREADS_MAX = 1000 };
 
 static long records, pause_us;
 static pthread_barrier_t all;

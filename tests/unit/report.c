@@ -121,6 +121,62 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
     free(text);
 }
 
+/* Where the notes say that threads found no ring; records without a ring have other causes, too. */
+static void the_remedy_of_too_few_rings_is_named(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_full_rings(&s, false);
+    s.experiment.sensing.ring_threads = 200;
+    for (size_t i = 1; i < 3; i++) {
+        s.books[i][1].no_ring = s.books[i][1].full;
+        s.books[i][1].full = 0;
+        s.notes[i - 1] = (struct summary_note){.node = s.processes[i].node,
+                                               .instance = s.processes[i].instance,
+                                               .name = s.processes[i].name,
+                                               .code = i == 1 ? "BEZEL-RINGS-TAKEN" : "BEZEL-RING-NO-MEMORY",
+                                               .text = "why"};
+    }
+    s.summary.notes = s.notes;
+    s.summary.note_count = 2;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "  More threads than rings: 14,160 records of client.1 (4712) were lost.\n"
+                                 "    Make sensing.ring.threads larger than 200, up to 1024.\n"));
+    assert_null(strstr(text, "BEZEL_RING_THREADS"));
+    free(text);
+    s.experiment.sensing.ring_threads = EXPERIMENT_RING_THREADS_MAX;
+    text = written(&s, report_json, false);
+    assert_non_null(strstr(text, "\"cause\": \"no_ring\""));
+    assert_non_null(strstr(text, "Let fewer threads record at once: a process has at most 1024 rings."));
+    free(text);
+    s.notes[1].code = "BEZEL-RINGS-TAKEN";
+    s.experiment.processes[0].attach = s.experiment.processes[1].attach = (char *)"client*";
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "42,480 records of client.2 (4713) and 1 more process were lost.\n    Start attached "
+                                 "processes with a larger BEZEL_RING_THREADS (128 if unset, at most 1024).\n"));
+    free(text);
+}
+
+static void a_trace_of_more_streams_than_can_be_opened_is_merged(void **state)
+{
+    (void)state;
+    struct sample s;
+    static struct summary_stream many[1019];
+    sample_held(&s);
+    s.processes[0].streams = many;
+    s.processes[0].stream_count = 1018;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "Every record:  babeltrace2 "));
+    assert_null(strstr(text, "merge"));
+    free(text);
+    s.processes[0].stream_count++;
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "Every record:  bezel export --merge "));
+    assert_non_null(strstr(text, " | xargs babeltrace2\n  The trace has 1,019 streams, each a file"));
+    assert_null(strstr(text, "  babeltrace2 "));
+    free(text);
+}
+
 static void a_trace_with_more_than_the_books_says_how_it_is_counted(void **state)
 {
     (void)state;
@@ -673,6 +729,8 @@ int main(void)
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(the_remedy_of_a_full_ring_is_named),
+        cmocka_unit_test(the_remedy_of_too_few_rings_is_named),
+        cmocka_unit_test(a_trace_of_more_streams_than_can_be_opened_is_merged),
         cmocka_unit_test(a_trace_with_more_than_the_books_says_how_it_is_counted),
         cmocka_unit_test(the_timeline_is_in_order),
         cmocka_unit_test(a_page_has_no_markup_of_the_run),
