@@ -10,18 +10,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static void warn_unused_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
-{
-    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
-    for (uint32_t i = 0; t; t = t->next, i++) {
-        bool used = false;
-        for (uint32_t j = 0; j < e->limit_count; j++)
-            used = used || e->limits[j].metric == (int)i;
-        if (!used)
-            reader_warn(r, t, "no limit uses this metric");
-    }
-}
-
 /* The first of `patterns` that matches `name`; NULL: none. */
 static const char *find_match(char *const *patterns, const char *name)
 {
@@ -440,7 +428,6 @@ static void warn_order(struct reader *r, const struct tree *root, const struct e
 
 void check_warn(struct reader *r, const struct tree *root, const struct experiment *e)
 {
-    warn_unused_metrics(r, root, e);
     warn_blind_metrics(r, root, e);
     warn_polling(r, root, e);
     warn_adapt(r, root, e);

@@ -103,6 +103,19 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         return leftOut.violations ? spans : broken;
     }
 
+    /* Metrics that no limit reads: a plot for each, with a line for each process. */
+    function plotMetrics(to) {
+        const by = new Map();
+        for (const s of series.filter(s => s.metric !== undefined))
+            by.set(s.metric, [...by.get(s.metric) || [], s]);
+        for (const [metric, lines] of by)
+            addPlot(to, [metric], `${metric} of ${count(lines.length)} processes`, {
+                unit: null,
+                layers: [snapshotMarks(), ...lines.map((s, i) => plots.band(s.columns.map(c => ({ at: c[0], min: c[1], max: c[2], last: c[3] })),
+                    known(report.nodes).length > 1 ? `${known(report.nodes)[s.node]?.node}/${s.process}` : s.process, i))],
+            });
+    }
+
     function plotPolling(to) {
         const layers = [], names = [...new Set(known(report.polling).map(p => p.node).concat(known(report.decisions).map(d => d.node)))];
         for (const name of names) {
@@ -155,10 +168,11 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     function plotAll() {
-        const to = section("Limits and polling against time", "plots");
+        const to = section("Limits, metrics and polling against time", "plots");
         const tools = make("div", { class: "tools" });
         to.append(tools);
         const broken = known(report.limits).flatMap((l, i) => plotLimit(to, l, i)).sort((a, b) => a.from - b.from);
+        plotMetrics(to);
         plotPolling(to);
         const help = elements.help(HELP);
         page.append(help);

@@ -409,6 +409,8 @@ void summary_free(struct summary *s)
     free(s->snapshots);
     free(s->conclusions);
     free(s->setpoints);
+    for (size_t i = 0; i < s->metric_count; i++)
+        free(s->metrics[i].columns);
     free(s->metrics);
     free(s->events);
     free(s->programs);

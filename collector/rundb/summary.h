@@ -114,7 +114,10 @@ struct summary_metric { /* over the run, from the values of each second */
     const char *metric, *process;
     uint64_t count;
     double mean, min, max, last;
+    int64_t begin, end;             /* times of the first and the last of them */
+    struct summary_column *columns; /* as of a series; NULL behind the first SUMMARY_METRICS_PLOTTED metrics */
 };
+enum { SUMMARY_METRICS_PLOTTED = 64 };
 
 /** An incarnation of a program that the run started. */
 struct summary_program {

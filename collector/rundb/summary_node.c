@@ -158,7 +158,7 @@ static const char setpoints_query[] =
  */
 static const char metric_query[] =
     "SELECT node, metric, process, count(metrics.value), avg(metrics.value), min(metrics.value), max(metrics.value), "
-    "last.value FROM metrics"
+    "last.value, min(at), max(at) FROM metrics"
     " LEFT JOIN (SELECT node, metric, process, value, max(at) FROM metrics WHERE value IS NOT NULL"
     " GROUP BY node, metric, process) AS last USING (node, metric, process)"
     " GROUP BY node, metric, process ORDER BY node, metric, process";
@@ -212,6 +212,8 @@ static void take_metric(struct summary_loading *l, sqlite3_stmt *s)
     m->max = summary_real(s, 6);
     m->mean = fmin(fmax(summary_real(s, 4), m->min), m->max); /* rounding could move it outside */
     m->last = summary_real(s, 7);
+    m->begin = summary_ns(s, 8);
+    m->end = summary_ns(s, 9);
 }
 
 /* Marks the process of the note as refused; one that is not in the database was left out. */

@@ -5,6 +5,7 @@
 #include "collector/rundb/summary_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* An experiment has no other limits, and each one takes the memory of a plotted line. */
 #define IS_LIMIT "\"limit\" BETWEEN 0 AND 63"
@@ -26,6 +27,17 @@ static struct summary_series *find_series(struct summary_loading *l, uint32_t no
     return NULL;
 }
 
+/* NULL, with l->err set: no memory. */
+static struct summary_column *new_columns(struct summary_loading *l)
+{
+    if (!summary_charge(l, SUMMARY_COLUMNS * sizeof(struct summary_column)))
+        return NULL;
+    struct summary_column *columns = calloc(SUMMARY_COLUMNS, sizeof *columns);
+    if (!columns)
+        l->err = BEZEL_ENOMEM;
+    return columns;
+}
+
 static void take_series(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_series *series = summary_grow(l, &l->summary.series, &l->summary.series_count, sizeof *series);
@@ -35,17 +47,14 @@ static void take_series(struct summary_loading *l, sqlite3_stmt *s)
     series->limit = (uint32_t)summary_u64(s, 1);
     series->begin = summary_ns(s, 2);
     series->end = summary_ns(s, 3);
-    if (!summary_charge(l, SUMMARY_COLUMNS * sizeof *series->columns))
-        return;
-    series->columns = calloc(SUMMARY_COLUMNS, sizeof *series->columns);
-    if (!series->columns)
-        l->err = BEZEL_ENOMEM;
+    series->columns = new_columns(l);
 }
 
-static struct summary_column *column_of(const struct summary_series *s, int64_t at)
+/* The one of these columns, from `begin` to `end`, that holds `at`. */
+static struct summary_column *column_of(struct summary_column *columns, int64_t begin, int64_t end, int64_t at)
 {
-    double part = s->end > s->begin ? (double)(at - s->begin) / (double)(s->end - s->begin) : 0;
-    return &s->columns[(size_t)(part * (SUMMARY_COLUMNS - 1))];
+    double part = end > begin ? (double)(at - begin) / (double)(end - begin) : 0;
+    return &columns[(size_t)(part * (SUMMARY_COLUMNS - 1))];
 }
 
 static void add_value(struct summary_column *c, int64_t at, double value)
@@ -92,8 +101,32 @@ static void take_observation(struct summary_loading *l, sqlite3_stmt *s)
     if (!series || at < series->begin || at > series->end)
         return;
     double value = summary_real(s, 4);
-    add_value(column_of(series, at), at, value);
+    add_value(column_of(series->columns, series->begin, series->end, at), at, value);
     follow_state(l, series, at, sqlite3_column_int(s, 3), value);
+}
+
+/* ---- Values of metrics ------------------------------------------------------------------------------------------- */
+
+static void take_value(struct summary_loading *l, sqlite3_stmt *s)
+{
+    uint32_t node = summary_node_index(l, s, 0);
+    const char *metric = (const char *)sqlite3_column_text(s, 2), *process = (const char *)sqlite3_column_text(s, 3);
+    int64_t at = summary_ns(s, 1);
+    for (size_t i = 0; metric && process && i < l->summary.metric_count && i < SUMMARY_METRICS_PLOTTED; i++) {
+        const struct summary_metric *m = &l->summary.metrics[i];
+        if (m->node != node || strcmp(m->metric, metric) != 0 || strcmp(m->process, process) != 0)
+            continue;
+        if (at >= m->begin && at <= m->end)
+            add_value(column_of(m->columns, m->begin, m->end, at), at, summary_real(s, 4));
+        return;
+    }
+}
+
+static void load_metrics(struct summary_loading *l)
+{
+    for (size_t i = 0; i < l->summary.metric_count && i < SUMMARY_METRICS_PLOTTED && !l->err; i++)
+        l->summary.metrics[i].columns = new_columns(l);
+    summary_each(l, "SELECT node, at, metric, process, value FROM metrics ORDER BY rowid", take_value);
 }
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
@@ -116,5 +149,6 @@ void summary_load_timeline(struct summary_loading *l)
         take_series);
     summary_each(l, "SELECT node, at, \"limit\", state, value FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
                  take_observation);
+    load_metrics(l);
     summary_rows(l, snapshot_query, BUILTIN_SNAPSHOT, &l->summary.snapshots, &l->summary.snapshot_count);
 }

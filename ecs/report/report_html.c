@@ -118,11 +118,12 @@ static void put_number(struct json *j, double value)
 
 /* Columns `from` to `until` - 1 of a series as one: time, least, most and last value; a value that is unknown is null.
  */
-static void put_column(const struct report *r, const struct summary_series *s, int from, int until, struct json *j)
+static void put_column(const struct report *r, uint32_t node, const struct summary_column *columns, int from, int until,
+                       struct json *j)
 {
     struct summary_column all = {.min = INFINITY, .max = -INFINITY, .last = NAN};
     for (int i = from; i < until; i++) {
-        const struct summary_column *c = &s->columns[i];
+        const struct summary_column *c = &columns[i];
         if (c->count > 0 && all.count == 0)
             all.at = c->at;
         all.count += c->count;
@@ -136,14 +137,36 @@ static void put_column(const struct report *r, const struct summary_series *s, i
     if (all.count == 0)
         return;
     json_array(j, NULL);
-    json_int(j, NULL, report_run_time(r, s->node, all.at));
+    json_int(j, NULL, report_run_time(r, node, all.at));
     put_number(j, all.min);
     put_number(j, all.max);
     put_number(j, all.last);
     json_array_end(j);
 }
 
-/* Every `joined` columns are one. */
+/* Every `joined` columns are one. Ends the object. */
+static void put_columns(const struct report *r, uint32_t node, const struct summary_column *columns, size_t joined,
+                        struct json *j)
+{
+    json_uint(j, "node", node);
+    json_array(j, "columns");
+    for (int c = 0; c < SUMMARY_COLUMNS; c += (int)joined)
+        put_column(r, node, columns, c, c + (int)joined < SUMMARY_COLUMNS ? c + (int)joined : SUMMARY_COLUMNS, j);
+    json_array_end(j);
+    json_object_end(j);
+}
+
+/* What limits read has a plot with their bounds. */
+static bool is_limited(const struct report *r, const char *metric)
+{
+    for (uint32_t i = 0; i < r->experiment->limit_count; i++) {
+        int m = r->experiment->limits[i].metric;
+        if (m >= 0 && (uint32_t)m < r->experiment->metric_count && strcmp(r->experiment->metrics[m].name, metric) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void write_series(const struct report *r, size_t joined, FILE *out)
 {
     struct json j = {.out = out, .compact = true};
@@ -152,12 +175,16 @@ static void write_series(const struct report *r, size_t joined, FILE *out)
         const struct summary_series *s = &r->summary->series[i];
         json_object(&j, NULL);
         json_uint(&j, "limit", s->limit);
-        json_uint(&j, "node", s->node);
-        json_array(&j, "columns");
-        for (int c = 0; c < SUMMARY_COLUMNS; c += (int)joined)
-            put_column(r, s, c, c + (int)joined < SUMMARY_COLUMNS ? c + (int)joined : SUMMARY_COLUMNS, &j);
-        json_array_end(&j);
-        json_object_end(&j);
+        put_columns(r, s->node, s->columns, joined, &j);
+    }
+    for (size_t i = 0; i < r->summary->metric_count; i++) {
+        const struct summary_metric *m = &r->summary->metrics[i];
+        if (!m->columns || is_limited(r, m->metric))
+            continue;
+        json_object(&j, NULL);
+        json_text(&j, "metric", m->metric);
+        json_text(&j, "process", m->process);
+        put_columns(r, m->node, m->columns, joined, &j);
     }
     json_array_end(&j);
 }
