@@ -14,7 +14,7 @@
 static const char help[] =
     "usage: bezel doctor [--json] [--keys DIR]\n"
     "\n"
-    "Checks this machine's clock, shared memory, privileges and tools, and suggests fixes. Changes nothing.\n"
+    "Checks this machine's clock, shared memory, privileges, samplers and tools, and suggests fixes. Changes nothing.\n"
     "\n"
     "  --json      print the checks as JSON\n"
     "  --keys DIR  check the keys in this folder, too\n"
@@ -96,6 +96,7 @@ static int examine(bool json, const char *keys)
     doctor_clock(&d);
     doctor_memory(&d);
     doctor_privileges(&d);
+    doctor_samplers(&d);
     doctor_tools(&d);
     doctor_keys(&d, keys);
     size_t problems = 0;

@@ -37,6 +37,7 @@ void doctor_free(struct doctor *d);
 void doctor_clock(struct doctor *d);
 void doctor_memory(struct doctor *d);
 void doctor_privileges(struct doctor *d);
+void doctor_samplers(struct doctor *d);
 void doctor_tools(struct doctor *d);
 
 /** Checks whether links can have keys, and the keys in folder `dir` (NULL: no folder). */

@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -221,6 +223,49 @@ void doctor_privileges(struct doctor *d)
     check_real_time(d);
     check_files(d);
     check_cores(d);
+}
+
+/* ---- samplers ---- */
+
+#define SCHEDSTAT "/proc/self/schedstat"
+
+/* Whether the kernel keeps the times that threads run and wait: we have been on a CPU at least once. */
+static void check_scheduling(struct doctor *d)
+{
+    char line[128];
+    long long slices = 0;
+    bool there = access(SCHEDSTAT, R_OK) == 0;
+    read_line(SCHEDSTAT, line, sizeof line);
+    if (sscanf(line, "%*d %*d %lld", &slices) == 1 && slices > 0)
+        doctor_add(d, DOCTOR_OK, "samplers", "scheduling", NULL,
+                   "the kernel keeps the times that threads run and wait");
+    else
+        doctor_add(d, DOCTOR_WARNING, "samplers", "scheduling",
+                   there ? "boot with delayacct on the kernel's command line"
+                         : "use a kernel with CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT",
+                   "the kernel does not keep the times that threads run and wait (" SCHEDSTAT ")");
+}
+
+static void check_perf(struct doctor *d)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv = 1};
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        doctor_add(d, DOCTOR_OK, "samplers", "perf", NULL, "counters of own programs are permitted");
+    } else
+        doctor_add(d, DOCTOR_WARNING, "samplers", "perf", "sudo sysctl kernel.perf_event_paranoid=1",
+                   "counters of own programs are not permitted (%s)", strerror(errno));
+}
+
+void doctor_samplers(struct doctor *d)
+{
+    check_scheduling(d);
+    check_perf(d);
 }
 
 /* ---- tools ---- */

@@ -5,6 +5,7 @@
 #include "ecs/cli/commands.h"
 #include "sensor/shm/cpu_counter.h"
 #include "sensor/shm/segment.h"
+#include "tests/lib/namespaces.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,14 @@ static char bezel_dir[PATH_MAX / 2];
  * Runs `bezel doctor [option]` in a process of its own; returns its exit code, with what it wrote to stdout in *text.
  */
 static int policy = SCHED_OTHER; /* by which that process is scheduled */
+static const char *schedstat;    /* what the kernel says of its times; NULL: the truth */
+
+enum { NOT_PERMITTED = 125 };
+
+static bool mount_schedstat(void)
+{
+    return !schedstat || (namespaces_enter() && mount(schedstat, "/proc/self/schedstat", NULL, MS_BIND, NULL) == 0);
+}
 
 static int doctor(char *option, char **text)
 {
@@ -41,6 +51,8 @@ static int doctor(char *option, char **text)
         const struct sched_param priority = {.sched_priority = policy != SCHED_OTHER};
         if (!freopen(path, "w", stdout) || sched_setscheduler(0, policy, &priority) != 0)
             _exit(127);
+        if (!mount_schedstat())
+            _exit(NOT_PERMITTED);
         int code = cmd_doctor(option ? 2 : 1, argv);
         if (sched_getscheduler(0) != policy) /* tried, and not put back */
             code = 126;
@@ -174,6 +186,28 @@ static void the_clock_of_records_is_shown_with_the_reason(void **state)
     }
 }
 
+static void a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy(void **state)
+{
+    (void)state;
+    long long slices = 0;
+    FILE *in = fopen("/proc/self/schedstat", "re");
+    bool keeps = in && fscanf(in, "%*d %*d %lld", &slices) == 1 && slices > 0;
+    if (in)
+        fclose(in);
+    expect(EXIT_OK, keeps ? "ok       scheduling: the kernel keeps" : "warning  scheduling: the kernel does not keep");
+    char zeros[PATH_MAX];
+    snprintf(zeros, sizeof zeros, "%s/zeros", folder);
+    assert_int_equal(file_replace(zeros, "0 0 0\n", 6), 0);
+    schedstat = zeros;
+    char *text;
+    int code = doctor(NULL, &text);
+    free(text);
+    if (code != NOT_PERMITTED)
+        expect(EXIT_OK, "remedy: boot with delayacct");
+    schedstat = NULL;
+    assert_int_equal(unlink(zeros), 0);
+}
+
 static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
 {
     (void)state;
@@ -187,7 +221,8 @@ static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
     snprintf(
         command, sizeof command,
         "jq -e '.format == 2 and .problems == 0 and"
-        " ([.checks[].area] | unique) == [\"clock\", \"keys\", \"privileges\", \"shared memory\", \"tools\"] and"
+        " ([.checks[].area] | unique) == [\"clock\", \"keys\", \"privileges\", \"samplers\","
+        " \"shared memory\", \"tools\"] and"
         " (.checks | all((.level == \"ok\") == (.remedy == null) and (.text | length) > 0))' '%s/stdout' >/dev/null",
         folder);
     assert_int_equal(system(command), 0);
@@ -254,6 +289,7 @@ int main(void)
         cmocka_unit_test_setup(segments_of_the_dead_are_counted_and_left_alone, reset_environment),
         cmocka_unit_test_setup(a_missing_babeltrace2_is_a_warning_with_the_package, reset_environment),
         cmocka_unit_test_setup(the_clock_of_records_is_shown_with_the_reason, reset_environment),
+        cmocka_unit_test_setup(a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy, reset_environment),
         cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
         cmocka_unit_test_setup(real_time_that_is_in_use_is_permitted, reset_environment),
         cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
