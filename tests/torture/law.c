@@ -252,6 +252,13 @@ struct program {
     int64_t kill_at; /* 0: lives as long as it likes */
 };
 
+/* Mostly as many rings as usual; else as many as can be, or fewer than there are threads. */
+static const char *draw_threads(uint64_t drawn)
+{
+    static const char *const threads[] = {"128", "128", "128", "1024", "1024", "3"};
+    return threads[(drawn >> 41) % (sizeof threads / sizeof *threads)];
+}
+
 static void exec_program(void *context)
 {
     const struct program *p = context;
@@ -264,6 +271,7 @@ static void exec_program(void *context)
     char slots[24];
     snprintf(slots, sizeof slots, "%u", p->slots);
     setenv("BEZEL_RING_RECORDS", slots, 1);
+    setenv("BEZEL_RING_THREADS", draw_threads(p->seed), 1);
     setenv("BEZEL_WHEN_FULL", p->overwrites ? "overwrite" : "discard", 1);
     setenv("BEZEL_CLOCK", p->seed >> 40 & 1 ? "counter" : "monotonic", 1);
     setenv("TSAN_OPTIONS", "die_after_fork=0", 0);

@@ -178,6 +178,7 @@ static void victim(void *unused)
     (void)unused;
     setenv("BEZEL_WHEN_FULL", overwrites ? "overwrite" : "discard", 1);
     setenv("BEZEL_RING_RECORDS", "64", 1);
+    setenv("BEZEL_RING_THREADS", overwrites ? "1024" : "128", 1);
     bezel_intern("a segment");
     guard_all();
     for (int i = 0; i < THREADS; i++)
