@@ -285,6 +285,12 @@ struct units_text units_duration(int64_t ns)
     return three_digits(sign, (double)v / (double)durations[i].factor, durations[i].name);
 }
 
+struct units_text units_brief_duration(int64_t ns)
+{
+    struct units_text exact = units_exact_duration(ns);
+    return strspn(exact.s, "0123456789") > 3 && strstr(exact.s, " ns") ? units_duration(ns) : exact;
+}
+
 struct units_text units_bytes(uint64_t bytes)
 {
     struct units_text t;

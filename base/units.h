@@ -53,6 +53,9 @@ int64_t units_time(const char *unit);
  */
 struct units_text units_exact_duration(int64_t ns);
 
+/** For people: as units_exact_duration(), but as units_duration() in place of many digits with ns: "7.68 ms". */
+struct units_text units_brief_duration(int64_t ns);
+
 /** Exact, in the largest power of 1024 that leaves a whole number: "16 MiB"; units_read_size() gives it back. */
 struct units_text units_exact_size(uint64_t bytes);
 

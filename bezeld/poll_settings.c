@@ -21,12 +21,12 @@ static bool refuse_period(const struct experiment_adapt *adapt, int64_t period, 
 {
     if (period < CLOCK_US || period > 10 * CLOCK_S)
         snprintf(why, POLL_SETTINGS_WHY_SIZE, "a polling period of %s is out of range; allowed: 1 us .. 10 s",
-                 units_exact_duration(period).s);
+                 units_brief_duration(period).s);
     else if (experiment_policy_can(adapt->policy, POLICY_MOVES) &&
              (period < adapt->period_min || period > adapt->period_max))
         snprintf(why, POLL_SETTINGS_WHY_SIZE, "policy %s moves the period within adapt.period, %s .. %s: %s is outside",
-                 experiment_policy_word((int)adapt->policy), units_exact_duration(adapt->period_min).s,
-                 units_exact_duration(adapt->period_max).s, units_exact_duration(period).s);
+                 experiment_policy_word((int)adapt->policy), units_brief_duration(adapt->period_min).s,
+                 units_brief_duration(adapt->period_max).s, units_brief_duration(period).s);
     else
         return false;
     return true;

@@ -230,7 +230,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         const all = [
             ...known(report.violations).map(v => [v.begin_ns, v.node || "all", `${v.limit}: violated for ${duration(v.end_ns - v.begin_ns)}${v.open ? ", to the end" : ""}, worst ${quantity(v.worst, unitOf(v.limit))}`]),
             ...known(report.decisions).map(d => [d.time_ns, d.node, `${d.by}, ${d.policy}: ${d.action}, ${period(d.before_ns)} → ${period(d.after_ns)}${d.limit ? ", for " + d.limit : ""}`]),
-            ...known(report.polling).slice(0).map(p => [p.time_ns, p.node, `polls every ${period(p.period_ns)} (${p.by})`]),
+            ...known(report.polling).filter(p => p.by !== "file").map(p => [p.time_ns, p.node, `polls every ${period(p.period_ns)} (${p.by})`]),
             ...known(report.conclusions).filter(c => c.conclusion !== "violated").map(c => [c.time_ns, c.node, `${c.conclusion}${c.holds ? "" : ": no longer"}${c.limit ? ", " + c.limit : ""}`]),
             ...known(report.knobs).map(k => [k.time_ns, k.node, `knob ${k.knob} of ${k.process}: ${k.before} → ${k.after} ${k.unit || ""} (${k.by}${k.limit ? ", for " + k.limit : ""})`]),
             ...known(report.snapshots).map(s => [s.time_ns, s.node || "", `snapshot ${s.number || s.command || ""}: ${count(s.records || 0)} records`]),

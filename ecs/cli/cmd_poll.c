@@ -101,7 +101,7 @@ static bool take(void *context, const char *node, const struct message *answer)
     (void)context;
     printf("%s: %s", node, modes[p->mode]);
     if (p->mode == POLL_MODE_POLLING)
-        printf(" every %s", units_exact_duration((int64_t)p->period_ns).s);
+        printf(" every %s", units_brief_duration((int64_t)p->period_ns).s);
     print_pace(p);
     if (p->forward == POLL_FORWARD_COLLECT)
         puts(", collect: one record a poll");

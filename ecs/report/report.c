@@ -7,6 +7,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/plain.h"
+#include "base/program.h"
 #include "base/saturate.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/report/table.h"
@@ -152,11 +153,12 @@ static int print_loaded(const char *run, bool running, const struct summary *s, 
     int err = verdict_new(s, e, running, &v);
     if (err)
         return err;
-    char path[PATH_MAX];
+    char path[PATH_MAX], found[PATH_MAX];
     path_to_show(run, path);
     struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
     r.all = form & REPORT_ALL;
     r.color = table_wants_color(out);
+    r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
     read_messages(run, running, form, &r);
     if (form & REPORT_JSON)
         report_json(&r, out);

@@ -35,10 +35,11 @@ struct report {
     const struct experiment *experiment;
     const struct verdict *verdict;
     struct message_table messages;
-    bool all;     /* text: omit nothing, join no lines */
-    bool compact; /* JSON: one line */
-    size_t most;  /* JSON: processes and events, at most; 0: all */
-    bool color;   /* text: for a terminal */
+    bool all;           /* text: omit nothing, join no lines */
+    bool compact;       /* JSON: one line */
+    size_t most;        /* JSON: processes and events, at most; 0: all */
+    bool color;         /* text: for a terminal */
+    bool no_babeltrace; /* text: babeltrace2 is not installed */
 };
 
 /** The sentence that opens a report, without a newline; as text, for free(): NULL if memory is short. Pure. */
@@ -114,7 +115,8 @@ void report_json_why(const struct report *r, const struct verdict_limit *l, stru
 void report_programs(const struct report *r, FILE *out);
 void report_json_programs(const struct report *r, struct json *j);
 
-/** The notes, as text and as member `notes`. */
+/** The notes, as text and as member `notes`; whether one tells of a change by an operator: that is in the timeline. */
+bool report_note_is_change(const struct report *r, const struct summary_note *n);
 void report_notes(const struct report *r, FILE *out);
 void report_json_notes(const struct report *r, struct json *j);
 

@@ -15,6 +15,11 @@ static bool is_same(const struct summary_note *a, const struct summary_note *b)
            strcmp(a->text, b->text) == 0;
 }
 
+bool report_note_is_change(const struct report *r, const struct summary_note *n)
+{
+    return n->node < r->summary->node_count && strcmp(n->code, "BEZEL-STEERED") == 0;
+}
+
 static bool is_repeated(const struct summary *s, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -54,18 +59,18 @@ void report_notes(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
     size_t shown = 0, left = 0;
-    if (s->note_count == 0)
-        return;
-    report_title(r, "Notes", out);
-    struct table *t = table_new("lll");
+    struct table *t = NULL;
     for (size_t i = 0; i < s->note_count; i++) {
-        if (is_repeated(s, i))
+        if (report_note_is_change(r, &s->notes[i]) || is_repeated(s, i))
             continue;
+        t = t ? t : table_new("lll");
         if (shown < NOTES_SHOWN || r->all)
             note_row(r, t, i), shown++;
         else
             left++;
     }
+    if (shown)
+        report_title(r, "Notes", out);
     table_print(t, 2, out);
     if (left)
         fprintf(out, "  (%zu more: --all shows them)\n", left);

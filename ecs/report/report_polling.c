@@ -41,7 +41,7 @@ void report_polling_change(struct table *t, const struct builtin_polling *p)
     else if (p->batch > 0)
         most = units_count((uint64_t)p->batch);
     table_cell(t, "%s: %s, period %s, %s%s record%s a poll", p->cause == 2 ? "operator, kept" : "operator",
-               word(modes, 2, p->mode), units_exact_duration(p->period).s,
+               word(modes, 2, p->mode), units_brief_duration(p->period).s,
                p->forward != POLL_FORWARD_COLLECT && p->batch > 0 ? "at most " : "", most.s,
                p->forward == POLL_FORWARD_COLLECT || p->batch == 1 ? "" : "s");
 }
@@ -91,7 +91,7 @@ void report_expired(const struct report *r, FILE *out)
         report_process_name(r, &p, name, sizeof name);
         table_cell(t, "%s", name);
         table_cell(t, "%s", e->aspect);
-        table_cell(t, "%s", units_exact_duration(e->bound).s);
+        table_cell(t, "%s", units_brief_duration(e->bound).s);
         table_cell(t, "%s", units_count((uint64_t)e->taken).s);
         table_cell(t, "%s", units_count((uint64_t)e->expired).s);
         table_cell(t, "%s", number_percent(e->taken > 0 ? (double)e->expired / (double)e->taken : 0).s);

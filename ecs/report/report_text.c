@@ -506,6 +506,8 @@ static void print_next(const struct report *r, FILE *out)
             "  The trace has %s streams, each a file, and babeltrace2 opens all of them at once: more than the 1,024\n"
             "  files that a program may usually open (ulimit -n).\n",
             units_count(streams).s);
+    if (r->no_babeltrace)
+        fputs("  babeltrace2 is not installed here; on Debian: apt install babeltrace2\n", out);
 }
 
 void report_text(const struct report *as_is, FILE *out)

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The timeline of a run: violations of limits, decisions and conclusions of policies, changes of knobs and of polling,
- * snapshots. Without --all, consecutive decisions of a node share a line, and so do repeated violations of a limit on a
- * node.
+ * The timeline of a run: violations of limits, decisions and conclusions of policies, changes of knobs, of polling and
+ * of the modes of aspects, snapshots. Without --all, consecutive decisions of a node share a line, and so do repeated
+ * violations of a limit on a node.
  */
 #include "base/clock.h"
 #include "base/saturate.h"
@@ -23,6 +23,7 @@ enum { LINES_SHOWN = 40 }; /* unless --all is given */
 enum moment_kind {
     MOMENT_POLLING,
     MOMENT_KNOB,
+    MOMENT_ASPECTS,
     MOMENT_CONCLUSION,
     MOMENT_VIOLATED,
     MOMENT_SNAPSHOT,
@@ -87,6 +88,9 @@ static void collect(const struct report *r, struct timeline *s)
             add(r, s, MOMENT_POLLING, d->polling[i].node, i, d->polling[i].at);
     for (size_t i = 0; i < d->knob_count; i++)
         add(r, s, MOMENT_KNOB, d->knobs[i].node, i, d->knobs[i].at);
+    for (size_t i = 0; i < d->note_count; i++)
+        if (report_note_is_change(r, &d->notes[i]))
+            add(r, s, MOMENT_ASPECTS, d->notes[i].node, i, d->notes[i].at);
     for (size_t i = 0; i < d->conclusion_count; i++)
         if (d->conclusions[i].what != CONCLUSION_VIOLATED) /* its violation is listed */
             add(r, s, MOMENT_CONCLUSION, d->conclusions[i].node, i, d->conclusions[i].at);
@@ -165,7 +169,7 @@ static bool make_timeline(const struct report *r, struct timeline *s)
 {
     const struct summary *d = r->summary;
     size_t most = d->polling_count + d->knob_count + d->conclusion_count + d->decision_count + 2 * d->violation_count +
-                  d->snapshot_count;
+                  d->snapshot_count + d->note_count;
     *s = (struct timeline){.moments = most ? calloc(most, sizeof *s->moments) : NULL};
     if (!s->moments)
         return false;
@@ -185,13 +189,9 @@ static double worst(const struct report *r, const struct summary_violation *v)
     return least ? v->min : v->max;
 }
 
-/* As the file has it where that is short: "1 ms"; a period that a policy computed is rounded: "124 us". */
 static struct units_text period_text(int64_t ns)
 {
-    struct units_text exact = units_exact_duration(ns);
-    if (ns == 0)
-        return (struct units_text){"off"};
-    return strspn(exact.s, "0123456789") > 3 ? units_duration(ns) : exact;
+    return ns == 0 ? (struct units_text){"off"} : units_brief_duration(ns);
 }
 
 static void decisions_cell(const struct report *r, struct table *t, const struct moment *m)
@@ -267,6 +267,9 @@ static void row(const struct report *r, struct table *t, const struct moment *m)
         break;
     case MOMENT_KNOB:
         report_knob(r, t, &d->knobs[m->index]);
+        break;
+    case MOMENT_ASPECTS:
+        table_cell(t, "operator, %s", d->notes[m->index].text);
         break;
     case MOMENT_CONCLUSION:
         report_conclusion(r, t, &d->conclusions[m->index]);

@@ -665,6 +665,26 @@ static void names_do_nothing_to_a_terminal(void **state)
     free(text);
 }
 
+/* A change by an operator has its time, among what else happened, and is no note. */
+static void changes_of_aspects_are_in_the_timeline(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.notes[0] = (struct summary_note){
+        .at = sample_time(2.5), .name = "", .code = "BEZEL-STEERED", .text = "change 1: aspects off: frame_*"};
+    s.summary.note_count = 1;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "Timeline\n  2.500 s  studio  operator, change 1: aspects off: frame_*\n"));
+    assert_null(strstr(text, "Notes"));
+    free(text);
+    s.notes[0].code = "BEZEL-OTHER";
+    text = written(&s, report_text, false);
+    assert_null(strstr(text, "Timeline"));
+    assert_non_null(strstr(text, "Notes\n"));
+    free(text);
+}
+
 static void jq_reads_the_json(void **state)
 {
     (void)state;
@@ -750,6 +770,7 @@ int main(void)
         cmocka_unit_test(a_limit_that_several_nodes_violated_is_shown_with_their_number),
         cmocka_unit_test(lines_fit_a_wide_terminal_and_hold_no_control_characters),
         cmocka_unit_test(names_do_nothing_to_a_terminal),
+        cmocka_unit_test(changes_of_aspects_are_in_the_timeline),
         cmocka_unit_test(jq_reads_the_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,9 @@ static void exact_texts_are_short(void **state)
     assert_string_equal(units_exact_duration(100 * CLOCK_MS).s, "100 ms");
     assert_string_equal(units_exact_duration(100 * CLOCK_S).s, "100 s");
     assert_string_equal(units_exact_duration(7200 * CLOCK_S).s, "2 h");
+    assert_string_equal(units_brief_duration(CLOCK_MS).s, "1 ms");
+    assert_string_equal(units_brief_duration(19818 * CLOCK_US).s, "19818 us");
+    assert_string_equal(units_brief_duration(7676926).s, "7.68 ms");
     assert_string_equal(units_exact_duration(INT64_MAX).s, "9223372036854775807 ns");
     assert_string_equal(units_exact_size(0).s, "0 B");
     assert_string_equal(units_exact_size(16 << 20).s, "16 MiB");
