@@ -30,13 +30,15 @@ static const char context[] = "    packet.context := struct {\n"
 
 static const char packet_context[] = "        bezel_u32 format;\n"
                                      "        enum : bezel_u32 { DATA = 0, OPEN = 1, LOSS = 2, CLOSE = 3 } kind;\n"
-                                     "        bezel_hex64 instance;\n"
-                                     "        bezel_u32 ring;\n"
-                                     "        bezel_u32 thread;\n"
-                                     "        bezel_u32 generation;\n"
-                                     "        bezel_u32 records;\n"
-                                     "        bezel_hex64 dictionary;\n"
-                                     "        bezel_u64 first_ordinal;\n";
+                                     "        enum : bezel_hex64 { ";
+
+static const char packet_context_rest[] = " } instance;\n"
+                                          "        bezel_u32 ring;\n"
+                                          "        bezel_u32 thread;\n"
+                                          "        bezel_u32 generation;\n"
+                                          "        bezel_u32 records;\n"
+                                          "        bezel_hex64 dictionary;\n"
+                                          "        bezel_u64 first_ordinal;\n";
 
 static const char event_header[] = "    };\n"
                                    "    event.header := struct {\n"
@@ -234,9 +236,14 @@ static void put_strings(FILE *out, const struct model_process *p)
     fputs("};\n", out);
 }
 
+/* The instance has the process's name and pid as its label, so that readers show it with each record. */
 static void put_stream(FILE *out, const struct model_process *p)
 {
-    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s%s%s};\n", p->stream_id, context, packet_context, event_header);
+    char name[MESSAGE_NAME_MAX + 16];
+    snprintf(name, sizeof name, "%s (%" PRIu32 ")", p->name, p->pid);
+    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s%s", p->stream_id, context, packet_context);
+    put_text(out, name);
+    fprintf(out, " = 0x%" PRIX64 "%s%s};\n", p->instance, packet_context_rest, event_header);
 }
 
 /*
