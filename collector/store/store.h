@@ -25,7 +25,7 @@
 #include "config/experiment.h"
 
 enum {
-    STORE_OPEN_MAX = 256,                     /* descriptors of stream files */
+    STORE_OPEN_MAX = 4096,                    /* descriptors of stream files: as many as a node has streams */
     STORE_RESERVE = 1 << 20,                  /* bytes */
     STORE_ROOM = STORE_RESERVE + (256 << 10), /* more than a packet's */
     STORE_RETRY = 500000000,                  /* ns */
