@@ -226,6 +226,25 @@ static void who_is_refused_often_is_untaken_for_good(void **state)
     model_free(m);
 }
 
+static void each_ring_has_its_place(void **state)
+{
+    (void)state;
+    struct model *m = model_new("");
+    struct message_hello hello = hello_of("desk", 1);
+    memset(there, 0, sizeof there);
+    add(model_add_node(m, &hello), 0);
+    for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+        assert_null(model_find_stream(there[0], ring));
+        struct model_stream *s = model_stream(there[0], ring);
+        assert_non_null(s);
+        assert_ptr_equal(model_find_stream(there[0], ring), s);
+        assert_ptr_equal(model_find_stream(there[0], ring / 2), model_stream(there[0], ring / 2));
+        assert_int_equal(s->at.ring, ring);
+    }
+    assert_null(model_find_stream(there[0], PACKET_RINGS_MAX));
+    model_free(m);
+}
+
 static void streams_are_made_once_and_taken_from_the_list_once(void **state)
 {
     (void)state;
@@ -316,6 +335,7 @@ int main(void)
         cmocka_unit_test(processes_come_and_go_and_are_in_every_list_once),
         cmocka_unit_test(names_of_files_are_safe_and_differ),
         cmocka_unit_test(who_is_refused_often_is_untaken_for_good),
+        cmocka_unit_test(each_ring_has_its_place),
         cmocka_unit_test(streams_are_made_once_and_taken_from_the_list_once),
         cmocka_unit_test(built_in_aspects_are_known_by_name_and_types_and_of_daemons_alone),
         cmocka_unit_test(a_uuid_is_written_in_its_five_groups),
