@@ -127,7 +127,10 @@ static int read_back(struct spool *s, const struct spool_mark *last, struct spoo
     return 0;
 }
 
-/* Begins this daemon's life: its mark is written before its first entry. */
+/*
+ * Begins this daemon's life: its mark is in stable storage before its first entry. A power failure that took the mark
+ * alone would have the next life bear the same number, and take entries of this one for its own.
+ */
 static int take_over(struct spool *s, const struct spool_mark *last, struct spool_found *found)
 {
     s->turn = last->turn;
@@ -135,7 +138,8 @@ static int take_over(struct spool *s, const struct spool_mark *last, struct spoo
     int err = read_back(s, last, found);
     s->doubtful = last->doubtful || found->damaged > 0;
     s->life = last->life + 1;
-    return err ? err : spool_put_mark(s);
+    err = err ? err : spool_put_mark(s);
+    return err || fdatasync(s->fd) == 0 ? err : err_from_errno(errno);
 }
 
 static struct spool_head head_of(const uint8_t run[16], const uint8_t uuid[16], uint64_t capacity)
