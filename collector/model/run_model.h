@@ -166,6 +166,8 @@ struct model {
     struct order_settings order; /* of readers */
     size_t values_memory;        /* that statistics of fields may still take */
     bool hurried;                /* these are left out for now: there is no time */
+    bool unsaved;                /* some of these were left for the next save */
+    uint64_t saves;
     struct model_node *nodes, **last_node;
     struct model_totals totals;
     bool full; /* the limit of processes was reached: unknown ones are refused */

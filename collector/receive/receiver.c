@@ -333,8 +333,9 @@ static int finish(struct receiver *in)
         (void)!receiver_sync(in, node); /* streams that fail are not saved as stored */
     if (rundb_lacks(in->rundb))
         err = recover_rows(in->rundb, in->store, in->model);
-    if (!err)
-        err = receiver_save(in);
+    do
+        err = err ? err : receiver_save(in);
+    while (!err && in->model->unsaved);
     if (err)
         return err;
     finish_clocks(in);
@@ -361,7 +362,7 @@ int receiver_save(struct receiver *in)
         return err;
     }
     store_tidy(in->store, in->model, false);
-    in->changed = false;
+    in->changed = in->model->unsaved;
     in->saved_at = clock_now();
     for (unsigned i = in->peer_count; i-- > 0;) {
         struct peer *p = &in->peers[i];

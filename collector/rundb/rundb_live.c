@@ -183,14 +183,14 @@ bool rundb_waits_for_sync(const struct model_process *p)
  * While a process has bytes that a power failure can still lose, what its packets make of it stays as it was saved
  * last: rows that count those bytes would make their loss look like damage. store_sync() makes the process dirty again.
  */
-int rundb_save_process(struct rundb *f, const struct model_process *process)
+int rundb_save_process(struct rundb *f, const struct model_process *process, struct rundb_share share)
 {
     bool synced = !rundb_waits_for_sync(process);
     int err = save_state(f, process);
     for (uint32_t i = process->counts[0].attempts ? 0 : 1; i <= process->dict->aspect_count && !err; i++)
         err = save_book(f, process, i, synced);
     for (uint32_t i = 1; i <= process->dict->aspect_count && !err && synced; i++)
-        err = save_fields(f, process, i);
+        err = rundb_shares(share, process, i) ? save_fields(f, process, i) : 0;
     for (uint32_t i = 0; i < process->ring_count && !err && synced; i++)
         if (process->streams[i] && process->streams[i]->packets)
             err = save_stream(f, process, process->streams[i]);

@@ -50,12 +50,23 @@ int rundb_set_dictionary(struct rundb *f, const struct model_process *process, c
 /** Writes whether a node has left, and its unobserved processes. */
 int rundb_save_node(struct rundb *f, const struct model_node *node) BEZEL_MUST_CHECK;
 
+/** Which aspects' statistics of fields are written: one of every `every`, in turn. */
+struct rundb_share {
+    uint64_t every, turn;
+};
+#define RUNDB_ALL ((struct rundb_share){.every = 1})
+
 /**
- * Writes state, latency and books of a process; and its streams, and the statistics of fields that are not saved,
- * unless it waits for a sync: has bytes that a power failure can still lose.
+ * Writes state, latency and books of a process; and its streams, and the statistics of fields that are not saved, as
+ * far as they belong to `share`, unless it waits for a sync: has bytes that a power failure can still lose.
  */
-int rundb_save_process(struct rundb *f, const struct model_process *process) BEZEL_MUST_CHECK;
+int rundb_save_process(struct rundb *f, const struct model_process *process, struct rundb_share share) BEZEL_MUST_CHECK;
 bool rundb_waits_for_sync(const struct model_process *process);
+
+static inline bool rundb_shares(struct rundb_share share, const struct model_process *process, uint32_t aspect)
+{
+    return ((uint64_t)process->row + aspect + share.turn) % share.every == 0;
+}
 
 /** Adds a row for the loss of `count` records that packet `h` counts, or for record `r` of a built-in aspect. */
 int rundb_add_loss(struct rundb *f, const struct model_process *process, const struct packet_header *h,

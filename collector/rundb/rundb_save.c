@@ -44,13 +44,38 @@ int rundb_finish(struct rundb *f, const struct model *m)
     return err ? err : rundb_commit(f);
 }
 
-/* Notes that the statistics of a process's fields are saved, or that the transaction failed that would have. */
-static void note_fields(struct model_process *p, bool saved)
+/*
+ * Writing a field takes some 10 us, and packets wait meanwhile. So of more than these, a save writes a share, as large
+ * as that; the shares take turns.
+ */
+enum { FIELDS_MOST = 2000 };
+
+static uint64_t unsaved_fields(const struct model *m)
 {
-    if (!p->counts || (saved && rundb_waits_for_sync(p)))
-        return;
-    for (uint32_t i = 1; i <= DICT_ASPECTS_MAX; i++)
-        p->counts[i].unsaved = !saved && p->counts[i].stored != 0;
+    uint64_t n = 0;
+    for (const struct model_node *node = m->nodes; node; node = node->next)
+        for (const struct model_process *p = node->active; p; p = p->next_active)
+            for (uint32_t i = 1; p->dirty && p->counts && i <= p->dict->aspect_count; i++)
+                n += p->counts[i].unsaved ? p->dict->aspects[i - 1].field_count : 0;
+    return n;
+}
+
+/*
+ * Notes that the share of a process's statistics was saved, or that the transaction failed in which they would have
+ * been. Returns whether some are not saved.
+ */
+static bool note_fields(struct model_process *p, struct rundb_share share, bool saved)
+{
+    bool waits = rundb_waits_for_sync(p), left = false;
+    for (uint32_t i = 1; p->counts && i <= p->dict->aspect_count; i++) {
+        struct model_count *c = &p->counts[i];
+        if (!saved)
+            c->unsaved = c->stored != 0;
+        else if (!waits && rundb_shares(share, p, i))
+            c->unsaved = false;
+        left = left || c->unsaved;
+    }
+    return left && !waits; /* after the sync it is dirty in any case */
 }
 
 /*
@@ -59,7 +84,9 @@ static void note_fields(struct model_process *p, bool saved)
  */
 int rundb_save(struct rundb *f, struct model *m)
 {
+    struct rundb_share share = {.every = 1 + unsaved_fields(m) / FIELDS_MOST, .turn = m->saves++};
     int err = rundb_put_int(f, RUNDB_REFUSED, (int64_t)m->totals.refused);
+    m->unsaved = false;
     if (!err && m->totals.untaken)
         err = rundb_put_int(f, RUNDB_UNTAKEN, (int64_t)m->totals.untaken);
     if (!err && m->totals.untaken)
@@ -70,15 +97,16 @@ int rundb_save(struct rundb *f, struct model *m)
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
         for (struct model_process *p = node->active; p && !err; p = p->next_active)
             if (p->dirty)
-                err = rundb_save_process(f, p);
+                err = rundb_save_process(f, p, share);
     if (!err)
         err = rundb_commit(f);
     for (struct model_node *node = m->nodes; node; node = node->next) {
         node->dirty = err != 0;
         for (struct model_process *p = node->active; p; p = p->next_active) {
-            if (p->dirty || err)
-                note_fields(p, err == 0);
-            p->dirty = err != 0 && !model_is_evicted(p); /* evicted ones are saved */
+            bool is_evicted = model_is_evicted(p); /* then it is saved */
+            bool left = !is_evicted && (p->dirty || err) && note_fields(p, share, err == 0);
+            p->dirty = !is_evicted && (err || left);
+            m->unsaved = m->unsaved || left;
         }
     }
     return err;

@@ -16,7 +16,8 @@ void rundb_add_packet(struct rundb *f, const struct model_process *process, cons
                       const uint8_t *p, uint64_t lost);
 
 /**
- * Saves every node and process that changed since its last save, and commits. After an error the next call saves all.
+ * Saves every node and process that changed since its last save, and commits. Of many fields it saves a share, and sets
+ * m->unsaved. After an error the next call saves all.
  */
 int rundb_save(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
 

@@ -243,7 +243,7 @@ static int verify_rows(struct verify_walk *w)
         return 0;
     for (const struct model_node *node = w->model->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p && !err; p = p->next)
-            err = rundb_save_process(w->rows, p);
+            err = rundb_save_process(w->rows, p, RUNDB_ALL);
     if (!err)
         err = rundb_compare(w->rundb, w->rows, text, sizeof text);
     if (err == 1 && verify_is_settled(w))

@@ -649,7 +649,7 @@ static void what_cannot_be_exported_is_logged_and_never_waited_for(void **state)
     struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
     for (int i = 0; i < 3; i++)
         append(&w, p, 0, 1, 5);
-    assert_int_equal(rundb_save_process(w.rundb, p), 0);
+    assert_int_equal(rundb_save_process(w.rundb, p, RUNDB_ALL), 0);
     assert_int_equal(store_path(w.store, p->node, model_stream(p, 0), path, sizeof path), 0);
     snprintf(target, sizeof target, "%s/export", w.run);
     writer_close(&w);

@@ -631,71 +631,6 @@ static void a_start_after_a_kill_has_positions_and_counts_again(void **state)
     assert_true(fake_file_is_right(s, path, true));
 }
 
-/* A process with a span, a counter, a gauge and sent messages, numbered as their kinds are, and two records of each. */
-static unsigned add_kinds(struct fixture *t)
-{
-    static const struct dict_aspect aspects[] = {
-        {DICT_SPAN, DICT_SPAN, "span", 1, {{DICT_INT64, "duration", "ns", ""}}},
-        {DICT_COUNTER, DICT_COUNTER, "counter", 1, {{DICT_INT64, "count", "B", ""}}},
-        {DICT_GAUGE, DICT_GAUGE, "gauge", 1, {{DICT_FLOAT64, "value", "degC", ""}}},
-        {DICT_SENT, DICT_SENT, "sent", 2, {{DICT_STRING, "peer", "", ""}, {DICT_INT64, "tag", "", ""}}},
-    };
-    unsigned index = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
-    struct fake_process *p = t->sensor->processes[index];
-    int n = 0;
-    for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
-        n = dict_append_aspect(p->said.dictionary, (size_t)n, MESSAGE_DICT_MAX, &aspects[i]);
-    p->said.dictionary_bytes = (uint32_t)n;
-    dict_free(p->dict);
-    assert_int_equal(dict_parse(p->said.dictionary, (size_t)n, &p->dict), 0);
-    for (uint64_t i = 1; i <= 2; i++) {
-        fake_cut_one(t->sensor, index, 0, DICT_SPAN, (uint64_t[]){i * 10});
-        fake_cut_one(t->sensor, index, 0, DICT_COUNTER, (uint64_t[]){i});
-        fake_cut_one(t->sensor, index, 0, DICT_GAUGE, (uint64_t[]){bits(i == 1 ? 8.5 : -1)});
-        fake_cut_one(t->sensor, index, 0, DICT_SENT, (uint64_t[]){0, i});
-    }
-    return index;
-}
-
-static void what_kinds_came_to_is_told(struct fixture *t, uint64_t spans)
-{
-    struct summary *s;
-    assert_int_equal(rundb_save(t->rundb, t->model), 0);
-    assert_int_equal(summary_load(t->dir, &s), 0);
-    assert_int_equal(s->processes[0].book_count, 4);
-    const struct summary_book *b = s->processes[0].books;
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(b[i].kind, DICT_SPAN + i);
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(b[i].field_count, b[i].kind == DICT_SENT ? 0 : 1); /* a tag is no quantity */
-    const struct summary_field *span = b[0].fields, *counter = b[1].fields, *gauge = b[2].fields;
-    assert_int_equal(span->count, spans);
-    assert_int_equal(span->p50.i, 10);
-    assert_int_equal(span->max.i, 20);
-    assert_int_equal(span->total, spans == 2 ? 30 : 40);
-    assert_string_equal(counter->unit, "B");
-    assert_int_equal(counter->total, 3);
-    assert_true(counter->mean == 1.5);
-    assert_string_equal(gauge->unit, "degC");
-    assert_true(!gauge->last.is_int && gauge->last.d == -1 && gauge->min.d == -1 && gauge->max.d == 8.5);
-    summary_free(s);
-}
-
-static void what_kinds_came_to_is_kept_and_counted_once(void **state)
-{
-    struct fixture *t = *state;
-    unsigned app = add_kinds(t);
-    know(t, app);
-    feed(t, app, clock_now());
-    what_kinds_came_to_is_told(t, 2);
-    stop(t);
-    start(t); /* from the packets, as after a kill */
-    what_kinds_came_to_is_told(t, 2);
-    fake_cut_one(t->sensor, app, 0, DICT_SPAN, (uint64_t[]){10});
-    feed(t, app, clock_now());
-    what_kinds_came_to_is_told(t, 3);
-}
-
 static void what_follows_damage_is_cut_and_comes_again(void **state)
 {
     struct fixture *t = *state;
@@ -776,7 +711,6 @@ int main(void)
         TEST(built_in_aspects_become_facts_once_however_often_it_starts),
         TEST(aspects_named_like_built_in_ones_are_not_believed),
         TEST(a_start_after_a_kill_has_positions_and_counts_again),
-        TEST(what_kinds_came_to_is_kept_and_counted_once),
         TEST(what_follows_damage_is_cut_and_comes_again),
         cmocka_unit_test(histograms_survive_their_blob),
     };
