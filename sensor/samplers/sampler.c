@@ -63,8 +63,8 @@ static const struct dict_aspect aspects[] = {
     {.name = "thread_scheduling",
      .field_count = 12,
      .fields = {TEXT("process"), INT("thread", "1"), INT("interval", "ns"), INT("running", "ns"), INT("waiting", "ns"),
-                INT("slices", "1"), INT("voluntary", "1"), INT("involuntary", "1"), INT("faults", "1"), INT("cpu", "1"),
-                INT("interrupts", "1"), INT("softirqs", "1")}},
+                INT("voluntary", "1"), INT("involuntary", "1"), INT("faults", "1"), INT("cpu", "1"),
+                INT("interrupts", "1"), INT("softirqs", "1"), INT("steal", "ns")}},
 };
 
 int64_t sampler_float(double value)

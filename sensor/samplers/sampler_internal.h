@@ -111,6 +111,13 @@ struct sampler_cpu_count {
     uint32_t busiest;      /* its number */
 };
 
+/** Time that the hypervisor took from a CPU. */
+struct sampler_steal {
+    int64_t ticks;         /* as read last; SAMPLER_UNKNOWN: not yet */
+    int64_t delta;         /* in this sample, ns; SAMPLER_UNKNOWN: not known */
+    int64_t total, before; /* ns, as in struct sampler_cpu_count */
+};
+
 /** Counts of each source on each CPU, as they were read last. */
 struct sampler_sources {
     uint32_t count;
@@ -123,10 +130,9 @@ struct sampler_sources {
 struct sampler_interrupts {
     uint32_t cpu_max;
     struct sampler_table columns;
-    int64_t *line;   /* the counts of one line */
-    int64_t *steal;  /* of each CPU, in ticks, as it was read last; SAMPLER_UNKNOWN: not yet */
-    int64_t *stolen; /* in this sample */
-    int64_t at;      /* of the sample before; 0: none */
+    int64_t *line; /* the counts of one line */
+    struct sampler_steal *steal;
+    int64_t at; /* of the sample before; 0: none */
     struct sampler_sources hard, soft;
 };
 
@@ -203,7 +209,10 @@ void sampler_close_interrupts(struct samplers *s);
  * What CPU `cpu` counted in the time between this sample of threads and the one before. False where that is not known:
  * interrupts are sampled at other times than threads, or not at all.
  */
-bool sampler_interrupts_of(const struct samplers *s, int64_t cpu, int64_t now, int64_t *interrupts, int64_t *softirqs);
+struct sampler_cpu_share {
+    int64_t interrupts, softirqs, steal; /* steal in ns */
+};
+bool sampler_interrupts_of(const struct samplers *s, int64_t cpu, int64_t now, struct sampler_cpu_share *share);
 
 /** A sample of threads is complete: the next one counts from here. */
 void sampler_mark_interrupts(struct samplers *s, int64_t now);

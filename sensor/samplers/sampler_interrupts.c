@@ -42,11 +42,10 @@ int sampler_open_interrupts(struct samplers *s)
     i->columns.cpus = calloc(i->cpu_max, sizeof *i->columns.cpus);
     i->line = calloc(i->cpu_max, sizeof *i->line);
     i->steal = calloc(i->cpu_max, sizeof *i->steal);
-    i->stolen = calloc(i->cpu_max, sizeof *i->stolen);
-    if (!i->columns.cpus || !i->line || !i->steal || !i->stolen)
+    if (!i->columns.cpus || !i->line || !i->steal)
         return BEZEL_ENOMEM;
     for (uint32_t c = 0; c < i->cpu_max; c++)
-        i->steal[c] = SAMPLER_UNKNOWN;
+        i->steal[c].ticks = SAMPLER_UNKNOWN;
     int err = open_sources(&i->hard, i->cpu_max);
     return err ? err : open_sources(&i->soft, i->cpu_max);
 }
@@ -57,7 +56,6 @@ void sampler_close_interrupts(struct samplers *s)
     free(i->columns.cpus);
     free(i->line);
     free(i->steal);
-    free(i->stolen);
     close_sources(&i->hard);
     close_sources(&i->soft);
 }
@@ -140,15 +138,15 @@ static void read_steal(struct samplers *s, int64_t now)
     struct sampler_interrupts *i = &s->interrupts;
     int64_t cpu, ticks;
     for (uint32_t c = 0; c < i->cpu_max; c++)
-        i->stolen[c] = SAMPLER_UNKNOWN;
+        i->steal[c].delta = SAMPLER_UNKNOWN;
     if (!sampler_read(s, &s->files[FILE_STEAL], now, false))
         return;
     for (const char *at = s->text; sampler_next_steal(&at, &cpu, &ticks);) {
-        if (cpu >= i->cpu_max)
-            continue;
-        if (i->steal[cpu] != SAMPLER_UNKNOWN && ticks >= i->steal[cpu])
-            i->stolen[cpu] = (ticks - i->steal[cpu]) * s->tick_ns;
-        i->steal[cpu] = ticks;
+        struct sampler_steal *steal = cpu < i->cpu_max ? &i->steal[cpu] : NULL;
+        if (steal && steal->ticks != SAMPLER_UNKNOWN && ticks >= steal->ticks)
+            steal->total += steal->delta = (ticks - steal->ticks) * s->tick_ns;
+        if (steal)
+            steal->ticks = ticks;
     }
 }
 
@@ -163,7 +161,7 @@ static void record_cpu(struct samplers *s, uint32_t cpu, int64_t interval, bool 
 {
     const struct sampler_interrupts *i = &s->interrupts;
     const struct sampler_cpu_count *h = &i->hard.cpus[cpu], *f = &i->soft.cpus[cpu];
-    if (h->delta == 0 && f->delta == 0 && i->stolen[cpu] <= 0)
+    if (h->delta == 0 && f->delta == 0 && i->steal[cpu].delta <= 0)
         return;
     int64_t values[] = {cpu,
                         interval,
@@ -173,7 +171,7 @@ static void record_cpu(struct samplers *s, uint32_t cpu, int64_t interval, bool 
                         soft ? f->delta : SAMPLER_UNKNOWN,
                         busiest_of(s, &i->soft, cpu),
                         soft ? f->most : SAMPLER_UNKNOWN,
-                        i->stolen[cpu]};
+                        i->steal[cpu].delta};
     sampler_record(s, ASPECT_INTERRUPTS, NULL, values, sizeof values / sizeof *values);
 }
 
@@ -193,13 +191,14 @@ void sampler_take_interrupts(struct samplers *s, int64_t now)
 
 /* ---- For the sampler of threads ---------------------------------------------------------------------------------- */
 
-bool sampler_interrupts_of(const struct samplers *s, int64_t cpu, int64_t now, int64_t *interrupts, int64_t *softirqs)
+bool sampler_interrupts_of(const struct samplers *s, int64_t cpu, int64_t now, struct sampler_cpu_share *share)
 {
     const struct sampler_interrupts *i = &s->interrupts;
     if (cpu < 0 || cpu >= i->cpu_max || !s->interrupts_before || s->interrupts_taken != now)
         return false;
-    *interrupts = i->hard.cpus[cpu].total - i->hard.cpus[cpu].before;
-    *softirqs = i->soft.cpus[cpu].total - i->soft.cpus[cpu].before;
+    share->interrupts = i->hard.cpus[cpu].total - i->hard.cpus[cpu].before;
+    share->softirqs = i->soft.cpus[cpu].total - i->soft.cpus[cpu].before;
+    share->steal = i->steal[cpu].total - i->steal[cpu].before;
     return true;
 }
 
@@ -210,5 +209,6 @@ void sampler_mark_interrupts(struct samplers *s, int64_t now)
     for (uint32_t cpu = 0; cpu < i->cpu_max; cpu++) {
         i->hard.cpus[cpu].before = i->hard.cpus[cpu].total;
         i->soft.cpus[cpu].before = i->soft.cpus[cpu].total;
+        i->steal[cpu].before = i->steal[cpu].total;
     }
 }

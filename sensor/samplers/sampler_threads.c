@@ -162,20 +162,20 @@ static int64_t since(int64_t now, int64_t before)
 static void record_thread(struct samplers *s, const struct sampler_thread *t, const struct external_process *p,
                           const struct reading *r, int64_t now)
 {
-    int64_t interrupts = SAMPLER_UNKNOWN, softirqs = SAMPLER_UNKNOWN;
+    struct sampler_cpu_share cpu = {SAMPLER_UNKNOWN, SAMPLER_UNKNOWN, SAMPLER_UNKNOWN};
     if (t->turn == s->turn - 1)
-        (void)sampler_interrupts_of(s, r->cpu, now, &interrupts, &softirqs);
+        (void)sampler_interrupts_of(s, r->cpu, now, &cpu);
     int64_t values[] = {t->id,
                         r->at - t->at,
                         since(r->sched[SCHED_RUNNING], t->sched[SCHED_RUNNING]),
                         since(r->sched[SCHED_WAITING], t->sched[SCHED_WAITING]),
-                        since(r->sched[SCHED_SLICES], t->sched[SCHED_SLICES]),
                         since(r->voluntary, t->voluntary),
                         since(r->involuntary, t->involuntary),
                         since(r->faults, t->faults),
                         r->cpu,
-                        interrupts,
-                        softirqs};
+                        cpu.interrupts,
+                        cpu.softirqs,
+                        cpu.steal};
     sampler_record(s, ASPECT_SCHEDULING, p->name, values, sizeof values / sizeof *values);
 }
 
