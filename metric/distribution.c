@@ -75,16 +75,22 @@ static uint64_t *add_octave(struct distribution *d, uint32_t octave, size_t *mem
     return slot->counts;
 }
 
+/*
+ * Neighbouring values are often of different octaves, in no order that a processor could foresee: so each looks for its
+ * slot, and nearly always finds it in its place.
+ */
 uint32_t distribution_add(struct distribution *d, const double *values, uint32_t n, size_t *memory)
 {
-    uint64_t *counts = NULL;
-    uint32_t octave = UINT32_MAX; /* the last one, which is often the next one, too */
+    if (n > 0 && d->capacity == 0 && grow(d, memory) != 0)
+        return 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t bits;
         memcpy(&bits, &values[i], sizeof bits);
-        if ((uint32_t)(bits >> OCTAVE_SHIFT) != octave) {
-            octave = (uint32_t)(bits >> OCTAVE_SHIFT);
-            counts = d->capacity ? find(d->slots, d->capacity, octave)->counts : NULL;
+        uint32_t octave = (uint32_t)(bits >> OCTAVE_SHIFT);
+        const struct distribution_octave *slot = &d->slots[octave & (d->capacity - 1)];
+        uint64_t *counts = slot->counts;
+        if (__builtin_expect(slot->octave != octave || !counts, 0)) {
+            counts = find(d->slots, d->capacity, octave)->counts;
             if (!counts && !(counts = add_octave(d, octave, memory)))
                 return i;
         }

@@ -46,35 +46,40 @@ void aspect_statistics_free(struct aspect_statistics *s, size_t *memory)
 
 /* ---- Adding ------------------------------------------------------------------------------------------------------ */
 
-/* Values of a field: consecutive records' at first, then those that are numbers. */
+/* Values of consecutive records, without those that are unknown. */
 struct chunk {
     uint32_t count;
-    int64_t times[CHUNK];
+    uint32_t last; /* number of the record that has the last of them */
     union field_number numbers[CHUNK];
     double values[CHUNK];
 };
 
-static bool is_known(const struct dict_aspect *a, uint32_t field, union field_number v)
+/* Of an int64 field: those from `least` on. */
+static void gather_whole(struct chunk *c, const uint8_t *at, uint32_t stride, uint32_t n, int64_t least)
 {
-    if (a->fields[field].type == DICT_FLOAT64)
-        return !isnan(v.d);
-    return a->kind != DICT_SPAN || field != 0 || v.i >= 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++, at += stride) {
+        int64_t v = (int64_t)bytes_get_u64(at);
+        c->numbers[count].i = v;
+        c->values[count] = (double)v;
+        c->last = v >= least ? i : c->last;
+        count += v >= least;
+    }
+    c->count = count;
 }
 
-/* Takes the known ones of `n` values from record `from` on. */
-static void gather(struct chunk *c, const struct dict_aspect *a, uint32_t field, const struct packet_run *run,
-                   uint32_t from, uint32_t n)
+static void gather_float(struct chunk *c, const uint8_t *at, uint32_t stride, uint32_t n)
 {
-    const uint8_t *at = run->first + (size_t)from * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)field;
-    bool whole = a->fields[field].type == DICT_INT64;
-    c->count = 0;
-    for (uint32_t i = 0; i < n; i++, at += run->stride) {
-        union field_number v = {.i = (int64_t)bytes_get_u64(at)};
-        c->numbers[c->count] = v;
-        c->values[c->count] = whole ? (double)v.i : v.d;
-        c->times[c->count] = (int64_t)packet_run_time(run, from + i);
-        c->count += is_known(a, field, v);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++, at += stride) {
+        uint64_t bits = bytes_get_u64(at);
+        double v;
+        memcpy(&v, &bits, sizeof v);
+        c->numbers[count].d = c->values[count] = v;
+        c->last = isnan(v) ? c->last : i;
+        count += !isnan(v);
     }
+    c->count = count;
 }
 
 static void add_whole(struct field_statistics *s, const struct chunk *c)
@@ -112,21 +117,27 @@ static void add_float(struct field_statistics *s, const struct chunk *c)
 static bool add_chunk(struct field_statistics *s, const struct dict_aspect *a, uint32_t field,
                       const struct packet_run *run, uint32_t from, uint32_t n, size_t *memory)
 {
-    struct chunk c;
-    gather(&c, a, field, run, from, n);
+    struct chunk c; /* 4 KiB that nobody clears */
+    const uint8_t *at = run->first + (size_t)from * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)field;
+    bool is_int = a->fields[field].type == DICT_INT64, is_duration = a->kind == DICT_SPAN && field == 0;
+    c.last = 0;
+    if (is_int)
+        gather_whole(&c, at, run->stride, n, is_duration ? 0 : INT64_MIN);
+    else
+        gather_float(&c, at, run->stride, n);
     uint32_t known = c.count;
     c.count = distribution_add(&s->values, c.values, known, memory);
     s->unknown += n - known;
     if (c.count == 0)
         return known == 0;
-    if (a->fields[field].type == DICT_INT64)
+    if (is_int)
         add_whole(s, &c);
     else
         add_float(s, &c);
-    int64_t at = c.times[c.count - 1]; /* times within a packet do not fall */
-    if (s->count == 0 || at >= s->last_ns) {
+    int64_t time = (int64_t)packet_run_time(run, from + c.last); /* times within a packet do not fall */
+    if (s->count == 0 || time >= s->last_ns) {
         s->last = c.numbers[c.count - 1];
-        s->last_ns = at;
+        s->last_ns = time;
     }
     s->count += c.count;
     return c.count == known;
