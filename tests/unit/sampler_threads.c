@@ -116,10 +116,27 @@ static void open_all(struct fixture *f, const struct experiment_sensing *sensing
     setenv("BEZEL_PROCESS", "program", 1);
 }
 
+/* The samplers' clock: as it is, or it stands, or each look at it takes two milliseconds. */
+static enum { CLOCK_GOES, CLOCK_STANDS, CLOCK_LEAPS } samplers_clock, clock_is;
+static int64_t clock_stood;
+
+int64_t __wrap_clock_now(void);
+int64_t __real_clock_now(void);
+
+int64_t __wrap_clock_now(void)
+{
+    if (clock_is == CLOCK_GOES)
+        return __real_clock_now();
+    return clock_stood += clock_is == CLOCK_LEAPS ? 2 * CLOCK_MS : 0;
+}
+
 /* A sample now, whatever the period is. */
 static void sample(struct fixture *f, struct samplers *s)
 {
+    clock_stood = clock_now();
+    clock_is = samplers_clock;
     samplers_turn(s, samplers_due(s));
+    clock_is = CLOCK_GOES;
     fixture_turn(f);
 }
 
@@ -282,7 +299,7 @@ static void a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says(void *
     kill(pid, SIGCONT);
     struct oracle now = first;
     for (int64_t deadline = clock_now() + PATIENCE;
-         now.waiting < first.waiting + WAIT || now.involuntary == first.involuntary; now = ask(pid))
+         now.waiting < first.waiting + WAIT || now.involuntary < first.involuntary + 3; now = ask(pid))
         assert_true(clock_now() < deadline);
     sample(&f, s); /* in the middle */
     stop(pid);
@@ -405,6 +422,56 @@ static void every_thread_is_sampled_or_the_limit_is_told_once(void **state)
         fixture_end(&f);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     }
+}
+
+static int64_t all_samples(void)
+{
+    int64_t n = 0;
+    for (unsigned i = 0; i < seen_count; i++)
+        n += seen[i].samples;
+    return n;
+}
+
+static void expect_interrupts_known(unsigned threads)
+{
+    unsigned known = 0;
+    for (unsigned i = 0; i < seen_count; i++)
+        known += seen[i].last[IRQS] >= 0;
+    assert_int_equal(known, threads);
+}
+
+static void threads_for_which_there_was_no_time_come_first_in_the_next_sample(void **state)
+{
+    (void)state;
+    static struct seen then[THREADS_MAX];
+    struct fixture f;
+    struct samplers *s;
+    samplers_clock = CLOCK_STANDS;
+    open_all(&f, &both, &s);
+    pid_t pid = fixture_spawn(run_many_threads, NULL);
+    await_step(&f, MANY);
+    for (int64_t deadline = clock_now() + PATIENCE; seen_count < MANY; sample(&f, s))
+        assert_true(clock_now() < deadline);
+    int64_t before = all_samples();
+    for (int i = 0; i < 2; i++)
+        sample(&f, s);
+    assert_int_equal(all_samples(), before + 2 * MANY);
+    expect_interrupts_known(MANY);
+    samplers_clock = CLOCK_LEAPS;
+    before = all_samples();
+    memcpy(then, seen, sizeof then);
+    for (int i = 1; i <= MANY; i++) {
+        sample(&f, s);
+        assert_int_equal(all_samples(), before + i);
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(seen[i].samples, then[i].samples + 1);
+    expect_interrupts_known(1); /* of the others this sample is not the next one after theirs */
+    samplers_clock = CLOCK_GOES;
+    atomic_store(&shared->go, 1);
+    assert_int_equal(fixture_wait(pid), 0);
+    samplers_close(s);
+    fixture_end(&f);
 }
 
 /* ---- Kernels of the test's own ----------------------------------------------------------------------------------- */
@@ -620,6 +687,7 @@ int main(void)
         THREAD_TEST(a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says),
         THREAD_TEST(a_thread_that_ends_is_no_error_and_the_others_are_sampled),
         THREAD_TEST(every_thread_is_sampled_or_the_limit_is_told_once),
+        THREAD_TEST(threads_for_which_there_was_no_time_come_first_in_the_next_sample),
         THREAD_TEST(interrupts_are_counted_by_cpu_with_the_busiest_source),
         THREAD_TEST(a_threads_sample_has_what_its_cpu_took_in_the_same_time_or_says_that_it_is_unknown),
         THREAD_TEST(a_table_is_read_to_its_end_though_the_kernel_gives_it_in_pieces),
