@@ -347,16 +347,10 @@ static int go_on(struct levels *l, int64_t until)
     return 0;
 }
 
-/* A round that began in an earlier call does not know of what was stored since: another one follows. */
 static int update(struct levels *l, int64_t until)
 {
-    bool again = l->in_round;
     int more = begin_round(l, until);
     if (!more)
-        more = go_on(l, until);
-    if (!more && again)
-        more = begin_round(l, until);
-    if (!more && again)
         more = go_on(l, until);
     return more ? more : l->looks_on;
 }

@@ -32,7 +32,7 @@ void levels_close(struct levels *l);
 
 /**
  * Takes in what was stored since the last call, for some `budget_ns` of time. Returns 1: there is more, call again; 0:
- * all that was stored when this call began is in; or an error.
+ * all is in that was stored when the first call since the last 0 began; or an error.
  */
 int levels_update(struct levels *l, int64_t budget_ns) BEZEL_MUST_CHECK;
 

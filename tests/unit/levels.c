@@ -620,10 +620,26 @@ static void streams_are_found_one_by_one_where_time_is_short(void **state)
     levels_close(l);
 }
 
+/* However short it is, a budget ends only where it was when it came: in the end all is in, and that is said. */
+static void all_is_in_also_where_time_is_short(void **state)
+{
+    struct levels *l;
+    int calls = 0, more = 1;
+    (void)state;
+    assert_int_equal(levels_open(run, &l), 0);
+    for (; more > 0 && calls < 1000; calls++)
+        more = levels_update(l, 0);
+    assert_int_equal(more, 0);
+    assert_true(calls > STREAMS);
+    assert_int_equal(levels_totals(l).records, STREAMS * PACKETS * RECORDS);
+    levels_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(streams_are_found_one_by_one_where_time_is_short, begin, end),
+        cmocka_unit_test_setup_teardown(all_is_in_also_where_time_is_short, begin, end),
         cmocka_unit_test_setup_teardown(the_next_one_goes_on_where_the_last_one_ended, begin, end),
         cmocka_unit_test_setup_teardown(what_lies_behind_the_state_is_cut_off, begin, end),
         cmocka_unit_test_setup_teardown(trees_that_have_no_room_in_memory_are_stored, begin, end),
