@@ -40,15 +40,16 @@ struct arguments {
     const char *view, *number, *interval, *back, *window;
 };
 
-static int read_time(const char *option, const char *text, int64_t least, int64_t *ns)
+static int read_time(const char *option, const char *text, int64_t least, int64_t most, int64_t *ns)
 {
     const char *why;
     if (!text)
         return OPTIONS_GO_ON;
     if (units_read_duration(text, ns, &why) != 0)
         return command_misuse("top", "%s: '%s' is not a duration: %s", option, text, why);
-    if (*ns < least || *ns > 24 * 3600 * CLOCK_S)
-        return command_misuse("top", "%s: give %s to 24 h", option, units_exact_duration(least).s);
+    if (*ns < least || *ns > most)
+        return command_misuse("top", "%s: give %s to %s", option, units_exact_duration(least).s,
+                              units_exact_duration(most).s);
     return OPTIONS_GO_ON;
 }
 
@@ -65,10 +66,10 @@ static int read_arguments(const struct arguments *a, struct top_options *top)
             "top", "'%s' is not a view: use nodes, processes, aspects, limits, decisions, losses or messages", a->view);
     if (a->number && (units_read_count(a->number, &top->count, &why) != 0 || top->count == 0))
         return command_misuse("top", "-n: '%s' is not a count from 1 on", a->number);
-    int code = read_time("--interval", a->interval, 100 * CLOCK_MS, &top->interval);
+    int code = read_time("--interval", a->interval, 100 * CLOCK_MS, 24 * 3600 * CLOCK_S, &top->interval);
     if (code == OPTIONS_GO_ON)
-        code = read_time("--back", a->back, 0, &top->back);
-    return code == OPTIONS_GO_ON ? read_time("--window", a->window, CLOCK_MS, &top->span) : code;
+        code = read_time("--back", a->back, 0, TOP_SPAN_MOST, &top->back);
+    return code == OPTIONS_GO_ON ? read_time("--window", a->window, CLOCK_MS, TOP_SPAN_MOST, &top->span) : code;
 }
 
 int cmd_top(int argc, char **argv)

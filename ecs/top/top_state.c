@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const int64_t span_least = CLOCK_MS, span_most = 24 * 3600 * CLOCK_S;
+static const int64_t span_least = CLOCK_MS;
 
 void top_state_init(struct top_state *s, enum top_view view, int64_t interval, int64_t span)
 {
@@ -50,7 +50,7 @@ static void zoom(struct top_state *s, const struct top_seen *seen, bool in)
     if (seen->first > seen->last)
         return;
     int64_t behind = s->end - s->time;
-    if (in ? s->span / 2 < span_least : s->span * 2 > span_most) {
+    if (in ? s->span / 2 < span_least : s->span * 2 > TOP_SPAN_MOST) {
         s->message = in ? "The plot shows no shorter time." : "The plot shows no longer time.";
         return;
     }

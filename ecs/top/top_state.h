@@ -42,6 +42,8 @@ struct top_sort {
     bool down; /* the largest first */
 };
 
+#define TOP_SPAN_MOST (366 * 24 * 3600 * CLOCK_S) /* of a plot, and back in time: ns */
+
 struct top_state {
     struct top_place stack[TOP_DEPTH];
     unsigned depth;
