@@ -13,6 +13,7 @@
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
 #include "collector/serve_child.h"
+#include "collector/store/cover.h"
 #include "mdr/command/command_server.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ struct collector_daemon {
     struct command_server *control;
     struct clock_server *clock;
     struct receiver *receiver;
+    struct keep keep;
     struct watermarks *watermarks;
     struct serve_child consumers;
     int64_t save_at, tick_at;
@@ -142,6 +144,22 @@ static int begin_clock(struct collector_daemon *v)
     return err ? err : rundb_put(v->rundb, RUNDB_CLOCK, text);
 }
 
+/* A file system without holes cannot free the beginning of a file: a run there would outgrow its room unseen. */
+static int begin_to_keep(struct collector_daemon *v)
+{
+    const struct store_keep *to = &v->options->keep;
+    int sys = to->bytes || to->time ? cover_try(v->options->run) : 0;
+    if (sys == EOPNOTSUPP || sys == ENOSYS) {
+        log_error("BEZEL-STORE-KEEP",
+                  "%s: its file system cannot free the beginning of a file, as store.keep needs: put the run on ext4, "
+                  "XFS, Btrfs or tmpfs, or leave store.keep out",
+                  v->options->run);
+        return BEZEL_EINVAL;
+    }
+    int err = keep_init(&v->keep, to, v->rundb, v->store, v->model, clock_now());
+    return err ? report(err, "BEZEL-DATABASE", "run.db") : 0;
+}
+
 static int open_run(struct collector_daemon *v)
 {
     char run[MODEL_UUID_TEXT] = "";
@@ -164,7 +182,9 @@ static int open_run(struct collector_daemon *v)
     if (err)
         return report(err, "BEZEL-STORE", v->options->run);
     err = recover_run(v->rundb, v->store, v->model);
-    return err ? report(err, "BEZEL-RECOVER", v->options->run) : 0;
+    if (err)
+        return report(err, "BEZEL-RECOVER", v->options->run);
+    return begin_to_keep(v);
 }
 
 int collector_daemon_endpoint(int err, const char *endpoint)
@@ -230,6 +250,7 @@ static int start(struct collector_daemon *v)
     v->receiver = receiver_new(v->model, v->rundb, v->store, v->data, v->options->limits);
     if (!v->receiver)
         return report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
+    receiver_set_keep(v->receiver, &v->keep);
     open_watermarks(v);
     open_clock(v);
     return 0;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/order_settings.h"
+#include "base/store_keep.h"
 #include "collector/receive/receiver.h"
 
 #include <stdint.h>
@@ -28,7 +29,8 @@ struct collector_daemon_options {
     int parent_pipe;   /* read end; the collector finishes at its end of file; -1: none */
     struct clock_keeping clock; /* what keeps the wall clock of this machine */
     struct order_settings order;
-    int64_t sync; /* the store's policy: store_open() */
+    int64_t sync;           /* the store's policy: store_open() */
+    struct store_keep keep; /* what the store keeps; all zeros: everything */
 };
 
 /**

@@ -33,7 +33,7 @@ enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ
 
 static const char usage[] =
     "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
-    "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
+    "                       [--parent-pipe FD] [--sync POLICY] [--keep SIZE|TIME] [--connections N] [--processes N]\n"
     "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--order SETTINGS] [--serve ENDPOINT]\n"
     "                       [--id UUID]\n"
     "       bezel-collector --parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [--buffer SIZE]\n"
@@ -55,6 +55,9 @@ static const char usage[] =
     "  --parent-pipe FD    read end of a pipe: finish when its other end is closed\n"
     "  --sync POLICY       never: acknowledge packets that are written (default); always: only those in stable\n"
     "                      storage; a duration, 1 ms to 10 s: as always, but sync and acknowledge only this often\n"
+    "  --keep SIZE|TIME    keep so many bytes of packets (16 MiB or more), or those of so much time (10 s or more): "
+    "the\n"
+    "                      oldest expire, and are counted (default: everything is kept)\n"
     "  --connections N     nodes served at a time, a further one is refused (1 to 4096; default 256)\n"
     "  --processes N       processes that the run may have had, and nodes: a further process is not stored, a further\n"
     "                      node is refused (1 to 1048576; default 65536)\n"
@@ -100,6 +103,7 @@ enum option_id {
     OPT_CLOCK,
     OPT_ORDER,
     OPT_SERVE,
+    OPT_KEEP,
     OPT_HELP,
     OPT_VERSION
 };
@@ -126,6 +130,7 @@ static const struct option long_options[] = {
     {"clock", required_argument, NULL, OPT_CLOCK},
     {"order", required_argument, NULL, OPT_ORDER},
     {"serve", required_argument, NULL, OPT_SERVE},
+    {"keep", required_argument, NULL, OPT_KEEP},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -241,6 +246,10 @@ static int read_options(int argc, char **argv, struct arguments *a)
         case OPT_SYNC:
             if (!read_sync(optarg, &o->sync))
                 return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
+            break;
+        case OPT_KEEP:
+            if ((why = store_keep_read(optarg, &o->keep)))
+                return misuse(optarg, why);
             break;
         case OPT_CLOCK:
             if (!clock_keeping_read(optarg, &o->clock))

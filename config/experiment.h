@@ -11,6 +11,7 @@
 #include "base/clock_wall.h"
 #include "base/err.h"
 #include "base/order_settings.h"
+#include "base/store_keep.h"
 #include "config/policies.h"
 
 #include <stdbool.h>
@@ -308,6 +309,7 @@ struct experiment_store {
     struct experiment_limits limits;
     int64_t sync; /* ns between syncs to stable storage, 1 ms .. 10 s: records are acknowledged after a sync; 0: sync
                      before each acknowledgement; EXPERIMENT_SYNC_NEVER (default): acknowledged when written */
+    struct store_keep keep; /* beyond it the oldest packets expire; all zeros (default): none do */
 };
 
 #define EXPERIMENT_COLLECTOR_CONTROL "tcp://*:7768"

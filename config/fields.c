@@ -302,6 +302,7 @@ static const struct schema_field limits_fields[] = {
 static const struct schema_field store_fields[] = {
     {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = fields_read_listen},
     {.key = "sync", .kind = SCHEMA_OWN, .offset = IN(experiment, store.sync), .read = fields_read_sync},
+    {.key = "keep", .kind = SCHEMA_OWN, .offset = IN(experiment, store.keep), .read = fields_read_keep},
     {.key = "serve", .kind = SCHEMA_OWN, .offset = IN(experiment, store.serve), .read = fields_read_serve},
     {.key = "keys", .kind = SCHEMA_OWN, .offset = IN(experiment, store.keys), .read = fields_read_keys},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, store.key)},

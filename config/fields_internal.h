@@ -45,6 +45,9 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to);
 void fields_read_serve(struct reader *r, const struct tree *t, void *to);
 void fields_read_sync(struct reader *r, const struct tree *t, void *to);
 
+/** struct store_keep: a size or a time. */
+void fields_read_keep(struct reader *r, const struct tree *t, void *to);
+
 /** The arguments may be NULL. */
 void fields_free_texts(char **texts);
 void fields_free_rules(struct experiment_rule *rules);

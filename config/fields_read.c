@@ -380,6 +380,14 @@ void fields_read_sync(struct reader *r, const struct tree *t, void *to)
         *sync = every;
 }
 
+void fields_read_keep(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "a size such as 2 GiB, or a time such as 7 days");
+    const char *wrong = text ? store_keep_read(text, to) : NULL;
+    if (wrong)
+        reader_wrong(r, t, "%s cannot be kept to: %s", diagnostics_quote(text).s, wrong);
+}
+
 void fields_read_address(struct reader *r, const struct tree *t, void *to)
 {
     struct address address;

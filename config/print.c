@@ -265,6 +265,8 @@ static void print_store(const struct experiment_store *s, bool listen, FILE *out
     schema_print_text(s->listen && listen ? s->listen : "ipc", out);
     fprintf(out, "\n  sync: %s\n",
             s->sync > 0 ? units_exact_duration(s->sync).s : schema_word(schema_syncs, (int)s->sync));
+    struct units_text keep = store_keep_print(&s->keep);
+    fprintf(out, "%s%s\n", keep.s[0] ? "  keep: " : "  # keep: everything", keep.s);
     if (s->serve) {
         fputs("  serve: ", out);
         schema_print_text(s->serve, out);

@@ -291,7 +291,8 @@ static bool_t filter_collector_status(XDR *x, struct message_collector_status *m
            xdr_uint64_t(x, &m->discarded) && xdr_uint64_t(x, &m->refused) && xdr_uint64_t(x, &m->over_rate) &&
            xdr_uint64_t(x, &m->unidentified) && xdr_uint32_t(x, &m->peers) && xdr_uint64_t(x, &m->streams) &&
            xdr_uint64_t(x, &m->processes) && xdr_uint64_t(x, &m->nodes) && xdr_int32_t(x, &m->store_errno) &&
-           xdr_uint32_t(x, &m->port);
+           xdr_uint32_t(x, &m->port) && xdr_uint64_t(x, &m->expired) && xdr_uint64_t(x, &m->expired_records) &&
+           xdr_uint64_t(x, &m->expired_bytes);
 }
 
 static bool_t filter_manager_status(XDR *x, struct message_manager_status *m)

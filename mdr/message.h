@@ -338,6 +338,8 @@ struct message_collector_status {
     uint64_t streams, processes, nodes;
     int32_t store_errno; /* why the store fails at present; 0: it works */
     uint32_t port;       /* of its data link; 0: that is over ipc */
+    uint64_t expired;    /* of `packets`: those that expired from the store; their records and bytes */
+    uint64_t expired_records, expired_bytes;
 };
 
 struct message_manager_status {

@@ -69,27 +69,26 @@ static bool header_is_consistent(const struct packet_header *h)
            h->timestamp_begin <= h->timestamp_end;
 }
 
-int packet_get_header(const void *packet, size_t n, struct packet_header *h)
+/* Whether `n` bytes at `p` have a header of this version. */
+static int check_start(const uint8_t *p, size_t n)
 {
-    const uint8_t *p = packet;
     if (n < PACKET_HEADER_BYTES)
         return n >= 4 && !packet_is_packet(p, n) ? BEZEL_EMALFORMED : BEZEL_EAGAIN;
     if (!packet_is_packet(p, n))
         return BEZEL_EMALFORMED;
-    if (bytes_get_u32(p + AT_VERSION) != PACKET_VERSION)
-        return BEZEL_EVERSION;
-    uint64_t content_bits = bytes_get_u64(p + AT_CONTENT), size_bits = bytes_get_u64(p + AT_SIZE);
-    uint32_t kind = bytes_get_u32(p + AT_KIND);
-    if (content_bits != size_bits || size_bits % 8 != 0 || kind > PACKET_CLOSE)
-        return BEZEL_EMALFORMED;
+    return bytes_get_u32(p + AT_VERSION) != PACKET_VERSION ? BEZEL_EVERSION : 0;
+}
+
+static void get_fields(const uint8_t *p, struct packet_header *h)
+{
     __builtin_memcpy(h->uuid, p + AT_UUID, sizeof h->uuid);
     h->stream_id = bytes_get_u32(p + AT_STREAM);
     h->timestamp_begin = bytes_get_u64(p + AT_BEGIN);
     h->timestamp_end = bytes_get_u64(p + AT_END);
-    h->size_bytes = size_bits / 8;
+    h->size_bytes = bytes_get_u64(p + AT_SIZE) / 8;
     h->discarded = bytes_get_u64(p + AT_DISCARDED);
     h->seq = bytes_get_u64(p + AT_SEQ);
-    h->kind = (enum packet_kind)kind;
+    h->kind = (enum packet_kind)bytes_get_u32(p + AT_KIND);
     h->instance = bytes_get_u64(p + AT_INSTANCE);
     h->ring = bytes_get_u32(p + AT_RING);
     h->thread = bytes_get_u32(p + AT_THREAD);
@@ -97,9 +96,50 @@ int packet_get_header(const void *packet, size_t n, struct packet_header *h)
     h->records = bytes_get_u32(p + AT_RECORDS);
     h->dictionary = bytes_get_u64(p + AT_DICTIONARY);
     h->first_ordinal = bytes_get_u64(p + AT_ORDINAL);
+}
+
+int packet_get_header(const void *packet, size_t n, struct packet_header *h)
+{
+    const uint8_t *p = packet;
+    int err = check_start(p, n);
+    if (err)
+        return err;
+    uint64_t content_bits = bytes_get_u64(p + AT_CONTENT), size_bits = bytes_get_u64(p + AT_SIZE);
+    if (content_bits != size_bits || size_bits % 8 != 0 || bytes_get_u32(p + AT_KIND) > PACKET_CLOSE)
+        return BEZEL_EMALFORMED;
+    get_fields(p, h);
     if (!header_is_consistent(h))
         return BEZEL_EMALFORMED;
     return n < h->size_bytes ? BEZEL_EAGAIN : 0;
+}
+
+void packet_put_cover(uint8_t *p, const struct packet_header *h, uint64_t records)
+{
+    packet_put_header(p, h);
+    bytes_put_u64(p + AT_CONTENT, PACKET_HEADER_BYTES * UINT64_C(8));
+    bytes_put_u32(p + AT_KIND, PACKET_COVER);
+    bytes_put_u32(p + AT_RECORDS, 0);
+    bytes_put_u64(p + AT_DICTIONARY, records);
+}
+
+int packet_get_cover(const void *packet, size_t n, struct packet_header *h, uint64_t *records)
+{
+    const uint8_t *p = packet;
+    int err = check_start(p, n);
+    if (err)
+        return err;
+    uint64_t size_bits = bytes_get_u64(p + AT_SIZE);
+    if (bytes_get_u32(p + AT_KIND) != PACKET_COVER || bytes_get_u64(p + AT_CONTENT) != PACKET_HEADER_BYTES * 8 ||
+        size_bits % 32 != 0 || size_bits < PACKET_HEADER_BYTES * 8 || size_bits > INT64_MAX)
+        return BEZEL_EMALFORMED;
+    get_fields(p, h);
+    *records = h->dictionary;
+    /* A packet has a header at least, and its record at least its first bytes: so no count is beyond the size. */
+    bool possible = h->records == 0 && h->ring < PACKET_RINGS_MAX && h->timestamp_begin <= h->timestamp_end &&
+                    h->timestamp_end <= INT64_MAX && h->seq < h->size_bytes / PACKET_HEADER_BYTES &&
+                    *records <= h->size_bytes / PACKET_RECORD_BYTES && h->discarded <= h->first_ordinal &&
+                    *records <= h->first_ordinal - h->discarded;
+    return possible ? 0 : BEZEL_EMALFORMED;
 }
 
 int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,

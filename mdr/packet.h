@@ -27,7 +27,8 @@ enum {
     PACKET_RINGS_MAX = 1024, /* of a process */
 };
 
-enum packet_kind { PACKET_DATA = 0, PACKET_OPEN = 1, PACKET_LOSS = 2, PACKET_CLOSE = 3 };
+/** PACKET_COVER is in files alone: the first packet of a stream whose packets up to there expired from the store. */
+enum packet_kind { PACKET_DATA = 0, PACKET_OPEN = 1, PACKET_LOSS = 2, PACKET_CLOSE = 3, PACKET_COVER = 4 };
 
 /** A packet's header, field by field as in mdr.x (sizes in bytes here, in bits there). */
 struct packet_header {
@@ -90,6 +91,15 @@ bool packet_is_packet(const void *p, size_t n);
  * BEZEL_EMALFORMED. Pure.
  */
 int packet_get_header(const void *p, size_t n, struct packet_header *h) BEZEL_MUST_CHECK;
+
+/**
+ * The header of a cover, which stands for all packets from the stream's first to number h->seq: it reaches over their
+ * size_bytes, of which nothing but the header is content. `discarded` is what was lost up to there, `first_ordinal` the
+ * ordinal behind, and *records how many records they had. packet_get_cover() returns 0; BEZEL_EMALFORMED where there is
+ * none at `p`; or as packet_get_header(). Pure.
+ */
+void packet_put_cover(uint8_t *p, const struct packet_header *h, uint64_t records);
+int packet_get_cover(const void *p, size_t n, struct packet_header *h, uint64_t *records) BEZEL_MUST_CHECK;
 
 /**
  * Walks the records of a packet that packet_get_header() accepted. `field_counts[id]` is the number of fields of aspect

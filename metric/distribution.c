@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "metric/distribution.h"
 
+#include "base/bytes.h"
 #include "metric/histogram.h"
 
 #include <math.h>
@@ -142,6 +143,52 @@ double distribution_quantile(const struct distribution *d, double share)
                 return end_of(sorted[i].octave, step);
         }
     return (double)NAN;
+}
+
+/* ---- Packing ----------------------------------------------------------------------------------------------------- */
+
+/* Of each bucket that is not empty: octave and step (u32), count (u64). */
+enum { PACKED = 12 };
+
+static size_t put(const struct distribution *d, uint8_t *to)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < d->capacity; i++)
+        for (uint32_t s = 0; d->slots[i].counts && s < DISTRIBUTION_STEPS; s++) {
+            uint64_t count = d->slots[i].counts[s];
+            if (count && to) {
+                bytes_put_u32(to + n, d->slots[i].octave << STEP_BITS | s);
+                bytes_put_u64(to + n + 4, count);
+            }
+            n += count ? PACKED : 0;
+        }
+    return n;
+}
+
+size_t distribution_pack_bytes(const struct distribution *d)
+{
+    return put(d, NULL);
+}
+
+size_t distribution_pack(const struct distribution *d, uint8_t *to)
+{
+    return put(d, to);
+}
+
+int distribution_unpack(struct distribution *d, const uint8_t *from, size_t n, size_t *memory)
+{
+    if (n % PACKED != 0)
+        return BEZEL_EMALFORMED;
+    for (; n; from += PACKED, n -= PACKED) {
+        uint32_t bucket = bytes_get_u32(from), octave = bucket >> STEP_BITS;
+        if (octave >= 2 * NEGATIVE)
+            return BEZEL_EMALFORMED;
+        uint64_t *counts = d->capacity ? find(d->slots, d->capacity, octave)->counts : NULL;
+        if (!counts && !(counts = add_octave(d, octave, memory)))
+            return BEZEL_ENOMEM;
+        counts[bucket & (DISTRIBUTION_STEPS - 1)] = bytes_get_u64(from + 4);
+    }
+    return 0;
 }
 
 void distribution_free(struct distribution *d, size_t *memory)

@@ -17,6 +17,8 @@
 #ifndef BEZEL_METRIC_DISTRIBUTION_H
 #define BEZEL_METRIC_DISTRIBUTION_H
 
+#include "base/err.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +47,18 @@ uint32_t distribution_add(struct distribution *d, const double *values, uint32_t
 
 /** The quantile of `share` (0 .. 1) within the error above; NaN where there is no number. */
 double distribution_quantile(const struct distribution *d, double share);
+
+/** The bytes that distribution_pack() writes. */
+size_t distribution_pack_bytes(const struct distribution *d);
+
+/** Writes a distribution into `to`, in no particular order of its buckets. Returns the bytes. */
+size_t distribution_pack(const struct distribution *d, uint8_t *to);
+
+/**
+ * Adds a distribution of `n` bytes at `from`, as distribution_pack() wrote it, to the empty `d`. Returns 0;
+ * BEZEL_EMALFORMED; or BEZEL_ENOMEM, as distribution_add(). distribution_free() in any case.
+ */
+int distribution_unpack(struct distribution *d, const uint8_t *from, size_t n, size_t *memory) BEZEL_MUST_CHECK;
 
 /** Frees what it took, which `*memory` gets back; then it is empty. */
 void distribution_free(struct distribution *d, size_t *memory);

@@ -38,6 +38,7 @@ static void print_options(const struct experiment *e, const struct launch_collec
     snprintf(c->packet, sizeof c->packet, "%s", units_exact_size(s->limits.packet).s);
     snprintf(c->rate, sizeof c->rate, "%s", units_exact_size(s->limits.rate).s);
     snprintf(c->order, sizeof c->order, "%s", order_settings_print(&e->order).s);
+    snprintf(c->keep, sizeof c->keep, "%s", store_keep_print(&e->store.keep).s);
     snprintf(c->clock, sizeof c->clock, "%s", clock_keeping_print(&e->collector.clock).s);
 }
 
@@ -123,7 +124,7 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
                           c->rate,
                           NULL};
     size_t n = sizeof args / sizeof *args - 1;
-    _Static_assert(sizeof args / sizeof *args + 6 <= sizeof c->argv / sizeof *c->argv,
+    _Static_assert(sizeof args / sizeof *args + 8 <= sizeof c->argv / sizeof *c->argv,
                    "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);
     if (c->clock[0]) {
@@ -133,6 +134,10 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
     if (c->order[0] && !files) {
         c->argv[n++] = ARG("--order");
         c->argv[n++] = c->order;
+    }
+    if (c->keep[0] && !files) {
+        c->argv[n++] = ARG("--keep");
+        c->argv[n++] = c->keep;
     }
     if (e->store.serve && !files) {
         c->argv[n++] = ARG("--serve");

@@ -21,7 +21,7 @@
 #define LAUNCH_COLLECTOR_FILES   "files"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 30, LAUNCH_COLLECTOR_ENDPOINT = 256 };
+enum { LAUNCH_COLLECTOR_ARGS = 32, LAUNCH_COLLECTOR_ENDPOINT = 256 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {
@@ -40,7 +40,7 @@ struct launch_collector {
     struct launch launch; /* of the first incarnation; borrows from the others */
     char *argv[LAUNCH_COLLECTOR_ARGS + 1];
     char directory[PATH_MAX], key[PATH_MAX], public[PATH_MAX], id[37], sync[40], connections[16], processes[16],
-        packet[40], rate[40], clock[40], order[40], buffer[40];
+        packet[40], rate[40], clock[40], order[40], keep[40], buffer[40];
 };
 
 /** The run directory of `run` on the machine of the collector. Returns `path`. */

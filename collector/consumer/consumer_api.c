@@ -311,7 +311,8 @@ static struct bezel_consumer_totals totals_of(const struct bezel_consumer *c)
                                           .moved = t.proofs[RECORD_MOVED],
                                           .contrary = t.proofs[RECORD_CONTRARY],
                                           .latency_ns = t.waited ? (int64_t)(t.waited_ns / t.waited) : 0,
-                                          .latency_most_ns = t.waited_most};
+                                          .latency_most_ns = t.waited_most,
+                                          .expired = t.expired};
 }
 
 int bezel_consumer_totals(const struct bezel_consumer *c, struct bezel_consumer_totals *totals)

@@ -204,6 +204,13 @@ static int take_packet(struct levels *l, struct levels_ring *ring, struct levels
     return err;
 }
 
+static void note_built(struct levels_ring *ring, const struct levels_tree *t)
+{
+    ring->built = t->at.bytes;
+    if (t->at.bytes >= ring->at.bytes) /* the same: what came from a state that was not right is by now */
+        ring->at = t->at;
+}
+
 /* Takes in the complete packets of the `n` bytes behind `at`. Returns 0 or an error. */
 static int take_packets(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const uint8_t *bytes,
                         size_t n)
@@ -215,12 +222,24 @@ static int take_packets(struct levels *l, struct levels_ring *ring, struct level
         if (!err)
             err = take_packet(l, ring, t, &h, bytes + taken);
     }
-    if (t && ring->tree == t) {
-        ring->built = t->at.bytes;
-        if (t->at.bytes >= ring->at.bytes) /* the same: what came from a state that was not right is by now */
-            ring->at = t->at;
-    }
+    if (t && ring->tree == t)
+        note_built(ring, t);
     return err;
+}
+
+/* Goes on behind what expired before it was taken in; levels of what was taken in stay. */
+static void pass_expired(struct levels_ring *ring, struct levels_tree *t, const struct packet_header *cover)
+{
+    struct levels_position *at = t ? &t->at : &ring->at;
+    if (at->bytes == 0)
+        at->first = cover->timestamp_begin;
+    at->bytes = cover->size_bytes;
+    at->last = *cover;
+    if (!t)
+        return;
+    t->time = cover->timestamp_end;
+    t->changed = true;
+    note_built(ring, t);
 }
 
 /* Whether what has no levels is enough to make some. */
@@ -241,6 +260,8 @@ static ssize_t read_on(struct levels *l, const struct levels_ring *ring, uint64_
         return 0;
     levels_part_close(&l->part); /* what follows the last complete packet may have been rewritten */
     ssize_t n = levels_part_get(&l->part, ring, from, most, most, bytes);
+    if (n >= 0 && from < l->part.cover.header.size_bytes)
+        return n;
     if (n < READ_BYTES || packet_get_header(*bytes, (size_t)n, &h) != BEZEL_EAGAIN || h.size_bytes > ring->size - from)
         return n;
     return levels_part_get(&l->part, ring, from, (size_t)h.size_bytes, (size_t)h.size_bytes, bytes);
@@ -261,7 +282,10 @@ static int take_some(struct levels *l, struct levels_ring *ring)
     ssize_t n = read_on(l, ring, from, &bytes);
     if (n < 0)
         return (int)n;
-    err = take_packets(l, ring, t, bytes, (size_t)n);
+    if (from < l->part.cover.header.size_bytes)
+        pass_expired(ring, t, &l->part.cover.header);
+    else
+        err = take_packets(l, ring, t, bytes, (size_t)n);
     if (ring->tree && t) {
         l->memory += ring->tree->memory - memory;
         levels_trees_fit(l, ring);

@@ -8,6 +8,7 @@
 #include "collector/levels/levels.h"
 #include "collector/levels/levels_store.h"
 #include "collector/read/run_streams.h"
+#include "collector/store/cover.h"
 
 #include "base/clock.h"
 
@@ -36,7 +37,8 @@ struct levels_part {
     const struct levels_ring *ring;
     uint64_t offset;
     size_t used;
-    uint8_t *bytes; /* LEVELS_PART_BYTES */
+    uint8_t *bytes;     /* LEVELS_PART_BYTES */
+    struct cover cover; /* as it was after the last read, if size_bytes is not 0: what is before it has expired */
 };
 
 struct levels {

@@ -109,7 +109,10 @@ int levels_state_write(const struct levels_tree *t, const struct levels_identity
                      .time = t->time,
                      .tracks = t->count};
     memcpy(h.uuid, of->uuid, sizeof h.uuid);
-    packet_put_header(h.last, &t->at.last);
+    if (t->at.last.kind == PACKET_COVER)
+        packet_put_cover(h.last, &t->at.last, 0);
+    else
+        packet_put_header(h.last, &t->at.last);
     put(&w, &h, sizeof h);
     put_list(&w, &t->marks);
     for (unsigned i = 0; i < LEVELS_TRACKS; i++)
@@ -232,7 +235,10 @@ static int get_track(struct levels_tree *t, struct reader *r, const struct dict 
 
 static int get_head(struct levels_tree *t, const struct head *h, const struct levels_identity *of)
 {
+    uint64_t records;
     int err = packet_get_header(h->last, sizeof h->last, &t->at.last);
+    if (err && err != BEZEL_EAGAIN)
+        err = packet_get_cover(h->last, sizeof h->last, &t->at.last, &records);
     if ((err && err != BEZEL_EAGAIN) || h->magic != STATE_MAGIC || h->instance != of->instance || h->ring != of->ring ||
         memcmp(h->uuid, of->uuid, sizeof h->uuid) != 0 || h->block_bytes != t->store->block_bytes ||
         t->at.last.size_bytes > h->bytes || h->bytes > INT64_MAX || h->file_bytes > INT64_MAX || h->time > INT64_MAX)

@@ -60,6 +60,8 @@ static bool is_of_file(struct levels *l, const struct levels_ring *ring, const s
     packet_put_header(header, &t->at.last);
     ssize_t n =
         levels_part_get(&l->part, ring, t->at.bytes - t->at.last.size_bytes, sizeof header, sizeof header, &bytes);
+    if (n >= 0 && l->part.cover.header.size_bytes >= t->at.bytes) /* it has expired since then */
+        return true;
     return n >= (ssize_t)sizeof header && memcmp(bytes, header, sizeof header) == 0;
 }
 

@@ -20,6 +20,7 @@ void levels_part_close(struct levels_part *part)
     part->fd = -1;
     part->ring = NULL;
     part->used = 0;
+    part->cover.header.size_bytes = 0;
 }
 
 /* Opens the file of `ring`, unless it is the one that is open. Returns 0 or an error. */
@@ -36,6 +37,13 @@ static int open_file(struct levels_part *part, const struct levels_ring *ring)
     return 0;
 }
 
+/* After each read: what expired meanwhile may be zeros in it. */
+static void look_at_cover(struct levels_part *part)
+{
+    if (!cover_read(part->fd, &part->cover))
+        part->cover.header.size_bytes = 0;
+}
+
 static int read_at(struct levels_part *part, size_t keep, size_t most)
 {
     ssize_t n;
@@ -45,6 +53,7 @@ static int read_at(struct levels_part *part, size_t keep, size_t most)
     if (n < 0)
         return err_from_errno(errno);
     part->used = keep + (size_t)n;
+    look_at_cover(part);
     return 0;
 }
 
@@ -81,7 +90,10 @@ struct walker {
     size_t most; /* bytes to read at once: more and more */
 };
 
-/* Gets `n` bytes at `offset`. Returns 0; BEZEL_EMALFORMED where the file has less than was taken in; or an error. */
+/*
+ * Gets `n` bytes at `offset`. Returns 0; BEZEL_EAGAIN where they have expired; BEZEL_EMALFORMED where the file has less
+ * than was taken in; or an error.
+ */
 static int get(struct walker *w, uint64_t offset, size_t n, const uint8_t **bytes)
 {
     struct levels_part *part = &w->l->part;
@@ -92,6 +104,8 @@ static int get(struct walker *w, uint64_t offset, size_t n, const uint8_t **byte
     ssize_t got = levels_part_get(part, w->ring, offset, n, w->most, bytes);
     if (w->most < LEVELS_PART_BYTES / 4)
         w->most *= 2;
+    if (got >= 0 && offset < part->cover.header.size_bytes)
+        return BEZEL_EAGAIN;
     return got < 0 ? (int)got : (size_t)got < n ? BEZEL_EMALFORMED : 0;
 }
 
@@ -107,9 +121,14 @@ static int get_header(struct walker *w, uint64_t packet, uint64_t at)
         err = open_file(&w->l->part, w->ring);
         if (!err && pread(w->l->part.fd, header, sizeof header, (off_t)packet) != (ssize_t)sizeof header)
             err = BEZEL_EMALFORMED;
+        if (!err)
+            look_at_cover(&w->l->part);
+        if (!err && packet < w->l->part.cover.header.size_bytes)
+            return BEZEL_EAGAIN;
     }
-    if (!err)
-        err = packet_get_header(bytes, PACKET_HEADER_BYTES, &w->h);
+    if (err)
+        return err;
+    err = packet_get_header(bytes, PACKET_HEADER_BYTES, &w->h);
     w->place.packet = packet;
     w->place.raw = bytes == header ? NULL : bytes; /* for a loss, which lies at the packet's begin */
     return err == BEZEL_EAGAIN ? 0 : err;
@@ -190,6 +209,15 @@ static bool is_late(struct levels *l)
     return late;
 }
 
+/* Goes on behind what expired while, or before, it was walked. */
+static int pass_expired(struct walker *w, uint64_t *packet, uint64_t *at)
+{
+    const struct packet_header *h = &w->l->part.cover.header;
+    *packet = *at = *packet > h->size_bytes ? *packet : h->size_bytes;
+    w->discarded = h->discarded > w->discarded ? h->discarded : w->discarded;
+    return 0;
+}
+
 int levels_walk(struct levels *l, const struct levels_ring *ring, const struct levels_mark *mark,
                 const struct levels_walk *walk)
 {
@@ -203,6 +231,10 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
         if (is_late(l))
             return 1;
         err = get_header(&w, packet, at);
+        if (err == BEZEL_EAGAIN) {
+            err = pass_expired(&w, &packet, &at);
+            continue;
+        }
         if (err || w.h.timestamp_begin > walk->until)
             break;
         if (w.h.size_bytes > walk->end - packet || at - packet > w.h.size_bytes)
@@ -212,6 +244,8 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
         if (!err && w.h.timestamp_end >= walk->from && walk->aspect != LEVELS_LOSSES)
             err = give_records(&w, at > packet ? at : packet + PACKET_HEADER_BYTES, &over);
         packet = at = packet + w.h.size_bytes;
+        if (err == BEZEL_EAGAIN)
+            err = pass_expired(&w, &packet, &at);
     }
     return err;
 }

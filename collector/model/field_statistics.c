@@ -155,6 +155,52 @@ void aspect_statistics_add(struct aspect_statistics *s, const struct dict_aspect
     }
 }
 
+/* ---- Packing ----------------------------------------------------------------------------------------------------- */
+
+enum { NUMBERS = 9, NUMBERS_BYTES = 8 * NUMBERS }; /* in front of the distribution */
+
+size_t field_pack_bytes(const struct field_statistics *s)
+{
+    return NUMBERS_BYTES + distribution_pack_bytes(&s->values);
+}
+
+void field_pack(const struct field_statistics *s, uint8_t *to)
+{
+    uint64_t sum;
+    memcpy(&sum, &s->sum, sizeof sum);
+    const uint64_t numbers[NUMBERS] = {s->count,
+                                       s->unknown,
+                                       (uint64_t)s->last_ns,
+                                       (uint64_t)s->last.i,
+                                       (uint64_t)s->min.i,
+                                       (uint64_t)s->max.i,
+                                       (uint64_t)s->high,
+                                       s->low,
+                                       sum};
+    for (size_t i = 0; i < NUMBERS; i++)
+        bytes_put_u64(to + 8 * i, numbers[i]);
+    (void)distribution_pack(&s->values, to + NUMBERS_BYTES);
+}
+
+int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size_t *memory)
+{
+    uint64_t numbers[NUMBERS];
+    if (n < NUMBERS_BYTES)
+        return BEZEL_EMALFORMED;
+    for (size_t i = 0; i < NUMBERS; i++)
+        numbers[i] = bytes_get_u64(from + 8 * i);
+    s->count = numbers[0];
+    s->unknown = numbers[1];
+    s->last_ns = (int64_t)numbers[2];
+    s->last.i = (int64_t)numbers[3];
+    s->min.i = (int64_t)numbers[4];
+    s->max.i = (int64_t)numbers[5];
+    s->high = (int64_t)numbers[6];
+    s->low = numbers[7];
+    memcpy(&s->sum, &numbers[8], sizeof s->sum);
+    return distribution_unpack(&s->values, from + NUMBERS_BYTES, n - NUMBERS_BYTES, memory);
+}
+
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
 
 int64_t field_total(const struct field_statistics *s)

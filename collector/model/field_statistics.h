@@ -58,6 +58,14 @@ void aspect_statistics_free(struct aspect_statistics *s, size_t *memory);
 void aspect_statistics_add(struct aspect_statistics *s, const struct dict_aspect *a, const struct packet_run *run,
                            size_t *memory);
 
+/**
+ * The statistics of a field as bytes, and back. field_pack() writes field_pack_bytes() bytes into `to`. field_unpack()
+ * fills an empty `s`; it returns 0, BEZEL_EMALFORMED, or BEZEL_ENOMEM: then the field was not evaluated to its end.
+ */
+size_t field_pack_bytes(const struct field_statistics *s);
+void field_pack(const struct field_statistics *s, uint8_t *to);
+int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size_t *memory) BEZEL_MUST_CHECK;
+
 /** The sum of an int64 field, at the end of the range where it is beyond. */
 int64_t field_total(const struct field_statistics *s);
 

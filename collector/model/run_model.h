@@ -53,6 +53,13 @@ struct model_saved {
     uint64_t packets, bytes, next_ordinal, discarded, sum;
 };
 
+/** The packets of a stream that expired from the store, its first ones; all 0: none. The rest is the position behind.
+ */
+struct model_expired {
+    uint64_t packets, bytes, records, next_ordinal, discarded, sum, last_end;
+    bool closed;
+};
+
 /** A ring's packets, in the order of their seq: one file. */
 struct model_stream {
     struct model_process *process;
@@ -62,12 +69,16 @@ struct model_stream {
     uint64_t thrown;   /* of a refused process: seq behind the last packet thrown away; 0: none was */
     uint64_t bytes;    /* length of the file up to its last complete packet */
     uint64_t pushed;   /* of these, bytes that the kernel was asked to write */
-    uint64_t packets;
-    uint64_t sum; /* checksum of all packets (base/checksum.h) */
+    uint64_t packets, records;
+    uint64_t sum;   /* checksum of all packets (base/checksum.h) */
+    uint64_t noted; /* bytes, when the present section of the store began */
     struct model_saved saved;
+    struct model_expired expired;
+    uint64_t covered;                   /* bytes of these that were freed */
     bool closed;                        /* its closing packet is stored */
     bool touched;                       /* its position is to be sent; linked by next_touched */
     bool behind;                        /* a packet was not stored: its position must be sent again */
+    bool walked;                        /* of a verifier: its file was read */
     bool unsynced;                      /* has bytes that are not in stable storage */
     struct model_stream *next_touched;  /* of the node */
     int fd;                             /* -1: closed */
@@ -152,6 +163,7 @@ struct model_node {
 struct model_totals {
     uint64_t records, bytes, packets, discarded, refused;
     uint64_t streams, processes, nodes;
+    uint64_t expired, expired_records, expired_bytes; /* packets, their records and bytes that expired from the store */
     uint64_t untaken, untaken_records; /* unknown processes refused for good, and their records, by their last books */
 };
 

@@ -53,6 +53,7 @@ void validate_advance(struct model_stream *s, const struct packet_header *h, uin
     struct model_totals *totals = &s->process->node->model->totals;
     if (s->packets++ == 0)
         totals->streams++;
+    s->records += h->records;
     s->at.next_seq = h->seq + 1;
     s->at.next_ordinal = h->first_ordinal + h->records + lost;
     s->at.discarded = h->discarded;

@@ -3,6 +3,7 @@
 #include "collector/read/record_stream.h"
 
 #include "base/file.h"
+#include "collector/store/cover.h"
 #include "collector/store/trace_reader.h"
 
 #include <errno.h>
@@ -118,9 +119,29 @@ static bool is_other(int err)
     return err == BEZEL_EINVAL || err == BEZEL_ENOENT || errno == ELOOP || errno == ENXIO;
 }
 
-/* Reads up to `n` bytes of the file behind those that the buffer has. Returns 0 or an error. */
-static int read_more(struct record_stream *s, size_t n)
+/* Goes on behind what expired, with the rest of the present packet. */
+static void pass_expired(struct record_stream *s, const struct record_source *of, const struct cover *c)
 {
+    uint64_t packets = c->header.seq + 1, given = s->records - s->records_left;
+    if (of->expired) {
+        of->expired->packets += packets > s->packets ? packets - s->packets : 0;
+        of->expired->records += c->records > given ? c->records - given : 0;
+    }
+    s->packet = c->header;
+    s->packets = packets;
+    s->records = c->records;
+    s->records_left = 0;
+    s->packet_end = s->offset = c->header.size_bytes;
+    s->taken = s->used = 0;
+    s->bytes = s->bytes > s->offset ? s->bytes : s->offset;
+    s->passed = true;
+}
+
+/* Reads up to `n` bytes of the file behind those that the buffer has. Returns 0, also where they expired, or an error.
+ */
+static int read_more(struct record_stream *s, const struct record_source *of, size_t n)
+{
+    struct cover cover;
     uint64_t from = s->offset + s->used;
     struct stat st;
     int fd = file_open_plain(s->path, TRACE_READER_PLAIN, false);
@@ -133,21 +154,24 @@ static int read_more(struct record_stream *s, size_t n)
         got = pread(fd, s->buffer + s->used, s->bytes - from < n ? (size_t)(s->bytes - from) : n, (off_t)from);
     while (got < 0 && errno == EINTR);
     int err = got < 0 ? err_from_errno(errno) : 0;
-    close(fd);
     s->used += err ? 0 : (size_t)got;
+    if (!err && cover_reaches(fd, from, &cover))
+        pass_expired(s, of, &cover);
+    close(fd);
     return err;
 }
 
 /* Fills the buffer, so that it has `want` bytes, or all that are there. Returns 0 or an error. */
-static int fill(struct record_stream *s, size_t want)
+static int fill(struct record_stream *s, const struct record_source *of, size_t want)
 {
+    s->passed = false;
     if (s->used - s->taken >= want)
         return 0;
     memmove(s->buffer, s->buffer + s->taken, s->used - s->taken);
     s->offset += s->taken;
     s->used -= s->taken;
     s->taken = 0;
-    return read_more(s, (s->lean ? RECORD_BUFFER_LEAST : s->capacity) - s->used);
+    return read_more(s, of, (s->lean ? RECORD_BUFFER_LEAST : s->capacity) - s->used);
 }
 
 /* ---- packets ----------------------------------------------------------------------------------------------------- */
@@ -179,6 +203,7 @@ static void begin_packet(struct record_stream *s, const struct record_source *of
     uint64_t lost = h->discarded - (s->packets ? s->packet.discarded : 0);
     s->packet = *h;
     s->packets++;
+    s->records += h->records;
     s->packet_end = record_stream_at(s) + h->size_bytes;
     s->records_left = h->records;
     s->time = lost ? h->timestamp_end : h->timestamp_begin;
@@ -197,7 +222,11 @@ static void begin_packet(struct record_stream *s, const struct record_source *of
 static int next_packet(struct record_stream *s, const struct record_source *of)
 {
     struct packet_header h;
-    int err = record_stream_has_more(s) ? fill(s, PACKET_HEADER_BYTES) : 0;
+    int err;
+    do {
+        s->passed = false;
+        err = record_stream_has_more(s) ? fill(s, of, PACKET_HEADER_BYTES) : 0;
+    } while (!err && s->passed);
     if (err || s->used - s->taken < PACKET_HEADER_BYTES)
         return err;
     err = packet_get_header(s->buffer + s->taken, s->used - s->taken, &h);
@@ -240,7 +269,9 @@ static int next_record(struct record_stream *s, const struct record_source *of)
 {
     uint64_t left = s->packet_end - record_stream_at(s);
     size_t want = left < PACKET_RECORD_MAX_BYTES ? (size_t)left : PACKET_RECORD_MAX_BYTES;
-    int err = fill(s, want);
+    int err = fill(s, of, want);
+    if (!err && s->passed)
+        return 0;
     if (err || s->used - s->taken < want)
         return err ? err : BEZEL_EMALFORMED; /* the file was truncated meanwhile */
     /* The part of the packet that is in the buffer. */

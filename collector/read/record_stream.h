@@ -34,6 +34,7 @@ struct record_stream {
     uint64_t lost;
     struct packet_header packet; /* the present one */
     uint64_t packets;            /* up to that */
+    uint64_t records;            /* of these packets */
     uint64_t packet_end;         /* in the file */
     bool given;                  /* its next record or loss was given */
     bool queued;                 /* it is in its order's queue */
@@ -45,6 +46,7 @@ struct record_stream {
     uint32_t records_left;                /* in the packet */
     bool lean;                            /* the last packet was stepped over: read headers alone */
     size_t record_bytes;                  /* of a record as the last one; 0: there was none */
+    bool passed;                          /* what was to be read has expired: the place is another one */
     bool is_partly;                       /* the time of each record must be looked at */
     uint64_t offset;                      /* in the file: of bytes[0] */
     size_t taken, used, capacity;         /* in bytes: consumed, read into it, room */
@@ -53,13 +55,19 @@ struct record_stream {
     bool any;                             /* of these is wanted */
 };
 
+/** What expired from the store before it was read, wanted or not. */
+struct record_expired {
+    uint64_t packets, records;
+};
+
 /** What the streams of a run share. */
 struct record_source {
     const struct record_filter *filter; /* borrowed */
-    size_t memory;              /* bytes: of an order for all that it holds; for its streams, for their buffers */
-    size_t streams;             /* that are there */
-    enum order_buffers buffers; /* where what waits for a sending is */
-    bool sendings;              /* only records of kind `sent` are wanted */
+    size_t memory;                  /* bytes: of an order for all that it holds; for its streams, for their buffers */
+    size_t streams;                 /* that are there */
+    enum order_buffers buffers;     /* where what waits for a sending is */
+    bool sendings;                  /* only records of kind `sent` are wanted */
+    struct record_expired *expired; /* counts it; borrowed. NULL: it is not counted */
     /* Called where a packet needs a newer dictionary: gives all streams their processes anew. NULL: there is none. */
     int (*renew)(void *context);
     void *context;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/saturate.h"
 #include "collector/store/trace_reader.h"
 
@@ -31,6 +32,7 @@ static int begin_order(struct run_reader *r, const struct model *m)
     struct record_source of = {.filter = &r->filter,
                                .buffers = m->order.buffers,
                                .memory = r->memory ? r->memory : (size_t)m->order.memory,
+                               .expired = &r->expired,
                                .renew = run_streams_renew,
                                .context = &r->found};
     struct stream_set set = {.measured = r->given.measured};
@@ -90,10 +92,24 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
     return 0;
 }
 
+/* A reader that is too far behind, or comes later, goes on with the oldest packet that is kept. */
+static void tell_expired(struct run_reader *r)
+{
+    struct record_expired now = r->expired;
+    if (now.packets == r->told.packets && now.records == r->told.records)
+        return;
+    log_warn("BEZEL-READ-EXPIRED",
+             "%s records in %s packets had expired from the store (store.keep) before they were read: reading goes on "
+             "with the oldest packets that are kept",
+             units_count(now.records - r->told.records).s, units_count(now.packets - r->told.packets).s);
+    r->told = now;
+}
+
 void run_reader_close(struct run_reader *r)
 {
     if (!r)
         return;
+    tell_expired(r);
     stream_set_free(&r->given);
     free(r->watermarks);
     run_streams_fini(&r->found);
@@ -168,6 +184,7 @@ static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
 
 int run_reader_look(struct run_reader *r, enum run_reader_look how)
 {
+    tell_expired(r);
     int64_t now = clock_now();
     r->looked_at = now + clock_realtime_offset();
     stream_set_drop_ended(&r->given);
@@ -219,6 +236,8 @@ int run_reader_next(struct run_reader *r, struct record_item *item)
 struct run_reader_totals run_reader_totals(const struct run_reader *r)
 {
     struct run_reader_totals totals = r->totals;
+    totals.expired = r->expired.records;
+    totals.expired_packets = r->expired.packets;
     totals.cut += record_order_cut(r->given.order) + r->found.left_out;
     for (size_t i = 0; i < r->given.count; i++)
         if (!r->given.streams[i]->queued && !r->given.streams[i]->cut)

@@ -54,8 +54,8 @@ enum run_reader_look {
 };
 
 /**
- * Looks for what is new. What cannot be read is left out with a warning. Returns 0, or an error: of the disk, or of the
- * database, which rundb_why() explains.
+ * Looks for what is new. What cannot be read is left out with a warning, and so is what expired from the store before
+ * it was read. Returns 0, or an error: of the disk, or of the database, which rundb_why() explains.
  */
 int run_reader_look(struct run_reader *r, enum run_reader_look how) BEZEL_MUST_CHECK;
 
@@ -90,7 +90,9 @@ struct run_reader_totals {
                                        were stored to the look that gave them, ns ... */
     int64_t waited_most;            /* ... and the longest */
     uint64_t cut;                   /* streams that are damaged, or no streams: read up to there */
-    uint64_t rest;                  /* bytes at the ends of streams that are no complete packets */
+    uint64_t expired;         /* records that expired from the store before they were read, wanted or not, and ... */
+    uint64_t expired_packets; /* ... the packets that they were in */
+    uint64_t rest;            /* bytes at the ends of streams that are no complete packets */
 };
 struct run_reader_totals run_reader_totals(const struct run_reader *r);
 

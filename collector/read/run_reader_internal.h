@@ -16,11 +16,12 @@ struct run_reader {
     size_t memory; /* of the buffers; 0: as the run says */
     uint64_t skip; /* records to leave out first */
     struct run_reader_totals totals;
-    struct watermark *watermarks; /* room for WATERMARKS_MAX, once it was needed */
-    uint8_t clock[16];            /* clock_identity() */
-    int64_t logical;              /* of what was given last */
-    int64_t looked_at;            /* when the last look began, ns of CLOCK_REALTIME */
-    size_t numbers;               /* of streams that there were */
+    struct record_expired expired, told; /* in all; that was logged */
+    struct watermark *watermarks;        /* room for WATERMARKS_MAX, once it was needed */
+    uint8_t clock[16];                   /* clock_identity() */
+    int64_t logical;                     /* of what was given last */
+    int64_t looked_at;                   /* when the last look began, ns of CLOCK_REALTIME */
+    size_t numbers;                      /* of streams that there were */
     struct stream_set given;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/saturate.h"
+#include "collector/store/cover.h"
 #include "collector/store/trace_reader.h"
 
 #include <stdlib.h>
@@ -47,11 +48,13 @@ static int walk_stream(const struct record_stream *s, const struct headers *to)
 {
     struct part part = {.fd = file_open_plain(s->path, TRACE_READER_PLAIN, false)};
     struct packet_header h;
+    struct cover cover;
     const uint8_t *bytes;
     int err = 0;
     if (part.fd < 0)
         return 0;
-    for (uint64_t at = 0; !err && s->bytes - at >= PACKET_HEADER_BYTES && (bytes = peek(&part, at));
+    uint64_t at = cover_reaches(part.fd, 0, &cover) ? cover.header.size_bytes : 0;
+    for (; !err && s->bytes > at && s->bytes - at >= PACKET_HEADER_BYTES && (bytes = peek(&part, at));
          at += h.size_bytes) {
         int is = packet_get_header(bytes, PACKET_HEADER_BYTES, &h);
         if ((is && is != BEZEL_EAGAIN) || h.size_bytes > s->bytes - at)

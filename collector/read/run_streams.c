@@ -171,7 +171,8 @@ static int add_known(struct run_streams *s, const char *path)
 
 /* ---- a stream ---------------------------------------------------------------------------------------------------- */
 
-/* Reads the first packet's header. Returns 1; 0 where the file has no complete one yet; or an error. */
+/* Reads the header of the first packet, or of the cover of what expired. Returns 1; 0 where the file has no complete
+ * one yet; or an error. */
 static int read_first(const char *path, struct packet_header *h)
 {
     uint8_t bytes[PACKET_HEADER_BYTES];
@@ -183,6 +184,9 @@ static int read_first(const char *path, struct packet_header *h)
     close(fd);
     if (err || n < (ssize_t)sizeof bytes)
         return err;
+    uint64_t records;
+    if (packet_get_cover(bytes, sizeof bytes, h, &records) == 0)
+        return 1;
     err = packet_get_header(bytes, sizeof bytes, h);
     return err && err != BEZEL_EAGAIN ? err : 1;
 }

@@ -70,6 +70,7 @@ static int begin_sendings(struct stream_set *set)
 {
     struct record_source of = *record_order_source(set->order);
     of.sendings = true;
+    of.expired = NULL;
     of.memory /= 8;
     of.streams = 0;
     set->sendings = calloc(1, sizeof *set->sendings);

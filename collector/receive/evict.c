@@ -37,11 +37,12 @@ static bool is_ready(const struct model_process *p)
     return true;
 }
 
-static void evict_of(struct model_node *node)
+static void evict_of(struct model_node *node, struct keep *k)
 {
     for (struct model_process **at = &node->active; *at;) {
         struct model_process *p = *at;
-        if (is_ready(p) && (p->metadata || metadata_write_process(p, &p->metadata, &p->metadata_bytes) == 0)) {
+        if (is_ready(p) && (p->metadata || metadata_write_process(p, &p->metadata, &p->metadata_bytes) == 0) &&
+            keep_note_process(k, p) == 0) {
             model_strip_process(p);
             p->active = false;
             *at = p->next_active;
@@ -51,8 +52,8 @@ static void evict_of(struct model_node *node)
     }
 }
 
-void evict_ended(struct model *m)
+void evict_ended(struct model *m, struct keep *k)
 {
     for (struct model_node *node = m->nodes; node; node = node->next)
-        evict_of(node);
+        evict_of(node, k);
 }

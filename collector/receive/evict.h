@@ -10,13 +10,14 @@
 #ifndef BEZEL_COLLECTOR_RECEIVE_EVICT_H
 #define BEZEL_COLLECTOR_RECEIVE_EVICT_H
 
-#include "collector/model/run_model.h"
+#include "collector/receive/keep.h"
 
 /**
  * Evicts all processes that are ready for it and takes them from the active ones of their nodes. An evicted process
  * that was activated again, to answer its books, leaves the active ones again after the answer. Where memory is short
- * some processes stay as they are. Allocates; no I/O.
+ * some processes stay as they are. Allocates. `k`, not NULL, notes first what a section of the store is to begin with
+ * (keep.h), in the database; else there is no I/O.
  */
-void evict_ended(struct model *m);
+void evict_ended(struct model *m, struct keep *k);
 
 #endif

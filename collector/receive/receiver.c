@@ -53,6 +53,11 @@ void receiver_set_watermarks(struct receiver *in, struct watermarks *w)
     in->watermarks = w;
 }
 
+void receiver_set_keep(struct receiver *in, struct keep *k)
+{
+    in->keep = k;
+}
+
 bool receiver_changed(const struct receiver *in)
 {
     return in->changed;
@@ -77,6 +82,9 @@ void receiver_status(const struct receiver *in, struct message_collector_status 
                                            .streams = t->streams,
                                            .processes = t->processes,
                                            .nodes = t->nodes,
+                                           .expired = t->expired,
+                                           .expired_records = t->expired_records,
+                                           .expired_bytes = t->expired_bytes,
                                            .store_errno = store_failure(in->store, NULL)};
 }
 
@@ -203,6 +211,13 @@ static void count_batch(struct receiver *in)
     in->batch = 0;
 }
 
+/* A step saves the model, but answers nobody: receiver_save() is still to do so. */
+static void keep_to_room(struct receiver *in, int64_t now)
+{
+    if (in->keep && keep_is_due(in->keep, now))
+        (void)!keep_step(in->keep, now);
+}
+
 int receiver_turn(struct receiver *in)
 {
     while (in->batch < RECEIVER_BATCH && receive_one(in))
@@ -213,6 +228,7 @@ int receiver_turn(struct receiver *in)
         for (struct model_node *node = in->model->nodes; node; node = node->next)
             acknowledge(in, node);
     count_batch(in);
+    keep_to_room(in, now);
     if (waited != 0 && now >= waited && now >= in->saved_at + RECEIVER_SAVE)
         (void)!receiver_save(in); /* under load this is the only moment at which everything is in stable storage */
     return taken;
@@ -375,6 +391,6 @@ int receiver_save(struct receiver *in)
         else
             receiver_drop(in, p);
     }
-    evict_ended(in->model);
+    evict_ended(in->model, in->keep);
     return 0;
 }

@@ -9,6 +9,7 @@
 #define BEZEL_COLLECTOR_RECEIVE_RECEIVER_H
 
 #include "collector/model/run_model.h"
+#include "collector/receive/keep.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/store/store.h"
 #include "collector/store/watermarks.h"
@@ -48,6 +49,9 @@ void receiver_set_clock_port(struct receiver *in, uint32_t port);
 
 /** Low watermarks of nodes go there; borrowed. NULL, as at first: nowhere. */
 void receiver_set_watermarks(struct receiver *in, struct watermarks *w);
+
+/** Keeps the store to its room by `k`, of keep_init(); borrowed. NULL, as at first: everything is kept. */
+void receiver_set_keep(struct receiver *in, struct keep *k);
 
 /** Does one turn. Returns the number of frames that it took, 0 where none waited. Blocks on the disk, not on peers. */
 int receiver_turn(struct receiver *in);

@@ -7,6 +7,7 @@
 #include "collector/model/statistics.h"
 #include "collector/model/validate.h"
 #include "collector/rundb/rundb_save.h"
+#include "collector/rundb/rundb_sections.h"
 #include "collector/store/trace_reader.h"
 
 #include <dirent.h>
@@ -20,21 +21,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char not_next[] = "they are not the next packet of this stream";
+
 struct recovery {
     struct rundb *rundb;
     struct store *store;
     struct model_node *node;
     bool rows_only;
+    bool join; /* a file does not reach to where its sections begin */
 };
 
-/* The stream that a file's packet belongs to; NULL, with a reason, where it belongs to none. */
+/* The stream that a file's packet belongs to; NULL, with a reason, where it belongs to none. `explained`: it has a
+ * dictionary, which a cover has not. */
 static struct model_stream *stream_of(const struct recovery *r, const char *path, const struct packet_header *h,
-                                      const char **reason)
+                                      bool explained, const char **reason)
 {
     char expected[PATH_MAX];
     *reason = "it belongs to no process in run.db";
     struct model_process *p = model_find_process(r->node, h->instance);
-    if (!p || memcmp(h->uuid, r->node->uuid, sizeof h->uuid) != 0 || !dict_includes(p->dict, h->dictionary))
+    if (!p || memcmp(h->uuid, r->node->uuid, sizeof h->uuid) != 0 ||
+        (explained && !dict_includes(p->dict, h->dictionary)))
         return NULL;
     struct model_stream *s = model_stream(p, h->ring);
     *reason = "the file's name is not that of its stream";
@@ -60,14 +66,14 @@ static BEZEL_PRINTF(2, 3) void report_damaged(struct rundb *f, const char *forma
     (void)!rundb_put(f, RUNDB_DAMAGED, all); /* if this fails, so does the commit, which is reported */
 }
 
-static const char *recover_packet(const struct recovery *r, const char *path, const struct packet_header *h,
-                                  const uint8_t *packet)
+static const char *recover_packet(const struct recovery *r, const struct rundb_bounds *b, struct model_stream *s,
+                                  const char *path, const struct packet_header *h, const uint8_t *packet)
 {
-    const char *reason;
     struct validate_found found;
-    struct model_stream *s = stream_of(r, path, h, &reason);
-    if (!s)
-        return reason;
+    const char *reason;
+    if (h->instance != s->process->instance || h->ring != s->at.ring || !dict_includes(s->process->dict, h->dictionary))
+        return "it belongs to another stream, or to no process in run.db";
+    rundb_set_section(r->rundb, rundb_section_of(b, s->bytes));
     reason = validate_check(s->process, s, h, packet, &found);
     if (reason)
         return reason;
@@ -109,52 +115,134 @@ static int truncate_tail(const struct store *store, const char *path, uint64_t g
     return 0;
 }
 
-static int recover_file(const char *path, void *context)
+/* The stream of a file of which packets expired, by the file's name: NULL where there is none of that name. */
+static struct model_stream *expired_by_name(const struct recovery *r, const char *path)
 {
-    const struct recovery *r = context;
-    struct trace_reader *reader;
+    char expected[PATH_MAX];
+    for (struct model_process *p = r->node->processes; p; p = p->next)
+        for (uint32_t ring = 0; ring < p->ring_count; ring++) {
+            struct model_stream *s = p->streams[ring];
+            if (s && s->expired.packets && store_path(r->store, r->node, s, expected, sizeof expected) == 0 &&
+                strcmp(path, expected) == 0)
+                return s;
+        }
+    return NULL;
+}
+
+/*
+ * What the file's beginning says of its stream: its first packet, which is read again, or its cover. Returns 0, with *s
+ * NULL where it is no stream's, with a reason if there is one; or an error.
+ */
+static int look_first(const struct recovery *r, const char *path, struct trace_reader *reader, struct model_stream **s,
+                      const char **reason)
+{
     struct packet_header h;
     const uint8_t *packet;
+    int more = trace_reader_next(reader, &h, &packet);
+    const struct trace_expired *gone = trace_reader_expired(reader);
+    bool malformed = more == BEZEL_EMALFORMED || more == BEZEL_EVERSION;
+    *s = NULL;
+    *reason = NULL;
+    if (more < 0 && !malformed)
+        return more;
+    if (more > 0 || gone->packets > 0)
+        *s = stream_of(r, path, more > 0 ? &h : &gone->cover, more > 0 && !r->rows_only, reason);
+    else if (malformed && !(*s = expired_by_name(r, path))) /* else a kill came while its cover was written */
+        *reason = not_next;
+    if (more > 0)
+        trace_reader_again(reader, &h);
+    return 0;
+}
+
+/* The file has a cover over more than the database lets expire: this is of an earlier time than the file. */
+static void follow_cover(struct recovery *r, const char *path, struct model_stream *s, const struct trace_expired *gone)
+{
+    const struct packet_header *h = &gone->cover;
+    if (gone->packets == 0 || h->size_bytes <= s->bytes)
+        return;
+    report_damaged(r->rundb, "%s: by its cover %" PRIu64 " bytes expired, by run.db %" PRIu64, path, h->size_bytes,
+                   s->bytes);
+    s->packets = s->at.next_seq = h->seq + 1;
+    s->bytes = h->size_bytes;
+    s->records = gone->cover_records;
+    s->at.next_ordinal = h->first_ordinal;
+    s->at.discarded = h->discarded;
+    s->last_end = h->timestamp_end;
+    r->join = true;
+}
+
+/* Reads the packets behind what expired of stream `s`. Returns 0 or an error; *reason, where not all were right. */
+static int recover_packets(struct recovery *r, const char *path, struct trace_reader *reader, struct model_stream *s,
+                           const char **reason)
+{
+    struct rundb_bounds bounds;
+    struct packet_header h;
+    const uint8_t *packet;
+    int more = 0, err = rundb_load_bounds(r->rundb, s, &bounds);
+    if (err)
+        return err;
+    trace_reader_skip(reader, s->bytes, s->packets);
+    s->noted = bounds.count ? bounds.at[bounds.count - 1].bytes : s->expired.bytes;
+    while (!*reason && (more = trace_reader_next(reader, &h, &packet)) > 0)
+        *reason = recover_packet(r, &bounds, s, path, &h, packet);
+    r->join = r->join || !rundb_bounds_hold(&bounds, s->bytes);
+    if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
+        *reason = not_next;
+    return more < 0 && !*reason ? more : 0;
+}
+
+static int recover_file(const char *path, void *context)
+{
+    struct recovery *r = context;
+    struct trace_reader *reader;
     const char *reason = NULL;
-    uint64_t good = 0;
-    int err = trace_reader_open(path, &reader), more;
+    int err = trace_reader_open(path, &reader);
     if (err == BEZEL_EMALFORMED) {
         log_error("BEZEL-STORE-FOREIGN", "%s is not a regular file: ignored; move it out of the run directory", path);
         return 0;
     }
     if (err)
         return err;
-    while ((more = trace_reader_next(reader, &h, &packet)) > 0) {
-        reason = recover_packet(r, path, &h, packet);
-        if (reason)
-            break;
-        good = trace_reader_offset(reader);
+    struct model_stream *s;
+    err = look_first(r, path, reader, &s, &reason);
+    if (s) {
+        follow_cover(r, path, s, trace_reader_expired(reader));
+        err = recover_packets(r, path, reader, s, &reason);
     }
     trace_reader_close(reader);
-    if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
-        reason = "they are not the next packet of this stream";
-    else if (more < 0)
-        return more;
-    return truncate_tail(r->store, path, good, reason);
+    return err ? err : truncate_tail(r->store, path, s ? s->bytes : 0, reason);
 }
 
 /* Writes only the rows. A packet's loss is what the counter grew by, as when the packet was stored. */
+static int rows_of_stream(const struct recovery *r, struct trace_reader *reader, const struct model_stream *s)
+{
+    struct rundb_bounds bounds;
+    struct packet_header h;
+    const uint8_t *packet;
+    uint64_t discarded = s->expired.discarded;
+    int err = rundb_load_bounds(r->rundb, s, &bounds);
+    trace_reader_skip(reader, s->expired.bytes, s->expired.packets);
+    while (!err && (err = trace_reader_next(reader, &h, &packet)) > 0) {
+        rundb_set_section(r->rundb, rundb_section_of(&bounds, trace_reader_offset(reader) - h.size_bytes));
+        rundb_add_packet(r->rundb, s->process, &h, packet, h.discarded - discarded);
+        discarded = h.discarded;
+        err = 0;
+    }
+    return err == BEZEL_EMALFORMED || err == BEZEL_EVERSION ? 0 : err;
+}
+
 static int rows_of_file(const char *path, void *context)
 {
     const struct recovery *r = context;
     struct trace_reader *reader;
-    struct packet_header h;
-    const uint8_t *packet;
-    uint64_t discarded = 0;
+    struct model_stream *s;
+    const char *reason;
     int err = trace_reader_open(path, &reader);
     if (err)
         return err == BEZEL_EMALFORMED ? 0 : err;
-    while ((err = trace_reader_next(reader, &h, &packet)) > 0) {
-        const struct model_process *p = model_find_process(r->node, h.instance);
-        if (p)
-            rundb_add_packet(r->rundb, p, &h, packet, h.discarded - discarded);
-        discarded = h.discarded;
-    }
+    err = look_first(r, path, reader, &s, &reason);
+    if (s)
+        err = rows_of_stream(r, reader, s);
     trace_reader_close(reader);
     return err;
 }
@@ -189,14 +277,32 @@ static int recover_node(struct recovery *r)
     return err == BEZEL_ENOENT && r->rows_only ? 0 : err;
 }
 
+/* What sections noted is not what the files have: a power failure took packets that were stored before they began. */
+static int join_sections(struct rundb *f, struct model *m)
+{
+    for (struct model_node *node = m->nodes; node; node = node->next)
+        for (struct model_process *p = node->processes; p; p = p->next)
+            for (uint32_t ring = 0; ring < p->ring_count; ring++)
+                if (p->streams[ring])
+                    p->streams[ring]->noted = p->streams[ring]->expired.bytes;
+    return rundb_join_sections(f);
+}
+
 static int recover_nodes(struct rundb *f, struct store *s, struct model *m, bool rows_only)
 {
     struct recovery r = {.rundb = f, .store = s, .rows_only = rows_only};
+    struct rundb_section sections[RUNDB_SECTIONS_MAX];
+    size_t count = 0;
     int err = rundb_clear_derived(f);
     if (!err && !rows_only)
         err = rundb_clear_streams(f);
     for (r.node = m->nodes; r.node && !err; r.node = r.node->next)
         err = recover_node(&r);
+    if (!err && r.join && !rows_only)
+        err = join_sections(f, m);
+    if (!err)
+        err = rundb_load_sections(f, sections, &count);
+    rundb_set_section(f, count ? sections[count - 1].number : 0);
     for (struct model_node *node = m->nodes; node && !rows_only; node = node->next)
         for (struct model_process *p = node->processes; p; p = p->next)
             p->dirty = true; /* streams and books are saved with their process */
@@ -217,6 +323,12 @@ static int finish_node(struct rundb *f, struct store *s, struct model_node *node
                                "trace/%s/%s-%" PRIu32 ": %" PRIu64
                                " stored bytes are missing (damaged/ may have what was in their place)",
                                node->dir, p->base, ring, stream->saved.bytes - stream->bytes);
+            int sys = stream ? store_expire(s, stream) : 0; /* a kill may have come in between */
+            if (sys)
+                log_warn("BEZEL-STORE-EXPIRE", "trace/%s/%s-%" PRIu32 ": what expired takes its room still: %s",
+                         node->dir, p->base, ring, strerror(sys));
+            else if (stream)
+                stream->covered = stream->expired.bytes;
             err = stream ? store_sync(s, stream) : 0;
         }
     if (!any || err)
@@ -242,6 +354,8 @@ int recover_run(struct rundb *f, struct store *s, struct model *m)
         err = rundb_load(f, m);
     if (!err)
         err = rundb_load_streams(f, m);
+    if (!err)
+        err = rundb_load_expired(f, m);
     if (!err)
         err = recover_nodes(f, s, m, false);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)

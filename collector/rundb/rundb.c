@@ -15,7 +15,8 @@
  * There are two kinds of data. Only the database has nodes, processes (with dictionaries), books' attempts and losses
  * by cause, latency, properties, events, notes and programs: these are committed before anything relies on them. The
  * others are derived from the packets of the trace, and can be written anew from them at any time: losses, streams,
- * fields, books' stored counts and the tables of built-in aspects (collector/rundb/rundb_builtin.c).
+ * fields, books' stored counts and the tables of built-in aspects (collector/rundb/rundb_builtin.c); where packets
+ * have expired, from what sections note and the packets that are kept (rundb_sections.h).
  *
  * The caller commits a transaction after some 200 ms. Commits are not synced (synchronous = OFF) unless rundb_lasting()
  * was called: a kill loses nothing that was committed, but a power failure may, as it may lose packets. If the
@@ -37,7 +38,7 @@ static const char schema[] =
     "stream_id));"
     "CREATE TABLE streams(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, packets INTEGER NOT"
     " NULL, bytes INTEGER NOT NULL, next_ordinal INTEGER NOT NULL, discarded INTEGER NOT NULL, sum INTEGER NOT NULL,"
-    " closed INTEGER NOT NULL, PRIMARY KEY(process, ring)) WITHOUT ROWID;"
+    " closed INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY(process, ring)) WITHOUT ROWID;"
     "CREATE TABLE books(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, name TEXT NOT NULL,"
     " kind INTEGER NOT NULL, attempts INTEGER NOT NULL, lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, "
     "lost_no_ring INTEGER NOT"
@@ -47,7 +48,19 @@ static const char schema[] =
     " NULL, name TEXT NOT NULL, unit TEXT NOT NULL, count INTEGER NOT NULL, unknown INTEGER NOT NULL, total INTEGER,"
     " mean REAL, last, min, max, p50, p99, PRIMARY KEY(process, aspect, field)) WITHOUT ROWID;"
     "CREATE TABLE losses(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, begin_ns INTEGER NOT"
-    " NULL, end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);"
+    " NULL, end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL, section INTEGER NOT NULL);"
+    "CREATE TABLE sections(number INTEGER PRIMARY KEY, at INTEGER NOT NULL, clock INTEGER NOT NULL);"
+    "CREATE TABLE section_streams(section INTEGER NOT NULL, process INTEGER NOT NULL REFERENCES processes, ring INTEGER"
+    " NOT NULL, packets INTEGER NOT NULL, bytes INTEGER NOT NULL, records INTEGER NOT NULL, next_ordinal INTEGER NOT"
+    " NULL, discarded INTEGER NOT NULL, sum INTEGER NOT NULL, last_end INTEGER NOT NULL, closed INTEGER NOT NULL,"
+    " PRIMARY KEY(section, process, ring)) WITHOUT ROWID;"
+    "CREATE TABLE section_books(section INTEGER NOT NULL, process INTEGER NOT NULL REFERENCES processes, aspect INTEGER"
+    " NOT NULL, stored INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, PRIMARY KEY(section,"
+    " process, aspect)) WITHOUT ROWID;"
+    "CREATE TABLE section_fields(section INTEGER NOT NULL, process INTEGER NOT NULL REFERENCES processes, aspect "
+    "INTEGER"
+    " NOT NULL, field INTEGER NOT NULL, state BLOB NOT NULL, PRIMARY KEY(section, process, aspect, field)) WITHOUT"
+    " ROWID;"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT"
     " NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code,"
     " text));"
@@ -77,8 +90,8 @@ static const char *const sql[RUNDB_BUILTIN] = {
                     " last_ns = iif(?13, ?12, last_ns)"),
     [RUNDB_FIELD] = ("INSERT OR REPLACE INTO fields VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
                      " ?14)"),
-    [RUNDB_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    [RUNDB_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [RUNDB_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [RUNDB_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [RUNDB_NOTE] = ("INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                     " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8"),
     [RUNDB_SILENT] = ("INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"

@@ -26,6 +26,7 @@ static void write_schema(FILE *out, enum builtin b)
             strcmp(l->owner, "node") == 0 ? "nodes" : "processes");
     for (uint32_t i = 0; i < a->field_count; i++)
         fprintf(out, ", \"%s\" %s", a->fields[i].name, types[a->fields[i].type]);
+    fputs(", section INTEGER NOT NULL", out);
     if (l->latest)
         fprintf(out, ", UNIQUE(%s", l->owner);
     for (uint32_t i = 0; l->latest && i < a->field_count; i++)
@@ -59,7 +60,7 @@ static void write_insert(FILE *out, enum builtin b)
     const struct builtin_layout *l = builtin_layout(b);
     const struct dict_aspect *a = &builtin_aspects[b];
     fprintf(out, "INSERT OR REPLACE INTO %s SELECT ?1", l->table);
-    for (uint32_t i = 0; i <= a->field_count; i++)
+    for (uint32_t i = 0; i <= a->field_count + 1; i++)
         fprintf(out, ", ?%" PRIu32, i + 2);
     if (!l->latest)
         return;
@@ -107,7 +108,18 @@ int rundb_make_builtins(sqlite3 *db)
 
 static void write_delete(FILE *out, enum builtin b)
 {
-    fprintf(out, "DELETE FROM %s", builtin_layout(b)->table);
+    fprintf(out, "DELETE FROM %s WHERE section >= (SELECT ifnull(min(number), 0) FROM sections)",
+            builtin_layout(b)->table);
+}
+
+static void write_join(FILE *out, enum builtin b)
+{
+    fprintf(out, "UPDATE %s SET section = min(section, (SELECT min(number) FROM sections))", builtin_layout(b)->table);
+}
+
+int rundb_join_builtins(sqlite3 *db)
+{
+    return exec_each(db, write_join);
 }
 
 int rundb_clear_builtins(sqlite3 *db)
@@ -149,9 +161,10 @@ int rundb_add_builtin(struct rundb *f, const struct model_process *process, cons
     if (b == BUILTIN_COUNT)
         return 0;
     bool is_node = strcmp(builtin_layout(b)->owner, "node") == 0;
-    struct rundb_value row[2 + DICT_FIELDS_MAX] = {RUNDB_INT(is_node ? process->node->row : process->row),
+    struct rundb_value row[3 + DICT_FIELDS_MAX] = {RUNDB_INT(is_node ? process->node->row : process->row),
                                                    RUNDB_INT(r->timestamp)};
     for (uint32_t i = 0; i < r->value_count; i++)
         row[i + 2] = value_of(process->dict, builtin_aspects[b].fields[i].type, packet_value(r, i));
-    return rundb_write_row(f, RUNDB_BUILTIN + (int)b, row, r->value_count + 2);
+    row[r->value_count + 2] = RUNDB_INT(f->section);
+    return rundb_write_row(f, RUNDB_BUILTIN + (int)b, row, r->value_count + 3);
 }

@@ -27,13 +27,13 @@ struct table {
     bool partial; /* an empty blob is not compared */
 };
 static const struct table tables[] = {
-    {"streams", "process, ring, packets, bytes, next_ordinal, discarded, sum, closed", 8, false},
+    {"streams", "process, ring, packets, bytes, next_ordinal, discarded, sum, closed, records", 9, false},
     {"books", "process, aspect, name, kind, stored, first_ns, last_ns", 7, false},
     {"fields f",
      "process, aspect, field, name, unit, " EVALUATED("count") ", " EVALUATED("total") ", " EVALUATED(
          "min") ", " EVALUATED("max") ", " EVALUATED("p50") ", " EVALUATED("p99") ", " LAST ", " MEAN,
      13, true},
-    {"losses", "*", 6, false},
+    {"losses", "*", 7, false},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -43,7 +43,7 @@ static struct table table_at(size_t i)
 {
     return i < TABLES ? tables[i]
                       : (struct table){builtin_layout(i - TABLES)->table, "*",
-                                       (int)builtin_aspects[i - TABLES].field_count + 2, false};
+                                       (int)builtin_aspects[i - TABLES].field_count + 3, false};
 }
 
 static int prepare(struct rundb *f, const struct table *t, sqlite3_stmt **s)

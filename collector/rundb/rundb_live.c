@@ -168,7 +168,7 @@ static int save_stream(struct rundb *f, const struct model_process *p, const str
 {
     return rundb_write(f, RUNDB_STREAM, RUNDB_INT(p->row), RUNDB_INT(stream->at.ring), RUNDB_INT(stream->packets),
                        RUNDB_INT(stream->bytes), RUNDB_INT(stream->at.next_ordinal), RUNDB_INT(stream->at.discarded),
-                       RUNDB_INT(stream->sum), RUNDB_INT(stream->closed));
+                       RUNDB_INT(stream->sum), RUNDB_INT(stream->closed), RUNDB_INT(stream->records));
 }
 
 bool rundb_waits_for_sync(const struct model_process *p)
@@ -200,7 +200,8 @@ int rundb_save_process(struct rundb *f, const struct model_process *process, str
 int rundb_add_loss(struct rundb *f, const struct model_process *process, const struct packet_header *h, uint64_t count)
 {
     return rundb_write(f, RUNDB_LOSS, RUNDB_INT(process->row), RUNDB_INT(h->ring), RUNDB_INT(h->timestamp_begin),
-                       RUNDB_INT(h->timestamp_end), RUNDB_INT(h->first_ordinal), RUNDB_INT(count));
+                       RUNDB_INT(h->timestamp_end), RUNDB_INT(h->first_ordinal), RUNDB_INT(count),
+                       RUNDB_INT(f->section));
 }
 
 int rundb_add_note(struct rundb *f, const struct model_node *node, const struct message_note *note)
@@ -214,7 +215,10 @@ int rundb_clear_derived(struct rundb *f)
 {
     int err = rundb_begin(f);
     if (!err)
-        err = rundb_error(f->db, sqlite3_exec(f->db, "DELETE FROM losses", NULL, NULL, NULL));
+        err = rundb_error(f->db, sqlite3_exec(f->db,
+                                              "DELETE FROM losses WHERE section >="
+                                              " (SELECT ifnull(min(number), 0) FROM sections)",
+                                              NULL, NULL, NULL));
     if (!err)
         err = rundb_clear_builtins(f->db);
     f->lacks = err != 0;

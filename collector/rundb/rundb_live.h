@@ -78,7 +78,7 @@ int rundb_add_builtin(struct rundb *f, const struct model_process *process,
 enum { RUNDB_NOTES_MAX = 1024 };
 int rundb_add_note(struct rundb *f, const struct model_node *node, const struct message_note *note) BEZEL_MUST_CHECK;
 
-/** Deletes all rows that single packets make, and clears rundb_lacks(). */
+/** Deletes all rows that single packets make, but for packets that expired, and clears rundb_lacks(). */
 int rundb_clear_derived(struct rundb *f) BEZEL_MUST_CHECK;
 
 /** Deletes the rows of streams, which are saved with their processes. */

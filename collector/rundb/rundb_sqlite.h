@@ -15,7 +15,7 @@
 
 enum {
     RUNDB_APPLICATION = 0x425A4C46, /* "BZLF" */
-    RUNDB_VERSION = 14,             /* of the schema */
+    RUNDB_VERSION = 15,             /* of the schema */
     RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
     RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */
     RUNDB_READ_S = 20,              /* s of CPU time that reading a run may take */
@@ -47,6 +47,7 @@ struct rundb {
     sqlite3 *db;
     bool within;          /* a transaction is open */
     int64_t data_version; /* SQLite's: it changes when another connection has written */
+    uint64_t section;     /* of what packets are stored now (rundb_sections.h) */
     bool lacks;           /* a write has failed: the derived rows must be written anew */
     sqlite3_stmt *statements[RUNDB_STATEMENTS];
 };
@@ -63,9 +64,13 @@ int rundb_number(sqlite3 *db, const char *text, int64_t *value) BEZEL_MUST_CHECK
 /** Makes the schema of this version in an empty database, within the open transaction, if any. */
 int rundb_make_schema(sqlite3 *db) BEZEL_MUST_CHECK;
 
-/** Make the tables of built-in aspects, delete their rows, prepare their statements (rundb_builtin.c). */
+/**
+ * Make the tables of built-in aspects, delete their rows that packets of kept sections made, give these rows the first
+ * such section, prepare their statements (rundb_builtin.c).
+ */
 int rundb_make_builtins(sqlite3 *db) BEZEL_MUST_CHECK;
 int rundb_clear_builtins(sqlite3 *db) BEZEL_MUST_CHECK;
+int rundb_join_builtins(sqlite3 *db) BEZEL_MUST_CHECK;
 int rundb_prepare_builtins(struct rundb *f) BEZEL_MUST_CHECK;
 
 /**

@@ -59,11 +59,17 @@ struct summary_book {
     struct summary_field *fields; /* the numeric ones, in their order */
 };
 
+/** What was stored, and then expired from the store (`store.keep`): it counts as stored. */
+struct summary_expired {
+    uint64_t packets, records, bytes;
+};
+
 /** The stored part of a stream of a process. */
 struct summary_stream {
     uint32_t ring;
     uint64_t next_ordinal; /* every attempt before it is stored or counted as lost */
     bool open;             /* its closing packet is not stored: the ordinals from next_ordinal on are unknown */
+    struct summary_expired expired;
 };
 
 struct summary_process {
@@ -80,6 +86,7 @@ struct summary_process {
     uint64_t unfinished; /* lost: records begun but not completed when it was killed; known when it is not RUNNING */
     uint64_t unobserved; /* processes that it forked and that were not observed: their records are unknown */
     uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
+    struct summary_expired expired; /* of all its streams */
     struct summary_latency latency;
     size_t book_count, stream_count;
     struct summary_book *books;

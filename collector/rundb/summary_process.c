@@ -109,6 +109,10 @@ static void take_stream(struct summary_loading *l, sqlite3_stmt *s)
     stream->next_ordinal = summary_u64(s, 2);
     stream->open = sqlite3_column_int(s, 4) == 0;
     p->discarded += summary_u64(s, 3);
+    stream->expired = (struct summary_expired){summary_u64(s, 5), summary_u64(s, 6), summary_u64(s, 7)};
+    p->expired.packets += stream->expired.packets;
+    p->expired.records += stream->expired.records;
+    p->expired.bytes += stream->expired.bytes;
 }
 
 void summary_load_processes(struct summary_loading *l)
@@ -128,6 +132,11 @@ void summary_load_processes(struct summary_loading *l)
                  "SELECT process, aspect, field, name, unit, count, unknown, total, mean, last, min, max, p50, p99"
                  " FROM fields ORDER BY process, aspect, field",
                  take_field);
-    summary_each(l, "SELECT process, ring, next_ordinal, discarded, closed FROM streams ORDER BY process, ring",
-                 take_stream);
+    summary_each(
+        l,
+        "SELECT process, ring, next_ordinal, discarded, closed, ifnull(e.packets, 0), ifnull(e.records, 0),"
+        " ifnull(e.bytes, 0) FROM streams LEFT JOIN (SELECT process, ring, packets, records, bytes, max(section)"
+        " FROM section_streams WHERE section <= (SELECT min(number) FROM sections) GROUP BY process, ring) e"
+        " USING (process, ring) ORDER BY process, ring",
+        take_stream);
 }

@@ -91,6 +91,12 @@ void store_found(struct store *s, struct model_stream *stream);
  */
 void store_tidy(struct store *s, const struct model *m, bool all);
 
+/**
+ * Frees what expired of a stream: the packets that stream->expired counts. Its cover is made first (cover.h).
+ * Idempotent. Returns 0 or an errno value; the store does not fail.
+ */
+int store_expire(struct store *s, const struct model_stream *stream) BEZEL_MUST_CHECK;
+
 /** Writes a node's metadata anew, now. Returns 0 or an errno value. */
 int store_metadata(struct store *s, struct model_node *node) BEZEL_MUST_CHECK;
 

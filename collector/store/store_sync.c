@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "collector/store/cover.h"
 #include "collector/store/disk.h"
 #include "collector/store/store_internal.h"
 
@@ -101,6 +102,28 @@ int store_sync(struct store *s, struct model_stream *stream)
         s->synced_at = clock_now();
     }
     return 0;
+}
+
+int store_expire(struct store *s, const struct model_stream *stream)
+{
+    const struct model_expired *gone = &stream->expired;
+    const struct model_process *p = stream->process;
+    char path[PATH_MAX];
+    if (gone->bytes == 0)
+        return 0;
+    if (store_path(s, p->node, stream, path, sizeof path) != 0)
+        return ENAMETOOLONG;
+    struct cover c = {.header = {.stream_id = p->stream_id,
+                                 .timestamp_end = gone->last_end,
+                                 .size_bytes = gone->bytes,
+                                 .discarded = gone->discarded,
+                                 .seq = gone->packets - 1,
+                                 .instance = p->instance,
+                                 .ring = stream->at.ring,
+                                 .first_ordinal = gone->next_ordinal},
+                      .records = gone->records};
+    memcpy(c.header.uuid, p->node->uuid, sizeof c.header.uuid);
+    return cover_write(path, &c);
 }
 
 int store_keep_damaged(const struct store *s, const char *path, uint64_t at, char *kept, size_t size)

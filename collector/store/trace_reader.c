@@ -3,6 +3,7 @@
 #include "collector/store/trace_reader.h"
 
 #include "base/file.h"
+#include "collector/store/cover.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,8 +24,11 @@ struct trace_reader {
     int fd;
     uint64_t offset;
     size_t taken, used;
-    uint64_t packets;
+    uint64_t packets; /* up to the place, also those that expired */
+    uint64_t records; /* likewise */
+    bool known;       /* `first` is there */
     struct packet_header first;
+    struct trace_expired expired;
     const char *reason;
     uint8_t bytes[PACKET_MAX_BYTES];
 };
@@ -41,8 +45,10 @@ int trace_reader_open(const char *path, struct trace_reader **r)
         return BEZEL_ENOMEM;
     }
     it->fd = fd;
-    it->offset = it->packets = 0;
+    it->offset = it->packets = it->records = 0;
     it->taken = it->used = 0;
+    it->known = false;
+    memset(&it->expired, 0, sizeof it->expired);
     it->reason = "";
     *r = it;
     return 0;
@@ -56,7 +62,50 @@ void trace_reader_close(struct trace_reader *r)
     free(r);
 }
 
-/* Moves the bytes not yet returned to the front and reads more. Returns the number of bytes read, or an error. */
+const struct trace_expired *trace_reader_expired(const struct trace_reader *r)
+{
+    return &r->expired;
+}
+
+static void move_on(struct trace_reader *r, uint64_t bytes, uint64_t packets)
+{
+    r->offset = bytes;
+    r->taken = r->used = 0;
+    r->packets = packets;
+}
+
+void trace_reader_skip(struct trace_reader *r, uint64_t bytes, uint64_t packets)
+{
+    if (bytes > trace_reader_offset(r))
+        move_on(r, bytes, packets);
+}
+
+void trace_reader_again(struct trace_reader *r, const struct packet_header *h)
+{
+    r->taken -= h->size_bytes;
+    r->packets--;
+    r->records -= h->records;
+}
+
+/* What the buffer has is gone, or about to go. */
+static void pass_expired(struct trace_reader *r, const struct cover *c)
+{
+    uint64_t packets = c->header.seq + 1;
+    r->expired.packets += packets > r->packets ? packets - r->packets : 0;
+    r->expired.records += c->records > r->records ? c->records - r->records : 0;
+    r->expired.cover = c->header;
+    r->expired.cover_records = c->records;
+    r->records = c->records;
+    if (!r->known)
+        r->first = c->header;
+    r->known = true;
+    move_on(r, c->header.size_bytes, packets);
+}
+
+/*
+ * Moves the bytes not yet returned to the front and reads more. Returns 1 where there are more, or the place is another
+ * one, because what was there expired; 0; or an error.
+ */
 static int trace_reader_fill(struct trace_reader *r)
 {
     memmove(r->bytes, r->bytes + r->taken, r->used - r->taken);
@@ -70,14 +119,19 @@ static int trace_reader_fill(struct trace_reader *r)
     if (n < 0)
         return err_from_errno(errno);
     r->used += (size_t)n;
-    return (int)n;
+    struct cover c;
+    if (!cover_reaches(r->fd, r->offset, &c))
+        return n > 0;
+    pass_expired(r, &c);
+    return 1;
 }
 
 /* Whether a packet is the next one of this file; else sets the reason. */
 static bool trace_reader_expects(struct trace_reader *r, const struct packet_header *h)
 {
-    if (r->packets == 0)
+    if (!r->known)
         r->first = *h;
+    r->known = true;
     r->reason = NULL;
     if (memcmp(h->uuid, r->first.uuid, sizeof h->uuid) != 0 || h->stream_id != r->first.stream_id ||
         h->instance != r->first.instance || h->ring != r->first.ring)
@@ -111,6 +165,7 @@ int trace_reader_next(struct trace_reader *r, struct packet_header *h, const uin
     *packet = r->bytes + r->taken;
     r->taken += h->size_bytes;
     r->packets++;
+    r->records += h->records;
     return 1;
 }
 

@@ -32,6 +32,26 @@ void trace_reader_close(struct trace_reader *r);
  */
 int trace_reader_next(struct trace_reader *r, struct packet_header *h, const uint8_t **packet) BEZEL_MUST_CHECK;
 
+/**
+ * Has the reader go on behind the first `bytes` of the file, which are `packets` packets, as if it had read them. Does
+ * nothing where it is that far already.
+ */
+void trace_reader_skip(struct trace_reader *r, uint64_t bytes, uint64_t packets);
+
+/** Has the reader return its last packet, with header `h`, once more. Nothing may lie between. */
+void trace_reader_again(struct trace_reader *r, const struct packet_header *h);
+
+/**
+ * What of the stream expired from the store before it was read, also while it was being read (cover.h): packets, and
+ * their records. The packets that are read go on behind it.
+ */
+struct trace_expired {
+    uint64_t packets, records;
+    struct packet_header cover; /* the latest, if packets is not 0 */
+    uint64_t cover_records;     /* from the stream's first on */
+};
+const struct trace_expired *trace_reader_expired(const struct trace_reader *r);
+
 /** The reason for BEZEL_EMALFORMED or BEZEL_EVERSION of trace_reader_next(): a few words, static storage. */
 const char *trace_reader_reason(const struct trace_reader *r);
 
@@ -49,8 +69,8 @@ uint64_t trace_reader_rest(const struct trace_reader *r);
 int trace_reader_list(const char *trace, int (*each)(const char *path, void *context), void *context) BEZEL_MUST_CHECK;
 
 /**
- * The bytes of all stream files of run directory `run`, torn tails included. Files that cannot be read count as 0.
- * Follows no symbolic link.
+ * The bytes of all stream files of run directory `run`, torn tails and what expired included. Files that cannot be read
+ * count as 0. Follows no symbolic link.
  */
 uint64_t trace_reader_trace_bytes(const char *run);
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/limit.h"
 #include "collector/rundb/rundb_live.h"
+#include "collector/rundb/rundb_sections.h"
 #include "collector/store/metadata.h"
 #include "collector/store/trace_reader.h"
 #include "collector/verify/verify_internal.h"
@@ -260,6 +261,9 @@ static void take_totals(struct verify_totals *t, const struct model_totals *m)
     t->records = m->records;
     t->lost = m->discarded;
     t->bytes = m->bytes;
+    t->expired = m->expired;
+    t->expired_records = m->expired_records;
+    t->expired_bytes = m->expired_bytes;
 }
 
 static int verify_loaded(struct verify_walk *w)
@@ -295,6 +299,8 @@ static int load(struct verify_walk *w)
         err = rundb_load(w->rundb, w->model);
     if (!err)
         err = rundb_load_streams(w->rundb, w->model);
+    if (!err)
+        err = rundb_load_expired(w->rundb, w->model);
     if (err)
         return err;
     if (rundb_get(w->rundb, "run", w->model->run, sizeof w->model->run) != 0)
@@ -302,7 +308,8 @@ static int load(struct verify_walk *w)
     if (rundb_get(w->rundb, RUNDB_FINISHED, v->finished, sizeof v->finished) != 0)
         v->finished[0] = '\0';
     w->settled = v->finished[0] != '\0';
-    return w->settled ? rundb_open_scratch(&w->rows) : 0;
+    err = w->settled ? rundb_open_scratch(&w->rows) : 0;
+    return err || !w->settled ? err : rundb_copy_expired(w->rundb, w->rows);
 }
 
 /* Whether nothing is stored: trace/ has no folder. */

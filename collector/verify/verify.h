@@ -9,6 +9,8 @@
  * missing records that no loss explains; metadata that does not explain what is stored; any change of bytes that were
  * saved, by the checksum that the database has of each stream. It cannot find: a change of bytes that were stored in
  * the last 200 ms before a kill, if they still make a packet; changes of files and database that agree with each other.
+ * Of packets that expired (`store.keep`) it takes the database's word, and proves from there on that nothing is
+ * missing.
  */
 #ifndef BEZEL_COLLECTOR_VERIFY_VERIFY_H
 #define BEZEL_COLLECTOR_VERIFY_VERIFY_H
@@ -40,8 +42,9 @@ struct verify_report {
 
 struct verify_totals {
     uint64_t nodes, processes, streams, packets, records, lost, bytes;
-    uint64_t damaged, incomplete; /* findings */
-    bool served;                  /* a collector serves the run now */
+    uint64_t expired, expired_records, expired_bytes; /* of these: packets that expired from the store, and theirs */
+    uint64_t damaged, incomplete;                     /* findings */
+    bool served;                                      /* a collector serves the run now */
 };
 
 struct verify {

@@ -3,6 +3,7 @@
 #include "collector/model/statistics.h"
 #include "collector/model/validate.h"
 #include "collector/rundb/rundb_save.h"
+#include "collector/rundb/rundb_sections.h"
 #include "collector/store/trace_reader.h"
 #include "collector/verify/verify_internal.h"
 
@@ -19,6 +20,8 @@ struct file {
     struct model_stream *stream;
     int err;      /* of reading the database again */
     bool matched; /* a packet ended where the saved stream ended */
+    bool passed;  /* more expired than at the first look: what that made is not known */
+    struct rundb_bounds bounds;
 };
 
 static BEZEL_PRINTF(5, 6) void report(struct file *f, enum verify_is is, const char *code, const char *remedy,
@@ -93,7 +96,7 @@ static struct model_stream *stream_of(struct file *f, const struct packet_header
 static void check_saved(struct file *f)
 {
     const struct model_stream *s = f->stream;
-    if (s->bytes != s->saved.bytes)
+    if (s->bytes != s->saved.bytes || f->passed)
         return;
     f->matched = true;
     if (s->packets != s->saved.packets || s->at.next_ordinal != s->saved.next_ordinal ||
@@ -111,8 +114,6 @@ static void check_saved(struct file *f)
 /* Checks and counts a packet as the collector did. Returns whether to go on. */
 static bool take_packet(struct file *f, const struct packet_header *h, const uint8_t *packet)
 {
-    if (!f->stream && !(f->stream = stream_of(f, h)))
-        return false;
     struct model_stream *s = f->stream;
     struct model_process *p = s->process;
     struct validate_found found;
@@ -125,6 +126,8 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
         return false;
     }
     validate_advance(s, h, found.lost);
+    if (f->walk->rows)
+        rundb_set_section(f->walk->rows, rundb_section_of(&f->bounds, s->bytes));
     s->bytes += h->size_bytes;
     statistics_count(s, h, packet, &found.all, 0);
     if (f->walk->rows)
@@ -141,7 +144,7 @@ static void check_end(struct file *f, uint64_t rest)
     if (s && s->bytes < s->saved.bytes)
         report(f, VERIFY_DAMAGED, "truncated", NULL, "it ends here; %" PRIu64 " stored bytes are missing",
                s->saved.bytes - s->bytes);
-    else if (s && s->saved.bytes > 0 && !f->matched)
+    else if (s && s->saved.bytes > s->expired.bytes && !f->matched && !f->passed)
         report(f, VERIFY_DAMAGED, "other-counts", NULL,
                "no packet ends at byte %" PRIu64 ", where one ended when the stream was saved", s->saved.bytes);
     else if (more && !verify_is_left(f->walk))
@@ -169,6 +172,81 @@ static void report_no_packet(struct file *f, const char *reason, uint64_t rest)
         report(f, VERIFY_DAMAGED, "not-a-packet", NULL, "%s", reason);
 }
 
+/*
+ * More expired than the database said at the first look: this is a collector's work since then, or damage. The counts
+ * of what expired meanwhile are not known.
+ */
+static void follow_cover(struct file *f, const struct trace_reader *r)
+{
+    const struct trace_expired *gone = trace_reader_expired(r);
+    const struct packet_header *h = &gone->cover;
+    struct model_stream *s = f->stream;
+    struct model_totals *t = &f->walk->model->totals;
+    if (!s || gone->packets == 0 || h->size_bytes <= s->bytes)
+        return;
+    if (verify_is_settled(f->walk))
+        report(f, VERIFY_DAMAGED, "other-counts", NULL,
+               "by its cover %" PRIu64 " bytes expired, by run.db, which is finished, %" PRIu64, h->size_bytes,
+               s->expired.bytes);
+    t->packets += h->seq + 1 - s->packets;
+    t->records += gone->cover_records - s->records;
+    t->discarded += h->discarded - s->at.discarded;
+    t->bytes += h->size_bytes - s->bytes;
+    t->expired += h->seq + 1 - s->expired.packets;
+    t->expired_records += gone->cover_records - s->expired.records;
+    t->expired_bytes += h->size_bytes - s->expired.bytes;
+    s->packets = s->at.next_seq = s->expired.packets = h->seq + 1;
+    s->records = s->expired.records = gone->cover_records;
+    s->bytes = s->expired.bytes = h->size_bytes;
+    s->at.next_ordinal = h->first_ordinal;
+    s->at.discarded = h->discarded;
+    s->last_end = h->timestamp_end;
+    f->passed = true;
+}
+
+/* The stream of a file of which packets expired, by the file's name: NULL where there is none of that name. */
+static struct model_stream *expired_by_name(const struct file *f)
+{
+    char name[MODEL_BASE_MAX + 12];
+    for (struct model_process *p = f->walk->node->processes; p; p = p->next)
+        for (uint32_t ring = 0; ring < p->ring_count; ring++) {
+            snprintf(name, sizeof name, "%s-%u", p->base, ring);
+            if (p->streams[ring] && p->streams[ring]->expired.packets && strcmp(name, f->name) == 0)
+                return p->streams[ring];
+        }
+    return NULL;
+}
+
+/*
+ * Finds the stream of a file by its first packet, which is read again, or its cover, and goes on behind what expired.
+ * A cover that is not complete is none: a kill came in between. False: it has no stream. *more: as of
+ * trace_reader_next().
+ */
+static bool begin_stream(struct file *f, struct trace_reader *r, int *more)
+{
+    struct packet_header h;
+    const uint8_t *packet;
+    *more = trace_reader_next(r, &h, &packet);
+    const struct trace_expired *gone = trace_reader_expired(r);
+    if (*more <= 0 && gone->packets == 0) {
+        f->stream = *more < 0 ? expired_by_name(f) : NULL;
+        if (!f->stream)
+            return true;
+        *more = 0;
+    } else {
+        f->stream = stream_of(f, *more > 0 ? &h : &gone->cover);
+    }
+    if (!f->stream)
+        return false;
+    f->stream->walked = true;
+    if (*more > 0)
+        trace_reader_again(r, &h);
+    follow_cover(f, r);
+    trace_reader_skip(r, f->stream->bytes, f->stream->packets);
+    f->err = f->walk->rundb ? rundb_load_bounds(f->walk->rundb, f->stream, &f->bounds) : 0;
+    return f->err == 0;
+}
+
 int verify_file(const char *path, void *context)
 {
     struct verify_walk *w = context;
@@ -185,16 +263,19 @@ int verify_file(const char *path, void *context)
         report(&f, VERIFY_DAMAGED, "unreadable", NULL, "it cannot be opened: %s", strerror(errno));
     if (err)
         return 0;
-    bool good = true;
-    while ((more = trace_reader_next(r, &h, &packet)) > 0 && (good = take_packet(&f, &h, packet)))
-        ;
+    bool good = begin_stream(&f, r, &more);
+    while (good && more >= 0 && (more = trace_reader_next(r, &h, &packet)) > 0) {
+        follow_cover(&f, r);
+        good = take_packet(&f, &h, packet);
+    }
+    follow_cover(&f, r);
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
         report_no_packet(&f, trace_reader_reason(r), trace_reader_rest(r));
     else if (more < 0)
         report(&f, VERIFY_DAMAGED, "unreadable", NULL, "%s", strerror(errno));
     else if (good)
         check_end(&f, trace_reader_rest(r));
-    if (f.stream && (more < 0 || !good))
+    if (f.stream && (more < 0 || !good || f.passed))
         f.stream->behind = true; /* its counts are not compared any more */
     trace_reader_close(r);
     return f.err;
@@ -205,14 +286,14 @@ void verify_missing(struct verify_walk *w)
     for (struct model_process *p = w->node->processes; p; p = p->next)
         for (uint32_t ring = 0; ring < p->ring_count; ring++) {
             struct model_stream *s = p->streams[ring];
-            if (!s || s->packets || s->behind || s->saved.packets == 0)
+            if (!s || s->walked || s->behind || s->saved.packets <= s->packets)
                 continue;
             char name[MODEL_BASE_MAX + 12];
             snprintf(name, sizeof name, "%s-%u", p->base, ring);
             struct file f = {.walk = w, .name = name};
             s->behind = true;
             report(&f, VERIFY_DAMAGED, "missing", NULL, "%" PRIu64 " stored packets are missing, with their file",
-                   s->saved.packets);
+                   s->saved.packets - s->packets);
         }
 }
 

@@ -97,6 +97,9 @@ static void put_total_text(const struct verify *v)
            t->packets, t->streams, units_bytes(t->bytes).s);
     if (t->lost)
         printf("; %" PRIu64 " lost, at known places", t->lost);
+    if (t->expired)
+        printf("; %" PRIu64 " of these records expired from the store (store.keep), with %" PRIu64 " packets, %s",
+               t->expired_records, t->expired, units_bytes(t->expired_bytes).s);
     if (t->damaged || t->incomplete)
         printf("; findings: %" PRIu64 " damaged, %" PRIu64 " incomplete", t->damaged, t->incomplete);
     putchar('\n');
@@ -117,6 +120,9 @@ static void put_total_json(struct json *j, const struct verify *v)
     json_uint(j, "records", t->records);
     json_uint(j, "lost", t->lost);
     json_uint(j, "bytes", t->bytes);
+    json_uint(j, "expired_records", t->expired_records);
+    json_uint(j, "expired_packets", t->expired);
+    json_uint(j, "expired_bytes", t->expired_bytes);
     json_object_end(j);
 }
 

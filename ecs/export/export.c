@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "collector/read/run_streams.h"
 #include "collector/rundb/rundb.h"
+#include "collector/store/cover.h"
 #include "collector/store/metadata.h"
 #include "collector/store/trace_reader.h"
 #include "ecs/export/export_internal.h"
@@ -31,10 +32,37 @@ enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17 };
 
 /* ---- copying ---- */
 
+/* Begins behind what expired of a stream, in both. Returns the bytes that are left to be copied. */
+static uint64_t pass_expired(int from, int to, uint64_t bytes)
+{
+    struct cover c;
+    uint64_t expired = cover_read(from, &c) ? c.header.size_bytes : 0;
+    bool passed = expired && lseek(from, (off_t)expired, SEEK_SET) >= 0 && lseek(to, (off_t)expired, SEEK_SET) >= 0;
+    return !passed ? bytes : bytes > expired ? bytes - expired : 0;
+}
+
+/* Gives the copy the cover that the stream has now: what expired while it was copied may be zeros in it. */
+static int put_cover(int from, int to)
+{
+    uint8_t header[PACKET_HEADER_BYTES];
+    struct cover c;
+    struct stat st;
+    if (!cover_read(from, &c))
+        return 0;
+    packet_put_cover(header, &c.header, c.records);
+    if (lseek(to, 0, SEEK_SET) < 0 || fstat(to, &st) != 0)
+        return err_from_errno(errno);
+    int err = file_write_all(to, header, sizeof header);
+    if (!err && (uint64_t)st.st_size < c.header.size_bytes && ftruncate(to, (off_t)c.header.size_bytes) != 0)
+        err = err_from_errno(errno);
+    return err;
+}
+
 static int copy_descriptor(int from, int to, uint64_t bytes)
 {
     uint8_t *buffer = malloc(COPY_BYTES);
     int err = buffer ? 0 : BEZEL_ENOMEM;
+    bytes = pass_expired(from, to, bytes);
     while (!err && bytes > 0) {
         ssize_t n = read(from, buffer, bytes < COPY_BYTES ? bytes : COPY_BYTES);
         if (n < 0 && errno == EINTR)
@@ -45,7 +73,7 @@ static int copy_descriptor(int from, int to, uint64_t bytes)
         bytes -= n > 0 ? (uint64_t)n : 0;
     }
     free(buffer);
-    return err;
+    return err ? err : put_cover(from, to);
 }
 
 /* Copies the first `bytes` of file `path` into directory `dir`, under the same name. */

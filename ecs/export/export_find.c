@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "collector/store/trace_reader.h"
 #include "ecs/export/export_internal.h"
 
@@ -120,6 +121,14 @@ int export_find(const char *run, struct export_nodes *nodes)
             err = add_found(nodes, trace, d->d_name, served);
     closedir(dir);
     return err;
+}
+
+void export_warn_expired(uint64_t records, uint64_t packets)
+{
+    if (packets)
+        log_warn("BEZEL-EXPORT-EXPIRED",
+                 "%s records in %s packets had expired from the store (store.keep) before they were exported",
+                 units_count(records).s, units_count(packets).s);
 }
 
 void export_find_free(struct export_nodes *nodes)

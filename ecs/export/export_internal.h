@@ -37,6 +37,9 @@ struct export_nodes {
 int export_find(const char *run, struct export_nodes *nodes) BEZEL_MUST_CHECK;
 void export_find_free(struct export_nodes *nodes);
 
+/** Warns of what expired from the store before it was exported; 0 packets: nothing. */
+void export_warn_expired(uint64_t records, uint64_t packets);
+
 /** Takes what export_in_order() gives. Functions return 0, or an error, which ends it. */
 struct export_taker {
     void *context;

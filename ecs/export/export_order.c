@@ -41,13 +41,16 @@ int export_in_order(const struct export_part *parts, size_t count, const struct 
                     const struct record_filter *filter, const struct export_taker *to)
 {
     struct record_source of = {.filter = filter, .buffers = order->buffers, .memory = (size_t)order->memory};
+    struct record_expired expired = {0};
     struct stream_set set = {0};
     size_t number = 0;
+    of.expired = &expired;
     int err = stream_set_init(&set, &of);
     for (size_t i = 0; i < count && !err; i++)
         err = add_streams(&set, &number, &parts[i], to);
     if (!err)
         err = give_all(&set, to);
     stream_set_free(&set);
+    export_warn_expired(expired.records, expired.packets);
     return err;
 }

@@ -27,7 +27,8 @@ struct records {
     const struct record_filter *filter;
     uint8_t wanted[DICT_ASPECTS_MAX + 1]; /* of the present process */
     bool served;                          /* by a collector: files grow */
-    uint32_t rings;                       /* the present node has no file of a ring from here on */
+    uint64_t expired, expired_packets; /* records that expired from the store, of what was wanted, and their packets */
+    uint32_t rings;                    /* the present node has no file of a ring from here on */
 };
 
 /* ---- walking the run ---- */
@@ -88,6 +89,8 @@ static int put_stream(struct records *x, const struct model_process *p, const st
     }
     if (!err && !later && !x->served)
         warn_missing(path, s, trace_reader_offset(r), trace_reader_rest(r));
+    x->expired += trace_reader_expired(r)->records;
+    x->expired_packets += trace_reader_expired(r)->packets;
     trace_reader_close(r);
     if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
         return err;
@@ -209,6 +212,7 @@ int export_records(const char *run, enum export_format format, bool merged, cons
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     else
         err = put_records(&x, m, format, merged);
+    export_warn_expired(x.expired, x.expired_packets);
     record_writer_close(x.writer);
     model_free(m);
     return err;

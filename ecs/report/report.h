@@ -160,6 +160,9 @@ const char *report_action_name(int action);
 const char *report_decider_name(int by);
 const char *report_node_name(const struct report *r, uint32_t node);
 
+/** What expired from the store of all processes of `role`. */
+struct summary_expired report_expired_from_store(const struct report *r, enum message_role role);
+
 /** Whether limit `index` is a global one; "all" if it is, else the name of `node`. */
 bool report_is_global(const struct report *r, int64_t index);
 const char *report_where(const struct report *r, uint32_t node, int64_t index);

@@ -206,6 +206,42 @@ static uint64_t sum_discarded(const struct summary *s)
     return sum;
 }
 
+struct summary_expired report_expired_from_store(const struct report *r, enum message_role role)
+{
+    struct summary_expired sum = {0};
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        if (p->role != role)
+            continue;
+        sum.packets += p->expired.packets;
+        sum.records += p->expired.records;
+        sum.bytes += p->expired.bytes;
+    }
+    return sum;
+}
+
+static uint64_t kept(uint64_t stored, uint64_t expired)
+{
+    return stored > expired ? stored - expired : 0; /* a foreign database may say anything */
+}
+
+/* What is stored is in the trace, but for what expired from the store. */
+static void print_in_trace(const struct report *r, FILE *out)
+{
+    const struct verdict *v = r->verdict;
+    struct summary_expired sut = report_expired_from_store(r, ROLE_SUT),
+                           own = report_expired_from_store(r, ROLE_DAEMON);
+    fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
+            units_count(kept(v->sut.stored, sut.records)).s, units_count(kept(v->daemons.stored, own.records)).s);
+    if (sut.packets + own.packets)
+        fprintf(
+            out,
+            "  Expired from the store (store.keep), the oldest first: %s records in %s packets of %s, and %s in %s of\n"
+            "    %s of the monitor's own. They were stored, and count as stored.\n",
+            units_count(sut.records).s, units_count(sut.packets).s, units_bytes(sut.bytes).s,
+            units_count(own.records).s, units_count(own.packets).s, units_bytes(own.bytes).s);
+}
+
 static void print_books_remarks(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
@@ -222,8 +258,7 @@ static void print_books_remarks(const struct report *r, FILE *out)
     report_remedies(r, out);
     print_unobserved(r, out);
     print_unknown(r, out);
-    fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
-            units_count(v->sut.stored).s, units_count(v->daemons.stored).s);
+    print_in_trace(r, out);
     if (v->behind)
         fprintf(out,
                 "  The trace may hold more than these books count: the collector has not saved the rest yet, or was "

@@ -224,6 +224,44 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     json_object_end(j);
 }
 
+static void put_expired_counts(struct json *j, const struct summary_expired *e)
+{
+    json_uint(j, "records", e->records);
+    json_uint(j, "packets", e->packets);
+    json_uint(j, "bytes", e->bytes);
+}
+
+/* What `store.keep` let go: in all, and of each stream of which it let something go. */
+static void put_expired_from_store(const struct report *r, struct json *j)
+{
+    struct summary_expired all = report_expired_from_store(r, ROLE_SUT),
+                           daemons = report_expired_from_store(r, ROLE_DAEMON);
+    json_object(j, "expired_from_store");
+    json_object(j, "sut");
+    put_expired_counts(j, &all);
+    json_object_end(j);
+    json_object(j, "daemons");
+    put_expired_counts(j, &daemons);
+    json_object_end(j);
+    json_array(j, "streams");
+    for (size_t i = 0; i < r->summary->process_count && (r->most == 0 || i < r->most); i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t k = 0; k < p->stream_count; k++) {
+            if (p->streams[k].expired.packets == 0)
+                continue;
+            json_object(j, NULL);
+            json_text(j, "node", report_node_name(r, p->node));
+            json_text(j, "process", p->name);
+            json_uint(j, "pid", p->pid);
+            json_uint(j, "ring", p->streams[k].ring);
+            put_expired_counts(j, &p->streams[k].expired);
+            json_object_end(j);
+        }
+    }
+    json_array_end(j);
+    json_object_end(j);
+}
+
 static void put_books(const struct report *r, struct json *j)
 {
     json_object(j, "books");
@@ -238,6 +276,7 @@ static void put_books(const struct report *r, struct json *j)
     json_bool(j, "left_out", r->summary->left_out);
     json_uint(j, "left_out_processes", r->summary->untaken);
     json_uint(j, "left_out_records", r->summary->untaken_records);
+    put_expired_from_store(r, j);
     report_json_remedies(r, j);
     json_array(j, "processes");
     for (size_t i = 0; i < r->summary->process_count && (r->most == 0 || i < r->most); i++)

@@ -203,6 +203,9 @@ void report_sentence(const struct report *r, FILE *out)
                 b->processes, b->processes == 1 ? "" : "es");
         say_lost(r, out);
     }
+    struct summary_expired gone = report_expired_from_store(r, ROLE_SUT);
+    if (gone.records)
+        fprintf(out, ", %s of them expired from the store since", units_count(gone.records).s);
     say_unknown(r->verdict, out);
     fputc('.', out);
 }

@@ -98,6 +98,7 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
     snprintf(f->clock, sizeof f->clock, "%s", clock_keeping_print(&e->collector.clock).s);
     snprintf(f->order, sizeof f->order, "%s", order_settings_print(&e->order).s);
+    snprintf(f->keep, sizeof f->keep, "%s", store_keep_print(&e->store.keep).s);
     char *const args[] = {ARG("bezel-collector"),
                           ARG("--run"),
                           ARG(run->path),
@@ -131,6 +132,10 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     if (f->order[0]) {
         d->args[n++] = ARG("--order");
         d->args[n++] = f->order;
+    }
+    if (f->keep[0]) {
+        d->args[n++] = ARG("--keep");
+        d->args[n++] = f->keep;
     }
     if (e->store.serve) {
         d->args[n++] = ARG("--serve");

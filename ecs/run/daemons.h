@@ -66,6 +66,7 @@ struct daemons {
     struct remote_collector place;                             /* of a collector on a node */
     char clock[sizeof(struct units_text)];                     /* what keeps its wall clock, as --clock takes it */
     char order[sizeof(struct units_text)];                     /* as --order takes it */
+    char keep[sizeof(struct units_text)];                      /* as --keep takes it */
     char sync[sizeof(struct units_text)];                      /* the collector's policy, as --sync takes it */
     char collector_program[PATH_MAX], node_program[PATH_MAX], manager_program[PATH_MAX];
     bool (*launched)(void *of, uint32_t d, const struct message *reply); /* takes replies about programs; may be NULL */

@@ -156,9 +156,10 @@ int64_t collector_status(struct collector_process *c, const char *name)
     const struct {
         const char *name;
         uint64_t value;
-    } values[] = {{"records", s->records}, {"processes", s->processes}, {"nodes", s->nodes},
-                  {"refused", s->refused}, {"over_rate", s->over_rate}, {"unidentified", s->unidentified},
-                  {"peers", s->peers}};
+    } values[] = {{"records", s->records},     {"processes", s->processes},
+                  {"nodes", s->nodes},         {"refused", s->refused},
+                  {"over_rate", s->over_rate}, {"unidentified", s->unidentified},
+                  {"peers", s->peers},         {"expired_records", s->expired_records}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(values[i].name, name) == 0)
             return (int64_t)values[i].value;

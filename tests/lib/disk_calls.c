@@ -301,6 +301,11 @@ INTERPOSE(int, fallocate, "posix_fallocate", "posix_fallocate64", int fd, off_t 
     return make(SYS_fallocate, NUMBER(fd), 0, NUMBER(at), NUMBER(n)) < 0 ? errno : 0;
 }
 
+INTERPOSE(int, punch, "fallocate", "fallocate64", int fd, int mode, off_t at, off_t n)
+{
+    return (int)make(SYS_fallocate, NUMBER(fd), NUMBER(mode), NUMBER(at), NUMBER(n));
+}
+
 INTERPOSE_ONE(int, fsync, "fsync", int fd)
 {
     return (int)make(SYS_fsync, NUMBER(fd), 0, 0, 0);

@@ -331,6 +331,17 @@ static void see_failed(struct disk_model *d, const struct call *c)
         drop_unsynced(n);
 }
 
+static bool is_hole(const struct call *c)
+{
+    return c->args[1] & FALLOC_FL_PUNCH_HOLE;
+}
+
+static void clear(struct bytes *b, size_t at, size_t n)
+{
+    if (at < b->size)
+        memset(b->at + at, 0, n < b->size - at ? n : b->size - at);
+}
+
 static void see_file_call(struct disk_model *d, const struct call *c)
 {
     struct node *n = node_at(d, c->args[0]);
@@ -353,7 +364,9 @@ static void see_file_call(struct disk_model *d, const struct call *c)
             set_size(n, (size_t)c->args[1]);
         break;
     case SYS_fallocate:
-        if (n && n->now.size < c->args[2] + c->args[3])
+        if (n && is_hole(c))
+            clear(&n->now, (size_t)c->args[2], (size_t)c->args[3]);
+        else if (n && n->now.size < c->args[2] + c->args[3])
             resize(&n->now, (size_t)(c->args[2] + c->args[3]));
         break;
     case SYS_fsync:
@@ -466,7 +479,7 @@ uint64_t disk_growth(const struct disk_model *d, const struct call *c)
         return 0;
     if (c->number == SYS_write)
         end = (d->append[fd] ? n->now.size : d->position[fd]) + c->args[2];
-    else if (c->number == SYS_pwrite64 || c->number == SYS_fallocate)
+    else if (c->number == SYS_pwrite64 || (c->number == SYS_fallocate && !is_hole(c)))
         end = c->args[2] + c->args[3];
     return end > n->now.size ? end - n->now.size : 0;
 }

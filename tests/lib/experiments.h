@@ -117,7 +117,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 experiments_same_vector(a->sensing.off, b->sensing.off) && a->adapt.policy == b->adapt.policy &&
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
-                a->store.sync == b->store.sync;
+                a->store.sync == b->store.sync && a->store.keep.bytes == b->store.keep.bytes &&
+                a->store.keep.time == b->store.keep.time;
     same =
         same && a->sensing.accumulate == b->sensing.accumulate && a->sensing.accumulate_or == b->sensing.accumulate_or;
     same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);

@@ -481,10 +481,17 @@ bool fake_file_is_right(const struct fake_stream *s, const char *path, bool whol
 {
     char *data;
     size_t n;
-    size_t least = whole ? s->used : s->starts[s->acked];
+    size_t least = whole ? s->used : s->starts[s->acked], expired = 0;
+    struct packet_header cover;
+    uint64_t records;
     if (file_read(path, 1 << 30, &data, &n) != 0)
         return least == 0;
-    bool right = n >= least && n <= s->used && memcmp(data, s->bytes, n) == 0;
+    bool right = n >= least && n <= s->used;
+    if (packet_get_cover(data, n, &cover, &records) == 0) {
+        expired = (size_t)cover.size_bytes;
+        right = right && cover.seq < s->packets && expired == s->starts[cover.seq + 1] && expired <= n;
+    }
+    right = right && memcmp(data + expired, s->bytes + expired, n - expired) == 0;
     free(data);
     return right;
 }

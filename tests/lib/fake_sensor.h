@@ -115,7 +115,7 @@ uint64_t fake_records(const struct fake_sensor *f);
 
 /**
  * Whether the file at `path` holds the packets of a stream, each once: all of them, or (`whole` false) at least what
- * was acknowledged and nothing that was not cut.
+ * was acknowledged and nothing that was not cut; but for those that its cover stands for.
  */
 bool fake_file_is_right(const struct fake_stream *s, const char *path, bool whole);
 

@@ -117,7 +117,7 @@ static void exchange_times(struct grown *g, const struct model_node *far)
         int64_t there = 10 * CLOCK_S + i * CLOCK_S / 10, sent = there + there / 10000 - 50 * CLOCK_US;
         there -= i < EXCHANGES / 2 ? 0 : g->jump_ns;
         snprintf(insert, sizeof insert,
-                 "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1)",
+                 "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1, 0)",
                  (long long)far->row, (long long)clock_identity_short(clock), (long long)sent, (long long)there,
                  (long long)there, (long long)sent + 100000);
         assert_int_equal(sqlite3_exec(db, insert, NULL, NULL, NULL), SQLITE_OK);

@@ -403,7 +403,10 @@ static const struct message_collector_status collector_status = {.records = 2001
                                                                  .processes = 2010,
                                                                  .nodes = 2011,
                                                                  .store_errno = 28,
-                                                                 .port = 2012};
+                                                                 .port = 2012,
+                                                                 .expired = 2013,
+                                                                 .expired_records = 2014,
+                                                                 .expired_bytes = 2015};
 
 static const struct message_polling polling = {.on = true,
                                                .period_ns = 250000,

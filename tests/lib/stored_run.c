@@ -28,6 +28,11 @@ static void tell_positions(const struct stored_run *r)
                 r->acknowledged(index_of(r, p->instance), ring, p->streams[ring]->at.next_seq, r->context);
 }
 
+static int64_t now_of(const struct stored_run *r)
+{
+    return r->now ? *r->now : clock_now();
+}
+
 int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sensor, int64_t sync)
 {
     r->sensor = sensor;
@@ -39,6 +44,8 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
         err = store_open(dir, sync, &r->store);
     if (!err)
         err = recover_run(r->rundb, r->store, r->model);
+    if (!err)
+        err = keep_init(&r->keep, &r->keep_to, r->rundb, r->store, r->model, now_of(r));
     if (err)
         return err;
     r->node = model_find_node(r->model, sensor->hello.uuid);
@@ -128,6 +135,13 @@ static uint64_t stored_of(const struct stored_run *r, unsigned process, unsigned
     return p && model_find_stream(p, ring) ? p->streams[ring]->at.next_seq : 0;
 }
 
+void stored_keep(struct stored_run *r)
+{
+    int64_t now = now_of(r);
+    if (keep_is_due(&r->keep, now))
+        (void)keep_step(&r->keep, now);
+}
+
 int stored_feed(struct stored_run *r, uint64_t packets)
 {
     enum { SAVE_EVERY = 16 };
@@ -141,8 +155,10 @@ int stored_feed(struct stored_run *r, uint64_t packets)
                     continue;
                 err = take(r, i, ring);
                 fed++;
-                if (!err && fed % (r->batch ? r->batch : 1) == 0)
+                if (!err && fed % (r->batch ? r->batch : 1) == 0) {
                     err = acknowledge(r);
+                    stored_keep(r);
+                }
                 if (!err && fed % SAVE_EVERY == 0)
                     err = of_database(r, rundb_save(r->rundb, r->model));
             }
@@ -179,8 +195,9 @@ static int finish(struct stored_run *r)
     store_tidy(r->store, r->model, true);
     if (!err && rundb_lacks(r->rundb))
         err = recover_rows(r->rundb, r->store, r->model);
-    if (!err)
-        err = of_database(r, rundb_save(r->rundb, r->model));
+    do
+        err = err ? err : of_database(r, rundb_save(r->rundb, r->model));
+    while (!err && r->model->unsaved);
     return err ? err : of_database(r, rundb_finish(r->rundb, r->model));
 }
 

@@ -8,6 +8,7 @@
 #ifndef BEZEL_TESTS_LIB_STORED_RUN_H
 #define BEZEL_TESTS_LIB_STORED_RUN_H
 
+#include "collector/receive/keep.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/store/store.h"
 #include "tests/lib/fake_sensor.h"
@@ -18,7 +19,10 @@ struct stored_run {
     struct store *store;
     struct model *model;
     struct model_node *node;
-    unsigned batch; /* packets between acknowledgements; 0: 1 */
+    unsigned batch;            /* packets between acknowledgements; 0: 1 */
+    struct store_keep keep_to; /* all zeros: everything is kept */
+    const int64_t *now;        /* of the keeping; NULL: clock_now() */
+    struct keep keep;
     void (*acknowledged)(unsigned process, unsigned ring, uint64_t next_seq, void *context); /* NULL: nobody listens */
     void *context;
 };
@@ -28,6 +32,9 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
 
 /** Stores and acknowledges up to `packets` packets that are not stored yet, in turn from all streams. */
 int stored_feed(struct stored_run *r, uint64_t packets) BEZEL_MUST_CHECK;
+
+/** Lets expire what is to, as stored_feed() does after each acknowledgement. */
+void stored_keep(struct stored_run *r);
 
 /** Saves as a collector does that has received something, be it only what it could not store. */
 int stored_save(struct stored_run *r) BEZEL_MUST_CHECK;

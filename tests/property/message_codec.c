@@ -113,6 +113,9 @@ static void assert_same_collector(const struct message_collector_status *p, cons
     SAME(p->nodes, q->nodes);
     SAME(p->store_errno, q->store_errno);
     SAME(p->port, q->port);
+    SAME(p->expired, q->expired[0]);
+    SAME(p->expired_records, q->expired[1]);
+    SAME(p->expired_bytes, q->expired[2]);
 }
 
 static void assert_same_polling(const struct message_polling *p, const mdr_polling *q)

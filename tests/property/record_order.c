@@ -58,7 +58,7 @@ static void tell_clock(const struct model_node *node, uint64_t its_ahead, int64_
     for (int64_t i = 0; i < EXCHANGES; i++) { /* its answer stands in the middle, if its clock is right */
         int64_t there = 10 * CLOCK_S + i * CLOCK_S / 10, sent = there + (int64_t)its_ahead - ROUND_TRIP / 2;
         snprintf(insert, sizeof insert,
-                 "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1)",
+                 "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1, 0)",
                  (long long)node->row, (long long)clock_identity_short(clock), (long long)sent,
                  (long long)(there + its_wrong), (long long)(there + its_wrong), (long long)sent + ROUND_TRIP);
         assert_int_equal(sqlite3_exec(db, insert, NULL, NULL, NULL), SQLITE_OK);

@@ -45,13 +45,13 @@ static struct model_process *ready(struct store_fixture *t)
 static void assert_evicted(struct store_fixture *t, const struct model_process *p)
 {
     assert_false(model_is_evicted(p));
-    evict_ended(t->model);
+    evict_ended(t->model, NULL);
     assert_true(model_is_evicted(p));
 }
 
 static void assert_stays(struct store_fixture *t, const struct model_process *p)
 {
-    evict_ended(t->model);
+    evict_ended(t->model, NULL);
     assert_false(model_is_evicted(p));
 }
 
@@ -60,7 +60,7 @@ static void a_settled_process_is_evicted(void **state)
     struct store_fixture *t = *state;
     struct model_process *p = ready(t);
     assert_evicted(t, p);
-    evict_ended(t->model); /* again: nothing to do */
+    evict_ended(t->model, NULL); /* again: nothing to do */
     assert_ptr_equal(model_find_process(t->node, p->instance), p);
     assert_ptr_equal(t->node->processes, p);
     assert_null(t->node->active);
@@ -70,16 +70,16 @@ static void one_that_waits_for_an_answer_is_active_until_it_has_it(void **state)
 {
     struct store_fixture *t = *state;
     struct model_process *p = ready(t);
-    evict_ended(t->model);
+    evict_ended(t->model, NULL);
     for (int twice = 0; twice < 2; twice++) {
         model_activate(p);
         p->books_answer = true;
-        evict_ended(t->model);
+        evict_ended(t->model, NULL);
         assert_ptr_equal(t->node->active, p);
         assert_null(p->next_active);
     }
     p->books_answer = false;
-    evict_ended(t->model);
+    evict_ended(t->model, NULL);
     assert_null(t->node->active);
 }
 
@@ -168,7 +168,7 @@ static void metadata_is_the_same_with_and_without_it(void **state)
     struct model_process *quiet = store_fixture_know(t, 1);
     quiet->state = PROCESS_ENDED;
     assert_int_equal(metadata_write(t->node, &before, &n), 0);
-    evict_ended(t->model);
+    evict_ended(t->model, NULL);
     assert_true(model_is_evicted(p) && model_is_evicted(quiet));
     assert_int_equal(metadata_write(t->node, &after, &m), 0);
     assert_int_equal(n, m);

@@ -522,7 +522,7 @@ static void tell_clocks(struct writer *w, const struct model_node *other)
     for (int64_t i = 0; i < 40; i++) {
         int64_t sent = 500 * CLOCK_S + i * CLOCK_S / 10, there = sent - 500 * CLOCK_S + 50 * CLOCK_US;
         snprintf(insert, sizeof insert,
-                 "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1)", (long long)row,
+                 "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1, 0)", (long long)row,
                  (long long)clock_identity_short(clock), (long long)sent, (long long)there, (long long)there,
                  (long long)sent + 100000);
         assert_int_equal(sqlite3_exec(db, insert, NULL, NULL, NULL), SQLITE_OK);

@@ -483,11 +483,31 @@ static void a_run_that_was_aborted_says_so(void **state)
     check_golden(&s, report_text, false, "aborted.txt");
 }
 
+/* It was stored, and let go by the operator's wish: that is neither a loss nor a doubt. */
+static void what_expired_from_the_store_is_stored_and_said(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct summary_stream streams[] = {{0, 300, false, {12, 290, 9000}}};
+    sample_held(&s);
+    s.processes[1].streams = streams;
+    s.processes[1].stream_count = 1;
+    s.processes[1].expired = streams[0].expired;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "stored, none lost, 290 of them expired from the store since.\n"));
+    assert_non_null(strstr(text, "  In the trace: 2,118 records, and "));
+    assert_non_null(strstr(text, "the oldest first: 290 records in 12 packets of 8.79 KiB, and 0 in 0 of\n"));
+    free(text);
+    text = written(&s, report_json, false);
+    assert_non_null(strstr(text, "\"packets\": 12"));
+    free(text);
+}
+
 static void unknown_records_are_shown_with_the_ordinal_after_which(void **state)
 {
     (void)state;
     struct sample s;
-    struct summary_stream streams[] = {{0, 300, true}, {1, 302, false}, {7, 0, true}};
+    struct summary_stream streams[] = {{0, 300, true, {0}}, {1, 302, false, {0}}, {7, 0, true, {0}}};
     sample_held(&s);
     s.nodes[0].open = true;
     s.processes[1].streams = streams;
@@ -761,6 +781,7 @@ int main(void)
         cmocka_unit_test(notes_beyond_the_first_24_are_counted_and_shown_with_all),
         cmocka_unit_test(violations_that_repeat_are_summed_to_the_nanosecond),
         cmocka_unit_test(a_run_that_was_aborted_says_so),
+        cmocka_unit_test(what_expired_from_the_store_is_stored_and_said),
         cmocka_unit_test(unknown_records_are_shown_with_the_ordinal_after_which),
         cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),
         cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),

@@ -44,10 +44,10 @@ static void sums_stop_at_the_end_of_their_range(void **state)
 {
     (void)state;
     struct summary *s =
-        load(NODE DAEMONS "INSERT INTO clocks VALUES(1, 0, 0, 0, 0, 0, 9223372036854775807, 3);"
-                          "INSERT INTO clocks VALUES(2, 0, 0, 0, 0, 0, 9223372036854775807, 4);"
-                          "INSERT INTO usage VALUES(1, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0);"
-                          "INSERT INTO usage VALUES(2, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0)");
+        load(NODE DAEMONS "INSERT INTO clocks VALUES(1, 0, 0, 0, 0, 0, 9223372036854775807, 3, 0);"
+                          "INSERT INTO clocks VALUES(2, 0, 0, 0, 0, 0, 9223372036854775807, 4, 0);"
+                          "INSERT INTO usage VALUES(1, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0, 0);"
+                          "INSERT INTO usage VALUES(2, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0, 0)");
     assert_non_null(s);
     assert_true(s->nodes[0].clock.jumps == INT64_MAX && s->nodes[0].clock.clamped == 7);
     assert_true(s->nodes[0].wakeups == INT64_MAX);
@@ -67,7 +67,7 @@ static void the_mean_of_what_a_daemon_cost_is_never_above_the_largest(void **sta
             size_t n = strlen(text);
             at += (int64_t)(seed_next(&seed) % (seed_next(&seed) % 2 ? 5000000 : 200000000));
             cpu += (int64_t)(seed_next(&seed) % 30000000) - (round % 4 == 0 ? 10000000 : 0);
-            snprintf(text + n, sizeof text - n, "INSERT INTO usage VALUES(%d, %lld, %lld, 0, 0, 0, 0, 0, 0, 99, 0);",
+            snprintf(text + n, sizeof text - n, "INSERT INTO usage VALUES(%d, %lld, %lld, 0, 0, 0, 0, 0, 0, 99, 0, 0);",
                      i < second ? 1 : 2, (long long)at, (long long)cpu);
         }
         struct summary *s = load(text);
@@ -102,9 +102,10 @@ static void what_a_daemon_cost_is_of_its_samples(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];
         snprintf(text, sizeof text,
-                 NODE DAEMONS "CREATE TABLE t(p, at, cpu); %s%s;"
-                              "INSERT INTO usage SELECT p, at * 1000000, cpu * 1000000, 0, 0, 0, 0, 0, 0, 0, 0 FROM t;"
-                              "DROP TABLE t",
+                 NODE DAEMONS
+                 "CREATE TABLE t(p, at, cpu); %s%s;"
+                 "INSERT INTO usage SELECT p, at * 1000000, cpu * 1000000, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM t;"
+                 "DROP TABLE t",
                  *cases[i].rows ? "INSERT INTO t VALUES " : "", cases[i].rows);
         struct summary *s = load(text);
         assert_non_null(s);
@@ -183,7 +184,7 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
 {
     (void)state;
     struct summary *s = load(NODE "INSERT INTO decisions VALUES(1, 9223372036854775807, 0, 0, -9223372036854775808, 7,"
-                                  " 0, 0, 0, 0)");
+                                  " 0, 0, 0, 0, 0)");
     assert_non_null(s);
     assert_true(s->decisions[0].at == INT64_C(1) << 61 && s->decisions[0].before == -(INT64_C(1) << 61));
     assert_int_equal(s->decisions[0].after, 7);
@@ -194,8 +195,8 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
 static void observations_of_limits_that_no_experiment_has_are_left_out(void **state)
 {
     (void)state;
-    struct summary *s = load(NODE "INSERT INTO observations VALUES(1, 5, 63, 2, 1.5), (1, 6, 64, 2, 1.5),"
-                                  " (1, 7, -1, 2, 1.5), (1, 8, 4294967296, 2, 1.5)");
+    struct summary *s = load(NODE "INSERT INTO observations VALUES(1, 5, 63, 2, 1.5, 0), (1, 6, 64, 2, 1.5, 0),"
+                                  " (1, 7, -1, 2, 1.5, 0), (1, 8, 4294967296, 2, 1.5, 0)");
     assert_non_null(s);
     assert_int_equal(s->series_count, 1);
     assert_int_equal(s->series[0].limit, 63);
@@ -210,7 +211,7 @@ static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
     struct summary *s = load(NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);"
                                   "CREATE TABLE t(node, at, epoch, held);"
                                   "INSERT INTO t VALUES(1, 7, 2, 20), (2, 5, 1, 10), (1, 8, 3, 30), (2, 9, 3, 31);"
-                                  "INSERT INTO limits SELECT node, at, 0, 2, 0, 0, 0, held, 0, 0, 0, epoch FROM t;"
+                                  "INSERT INTO limits SELECT node, at, 0, 2, 0, 0, 0, held, 0, 0, 0, epoch, 0 FROM t;"
                                   "DROP TABLE t");
     assert_non_null(s);
     assert_int_equal(s->limit_count, 3);

@@ -133,7 +133,7 @@ static void take_all(struct top_history *h)
 
 static void decide(int64_t at, int64_t after)
 {
-    insert("INSERT INTO decisions VALUES(%d, %lld, 1, 1, 1000, %lld, -1, 0, 0, 0)", NODE, (long long)at,
+    insert("INSERT INTO decisions VALUES(%d, %lld, 1, 1, 1000, %lld, -1, 0, 0, 0, 0)", NODE, (long long)at,
            (long long)after);
 }
 
@@ -149,9 +149,9 @@ static void each_row_is_taken_once_while_the_run_grows(void **state)
     assert_int_equal(h.events[0].decision.after, 2000);
     take_all(&h);
     decide(20, 4000);
-    insert("INSERT INTO knobs VALUES(%d, 30, 'client\033[2J', 'quality', '%%', 7, 0, 75, 90, -1, NULL, 0, 0)", NODE);
-    insert("INSERT INTO losses VALUES(5, 2, 100, 200, 40, 17)");
-    insert("INSERT INTO observations VALUES(%d, 40, 3, 2, NULL)", NODE);
+    insert("INSERT INTO knobs VALUES(%d, 30, 'client\033[2J', 'quality', '%%', 7, 0, 75, 90, -1, NULL, 0, 0, 0)", NODE);
+    insert("INSERT INTO losses VALUES(5, 2, 100, 200, 40, 17, 0)");
+    insert("INSERT INTO observations VALUES(%d, 40, 3, 2, NULL, 0)", NODE);
     take_all(&h);
     assert_int_equal(h.event_count, 3);
     assert_int_equal(h.events[1].decision.at, 20);
@@ -194,7 +194,7 @@ static void events_are_bounded_and_the_newest_stay(void **state)
     struct top_history h;
     insert("BEGIN");
     insert("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO decisions"
-           " SELECT %d, i, 1, 1, 1000, i, -1, 0, 0, 0 FROM n",
+           " SELECT %d, i, 1, 1, 1000, i, -1, 0, 0, 0, 0 FROM n",
            2 * TOP_EVENTS_MAX + 100, NODE);
     insert("COMMIT");
     assert_int_equal(top_history_open(&h, scratch_dir), 0);

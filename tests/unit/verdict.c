@@ -253,7 +253,7 @@ static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **s
 {
     (void)state;
     struct sample s;
-    struct summary_stream streams[] = {{0, 300, false}, {1, 302, true}};
+    struct summary_stream streams[] = {{0, 300, false, {0}}, {1, 302, true, {0}}};
     for (int fault = 0; fault < 4; fault++) {
         sample_held(&s);
         s.processes[1].streams = streams;
@@ -309,7 +309,7 @@ static void what_a_node_gave_up_is_lost_where_its_last_books_show_how_much(void 
 {
     (void)state;
     struct sample s;
-    struct summary_stream streams[] = {{0, 300, true}};
+    struct summary_stream streams[] = {{0, 300, true, {0}}};
     for (int lacks = 0; lacks < 4;
          lacks++) { /* 0: nothing, 1: the run gave nothing up, 2: the node left, 3: last books */
         sample_held(&s);
@@ -364,7 +364,7 @@ static void until_the_last_books_are_there_what_is_stored_or_lost_was_produced(v
 {
     (void)state;
     struct sample s;
-    struct summary_stream streams[] = {{0, 350, true}};
+    struct summary_stream streams[] = {{0, 350, true, {0}}};
     sample_held(&s);
     struct summary_process *p = &s.processes[1];
     p->state = PROCESS_RUNNING;

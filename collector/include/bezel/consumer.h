@@ -139,6 +139,9 @@ struct bezel_consumer_totals {
                                             the hold-back ratio: the part that had to wait for its turn */
     int64_t latency_ns, latency_most_ns; /* from when records were stored until they had their place in the order: mean
                                             and most, of a run that grows; 0: none did, or of a server */
+    /* Likewise: */
+    uint64_t expired; /* records, wanted or not, that expired from the store (`store.keep`) before they were read; of a
+                         server not known */
 };
 
 /**
