@@ -6,6 +6,7 @@
  * killed and started again on the way. The books are exact at every look: what is kept and what expired is what was
  * stored, to the record; the oldest went first; and who reads gets exactly what is kept.
  */
+#include "collector/levels/levels_internal.h"
 #include "collector/read/run_reader.h"
 #include "collector/store/trace_reader.h"
 #include "collector/verify/verify.h"
@@ -27,7 +28,7 @@
 #define DAYS  INT64_C(10)
 #define QUIET (3 * HOUR) /* of a turn, in which nothing is stored */
 
-enum { PROCESSES = 3, RINGS = 2, TURN = 8, LOOKS = 12, BLOCKS = 2 << 12, PACKETS = 2600, SAID = 2048 };
+enum { PROCESSES = 3, RINGS = 2, TURN = 8, LOOKS = 7, BLOCKS = 2 << 12, PACKETS = 2600, SAID = 2048 };
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
@@ -41,6 +42,8 @@ struct scene {
     uint64_t longest; /* bytes of a turn */
     uint64_t expired; /* records, at the last look */
     bool ended;
+    struct run_reader *slow; /* it stands within packets while they expire */
+    uint64_t given;          /* records, to it */
 };
 
 /* ---- what is cut, and stored ------------------------------------------------------------------------------------- */
@@ -168,6 +171,39 @@ static void assert_read(const struct scene *t, uint64_t records, uint64_t expire
     run_reader_close(r);
 }
 
+static int count_record(const struct packet_record *r, const struct levels_place *place, void *context)
+{
+    (void)place;
+    *(uint64_t *)context += r != NULL;
+    return 0;
+}
+
+/*
+ * Views get the records that are kept, from whatever levels there are. Levels that were made in time outlive the
+ * packets: the columns have them still.
+ */
+static void assert_viewed(const struct scene *t, uint64_t records)
+{
+    struct levels *l;
+    uint64_t found = 0, counted = 0;
+    assert_int_equal(levels_open(t->dir, &l), 0);
+    l->tail = 8 << 10; /* so that these few records have levels */
+    while (levels_update(l, CLOCK_S) > 0)
+        ;
+    for (size_t i = 0; i < levels_stream_count(l); i++) {
+        struct levels_column column;
+        assert_int_equal(levels_records(l, i, 0, 0, INT64_MAX, count_record, &found), 0);
+        assert_false(levels_stream(l, i)->cut);
+        if (levels_columns(l, &i, 1, 0, LEVELS_COUNT, 0, INT64_MAX, LEVELS_WIDTH_MAX, &column, 1) == 1)
+            counted += column.count;
+    }
+    assert_int_equal(found, records);
+    assert_true(counted >= records && counted <= fake_records(t->sensor));
+    if (t->ended)
+        assert_true(counted > records);
+    levels_close(l);
+}
+
 static void look(struct scene *t)
 {
     const struct store_keep *to = &t->run.keep_to;
@@ -203,6 +239,33 @@ static void look(struct scene *t)
         assert_true(newest_gone <= t->now - to->time);
     }
     assert_read(t, records, all - records);
+    assert_viewed(t, records);
+}
+
+/* The slow reader goes on by up to `most` records: of what it had not read, the rest may have expired. */
+static void read_slowly(struct scene *t, uint64_t most)
+{
+    struct record_filter all = RECORD_FILTER_ALL;
+    struct record_item item;
+    if (!t->slow) {
+        assert_int_equal(run_reader_open(t->dir, &all, &t->slow), 0);
+        run_reader_buffers(t->slow, 1); /* it reads little ahead */
+    }
+    assert_int_equal(run_reader_look(t->slow, RUN_READER_ALL), 0);
+    int more = 1;
+    for (; most > 0 && (more = run_reader_next(t->slow, &item)) > 0; most -= item.r != NULL)
+        t->given += item.r != NULL;
+    assert_true(more >= 0);
+}
+
+static void end_slow_reader(struct scene *t)
+{
+    read_slowly(t, UINT64_MAX);
+    struct run_reader_totals totals = run_reader_totals(t->slow);
+    assert_int_equal(t->given + totals.expired, fake_records(t->sensor));
+    assert_true(t->given > 0 && totals.expired > 0);
+    assert_int_equal(totals.cut + totals.rest, 0);
+    run_reader_close(t->slow);
 }
 
 /* ---- ten days ---------------------------------------------------------------------------------------------------- */
@@ -229,6 +292,7 @@ static void ten_days(struct store_keep keep)
         store_a_turn(&t);
         t.now += seed_next(&seed) % 20 == 0 ? QUIET : turn;
         stored_keep(&t.run);
+        read_slowly(&t, seed_next(&seed) % 8 == 0 ? seed_next(&seed) % 500 : 0);
         if (seed_next(&seed) % (PACKETS / TURN / LOOKS) == 0) {
             stored_drop(&t.run); /* as a kill: what was not saved is not */
             look(&t);
@@ -242,6 +306,7 @@ static void ten_days(struct store_keep keep)
     assert_int_equal(stored_stop(&t.run), 0);
     t.ended = true;
     look(&t);
+    end_slow_reader(&t);
     printf("%u turns, %u collectors: %llu of %llu records expired\n", turns, collectors, (unsigned long long)t.expired,
            (unsigned long long)fake_records(t.sensor));
     assert_true(t.expired > fake_records(t.sensor) / 2);
