@@ -211,11 +211,18 @@ static void count_batch(struct receiver *in)
     in->batch = 0;
 }
 
-/* A step saves the model, but answers nobody: receiver_save() is still to do so. */
+/*
+ * A step saves the model, but answers nobody: receiver_save() is still to do so. It brings all to stable storage, which
+ * is acknowledged at once: the store counts the time to its next sync from now on.
+ */
 static void keep_to_room(struct receiver *in, int64_t now)
 {
-    if (in->keep && keep_is_due(in->keep, now))
-        (void)!keep_step(in->keep, now);
+    if (!in->keep || !keep_is_due(in->keep, now))
+        return;
+    (void)!keep_step(in->keep, now);
+    if (store_sync_due(in->store, now))
+        for (struct model_node *node = in->model->nodes; node; node = node->next)
+            acknowledge(in, node);
 }
 
 int receiver_turn(struct receiver *in)

@@ -147,6 +147,12 @@ static int begin_syncing(void **state)
     return open_all(0);
 }
 
+static int begin_syncing_seldom(void **state)
+{
+    (void)state;
+    return open_all(10 * 60 * CLOCK_S);
+}
+
 static int end(void **state)
 {
     fake_disconnect(f);
@@ -441,6 +447,24 @@ static void what_cannot_be_acknowledged_now_is_acknowledged_later(void **state)
     assert_true(is_silent());
 }
 
+/* A section of the store is in stable storage when it begins: nobody waits for the next sync. */
+static void what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_once(void **state)
+{
+    (void)state;
+    struct keep keep;
+    assert_int_equal(keep_init(&keep, &(struct store_keep){.bytes = 8 << 10}, rundb, store, model, clock_now()), 0);
+    receiver_set_keep(in, &keep);
+    meet();
+    describe();
+    fake_cut(f, 0, 0, 60);
+    send_packet(0); /* the opening packet, which begins no section */
+    assert_true(is_silent());
+    send_packet(0);
+    assert_int_equal(heard(), MESSAGE_ACK);
+    assert_int_equal(f->in.ack.streams[0].next_seq, 2);
+    assert_int_equal(keep.count, 2);
+}
+
 /* Its connection is given up; what it was not told, the WELCOME to the next one says. */
 static void who_cannot_be_answered_is_gone_until_it_greets_again(void **state)
 {
@@ -599,6 +623,8 @@ int main(void)
         TEST(final_books_are_answered_when_they_are_saved_and_again_to_who_repeats_them),
         TEST(what_cannot_be_acknowledged_now_is_acknowledged_later),
         TEST(who_cannot_be_answered_is_gone_until_it_greets_again),
+        cmocka_unit_test_setup_teardown(what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_once,
+                                        begin_syncing_seldom, end),
         cmocka_unit_test_setup_teardown(who_comes_after_a_sync_failed_is_told_no_position, begin_syncing, end),
         TEST(a_bye_is_answered_when_all_is_saved),
         TEST(who_is_silent_is_gone_but_only_where_nothing_waits),
