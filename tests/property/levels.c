@@ -275,12 +275,15 @@ static struct levels *open_levels(const char *run)
     return l;
 }
 
+/* The first 0 may end a round that began before the latest records were there, the second does not. */
 static void update_all(struct levels *l)
 {
-    int more;
-    while ((more = levels_update(l, (int64_t)draw(3) * CLOCK_MS)) > 0)
-        ;
-    assert_int_equal(more, 0);
+    for (int round = 0; round < 2; round++) {
+        int more;
+        while ((more = levels_update(l, (int64_t)draw(3) * CLOCK_MS)) > 0)
+            ;
+        assert_int_equal(more, 0);
+    }
 }
 
 /* ---- many records ------------------------------------------------------------------------------------------------ */
