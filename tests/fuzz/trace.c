@@ -49,17 +49,33 @@ static struct model_process *make_process(struct model *m)
     return p;
 }
 
-/* As many bytes as are packets of the stream, one after the other. */
+/* The position behind the cover, if the data begin with one of the stream. Returns its bytes. */
+static uint64_t begin_behind_cover(const struct model_process *p, struct model_stream *s, const uint8_t *data,
+                                   size_t size, struct packet_header *cover)
+{
+    uint64_t records;
+    if (packet_get_cover(data, size, cover, &records) != 0 || cover->instance != p->instance || cover->ring != RING ||
+        memcmp(cover->uuid, uuid, sizeof uuid) != 0)
+        return 0;
+    s->packets = s->at.next_seq = cover->seq + 1;
+    s->at.next_ordinal = cover->first_ordinal;
+    s->at.discarded = cover->discarded;
+    s->last_end = cover->timestamp_end;
+    return cover->size_bytes;
+}
+
+/* As many bytes as are packets of the stream, one after the other, behind its cover. */
 static uint64_t walk(const struct model_process *p, const uint8_t *data, size_t size)
 {
-    struct packet_header h;
+    struct packet_header h, cover;
     struct model *m = model_new("");
     struct model_process *other = make_process(m);
     struct model_stream *s = model_stream(other, RING);
-    uint64_t at = 0;
+    uint64_t at = begin_behind_cover(p, s, data, size, &cover), expired = at;
     struct validate_found found;
-    while (packet_get_header(data + at, size - at, &h) == 0 && h.instance == p->instance && h.ring == RING &&
-           memcmp(h.uuid, uuid, sizeof uuid) == 0 && h.seq == s->at.next_seq && dict_includes(p->dict, h.dictionary) &&
+    while (at <= size && packet_get_header(data + at, size - at, &h) == 0 && h.instance == p->instance &&
+           h.ring == RING && memcmp(h.uuid, uuid, sizeof uuid) == 0 && (!expired || h.stream_id == cover.stream_id) &&
+           h.seq == s->at.next_seq && dict_includes(p->dict, h.dictionary) &&
            !validate_check(other, s, &h, data + at, &found)) {
         validate_advance(s, &h, found.lost);
         at += h.size_bytes;
