@@ -111,9 +111,12 @@ static int compare(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* The largest number of a bucket. */
+/* The largest number of a bucket; of that which begins with 0 this, because 0 is frequent, and its neighbours are not.
+ */
 static double end_of(uint32_t octave, uint32_t step)
 {
+    if ((octave == 0 || octave == NEGATIVE) && step == 0)
+        return 0;
     double value;
     uint64_t bits = (uint64_t)octave << OCTAVE_SHIFT | (uint64_t)step << STEP_SHIFT;
     if (octave < NEGATIVE - 1) /* infinity stays what it is */

@@ -9,8 +9,8 @@
  *
  *     x <= distribution_quantile() <= x + |x| / 128,
  *
- * and for whole numbers, once the caller has rounded down, exact below 256. Beyond 1e-308, where doubles are subnormal,
- * the error is less than 2e-310 instead.
+ * and for whole numbers, once the caller has rounded down, exact below 256; also for 0. Other numbers nearer to 0 than
+ * 1e-308, the subnormal ones, have an error of less than 2e-310 instead, up or down.
  *
  * Memory: 1 KiB for each power of two, and some 200 bytes. Pure, but for that; one owner.
  */

@@ -99,18 +99,30 @@ static void add_whole(struct field_statistics *s, const struct chunk *c)
     s->low = (uint32_t)low;
 }
 
+/* Where a double's last bit is 1. */
+static const double ONES = 0x1.8p52;
+
+/* Whether a number has a part behind the point; above 2^51, where that matters to nobody, it may say so without. */
+static inline bool has_part(double v)
+{
+    return v + ONES - ONES != v;
+}
+
 static void add_float(struct field_statistics *s, const struct chunk *c)
 {
+    unsigned parts = s->parts;
     double min = s->count ? s->min.d : (double)INFINITY, max = s->count ? s->max.d : -(double)INFINITY, sum = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         double v = c->numbers[i].d;
         min = v < min ? v : min;
         max = v > max ? v : max;
         sum += v;
+        parts |= has_part(v);
     }
     s->min.d = min;
     s->max.d = max;
     s->sum += sum;
+    s->parts = parts;
 }
 
 /* Adds `n` values from record `from` on. Returns false where memory is short: the rest is not evaluated. */
@@ -222,7 +234,7 @@ union field_number field_quantile(const struct field_statistics *s, enum dict_ty
 {
     double value = distribution_quantile(&s->values, share);
     if (type == DICT_FLOAT64)
-        return (union field_number){.d = fmin(value, s->max.d)};
+        return (union field_number){.d = fmin(s->parts ? value : floor(value), s->max.d)};
     bool beyond = value >= 0x1p63; /* the end of the last bucket */
     int64_t whole = beyond ? INT64_MAX : (int64_t)floor(value);
     return (union field_number){.i = whole > s->max.i ? s->max.i : whole};

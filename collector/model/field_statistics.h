@@ -30,6 +30,7 @@ struct field_statistics {
     int64_t high;                      /* sum of an int64 field: high * 2^32 + low, low below 2^32. `high` saturates */
     uint64_t low;
     double sum; /* of a float64 field */
+    bool parts; /* of a float64 field: some value is not a whole number */
     struct distribution values;
 };
 
@@ -73,8 +74,8 @@ int64_t field_total(const struct field_statistics *s);
 double field_mean(const struct field_statistics *s, enum dict_type type);
 
 /**
- * The quantile of `share` (0 .. 1), as distribution_quantile(), never above the maximum, of an int64 field rounded down
- * to a whole number. Undefined where count is 0.
+ * The quantile of `share` (0 .. 1), as distribution_quantile(), never above the maximum, and rounded down to a whole
+ * number where all values are whole ones, as those of a gauge may be. Undefined where count is 0.
  */
 union field_number field_quantile(const struct field_statistics *s, enum dict_type type, double share);
 
