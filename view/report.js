@@ -282,7 +282,8 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             ["process", r => `${r[0].process} (${r[0].pid})`], ["aspect", r => r[1].aspect], ["messages", r => r[1].kind],
             ["records", r => count(r[2].records), "number"], ["unmatched", r => count(r[2].unmatched), "number"],
             ...["min", "mean", "p50", "p99", "max"].map(key => [key, time(`${key}_ns`), "number"]), ["error up to", time("error_ns"), "number"],
-            ["", r => r[2].not_evaluated ? `${count(r[2].not_evaluated)} not evaluated` : ""]], "messages"));
+            ["", r => [r[2].not_evaluated && `${count(r[2].not_evaluated)} not evaluated`,
+                r[2].contrary && `${count(r[2].contrary)} received before they were sent`].filter(Boolean).join(", ")]], "messages"));
     }
 
     function nodes() {

@@ -115,6 +115,7 @@ static bool take(struct reading *r, const struct record_item *item)
         take_received(r, row, item);
     } else {
         row->is.unmatched++; /* until it is received */
+        row->is.contrary += item->proof == RECORD_CONTRARY;
         record_messages_add(r->messages, item);
     }
     return true;

@@ -21,6 +21,7 @@ struct message_statistics {
     enum dict_kind kind; /* DICT_SENT or DICT_RECEIVED */
     uint64_t records;    /* that were read */
     uint64_t unmatched;  /* of these, without the record of the other side */
+    uint64_t contrary;   /* sendings that stand behind a receiving of their message */
     uint64_t timed;      /* receivings whose latency is known */
     /*
      * ns from sending to receiving, in the run's time. p50 and p99 as distribution_quantile() has them. Negative where

@@ -47,6 +47,17 @@ static void error_cell(struct table *t, const struct message_statistics *s)
         table_cell(t, "%s", "");
 }
 
+static void note_cell(struct table *t, const struct report *r, uint64_t left, uint64_t contrary)
+{
+    char evaluated[96] = "", order[96] = "";
+    if (left)
+        snprintf(evaluated, sizeof evaluated, "(%s not evaluated%s)", units_count(left).s,
+                 r->all ? "" : ": bezel report --all");
+    if (contrary)
+        snprintf(order, sizeof order, "(%s received before they were sent)", units_count(contrary).s);
+    table_cell(t, "%s%s%s", evaluated, left && contrary ? " " : "", order);
+}
+
 static void message_row(struct table *t, const struct report *r, const struct summary_process *p,
                         const struct summary_book *b, struct report_unit unit)
 {
@@ -66,7 +77,7 @@ static void message_row(struct table *t, const struct report *r, const struct su
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         table_cell(t, "%s", received ? number_double(times[i] / unit.ns).s : "");
     error_cell(t, received ? found : NULL);
-    table_cell(t, left ? "(%s not evaluated%s)" : "", units_count(left).s, r->all ? "" : ": bezel report --all");
+    note_cell(t, r, left, s->contrary);
 }
 
 void report_messages(const struct report *r, FILE *out)
@@ -107,6 +118,8 @@ void report_json_messages(const struct report *r, struct json *j, const struct s
     json_uint(j, "records", s->records);
     json_uint(j, "unmatched", s->unmatched);
     json_uint(j, "not_evaluated", not_evaluated(b, found));
+    if (b->kind == DICT_SENT)
+        json_uint(j, "contrary", s->contrary);
     if (b->kind == DICT_RECEIVED) {
         json_uint(j, "timed", s->timed);
         json_double(j, "min_ns", s->min);

@@ -67,7 +67,8 @@ static void take_small(struct rows *rows, const struct summary_process *p, const
                        const struct summary_field *f)
 {
     (void)p, (void)b;
-    double ns = (double)units_time(f->unit) * fabs(f->p50.d != 0 ? f->p50.d : f->max.d);
+    double figure = f->p50.d != 0 ? f->p50.d : f->p99.d != 0 ? f->p99.d : f->max.d;
+    double ns = (double)units_time(f->unit) * fabs(figure);
     if (ns > 0 && ns < rows->least)
         rows->least = ns;
 }
@@ -150,7 +151,9 @@ static void total_row(struct rows *rows, const struct summary_process *p, const 
     table_cell(rows->table, "%s", (span ? number_double((double)f->total / CLOCK_S) : number_signed(f->total)).s);
     table_cell(rows->table, "%s", number_double(total_rate(b, f) / (double)(span ? CLOCK_S : 1)).s);
     table_cell(rows->table, "%s", span ? "s" : f->unit);
-    table_cell(rows->table, "%s", b->attempts > b->stored ? "(stored records only)" : "");
+    bool beyond = f->total == INT64_MAX || f->total == INT64_MIN;
+    table_cell(rows->table, "%s%s", beyond ? "(or beyond)" : "",
+               b->attempts > b->stored ? "(stored records only)" : "");
 }
 
 static void print_totals(const struct report *r, FILE *out)

@@ -231,8 +231,8 @@ static inline void sample_kinds_held(struct sample *s)
                                             .last = sample_whole(3),
                                             .min = sample_whole(-1),
                                             .max = sample_whole(2115000),
-                                            .p50 = sample_whole(2),
-                                            .p99 = sample_whole(2000)});
+                                            .p50 = sample_whole(0), /* chooses no unit */
+                                            .p99 = sample_whole(3)});
     s->books[0][1].kind = DICT_GAUGE;
     sample_add_field(s, 0, 1,
                      (struct summary_field){.name = "value",
@@ -249,8 +249,8 @@ static inline void sample_kinds_held(struct sample *s)
                      (struct summary_field){.name = "count",
                                             .unit = "B",
                                             .count = 301,
-                                            .total = 12345678901,
-                                            .mean = 12345678901.0 / 301,
+                                            .total = INT64_MAX, /* or beyond */
+                                            .mean = 1e17,
                                             .last = sample_whole(41015544),
                                             .min = sample_whole(7),
                                             .max = sample_whole(9007199254740993),
@@ -271,8 +271,14 @@ static inline void sample_kinds_held(struct sample *s)
     s->books[1][1].full = 2;
     s->books[2][0].kind = DICT_SENT;
     s->books[2][1].kind = s->books[3][1].kind = DICT_RECEIVED;
-    s->messages[s->message_count++] = (struct message_statistics){
-        .process = 2, .aspect = 1, .kind = DICT_SENT, .records = 301, .unmatched = 2, .min = NAN, .p50 = NAN};
+    s->messages[s->message_count++] = (struct message_statistics){.process = 2,
+                                                                  .aspect = 1,
+                                                                  .kind = DICT_SENT,
+                                                                  .records = 301,
+                                                                  .unmatched = 2,
+                                                                  .contrary = 1,
+                                                                  .min = NAN,
+                                                                  .p50 = NAN};
     s->messages[s->message_count++] = (struct message_statistics){.process = 2,
                                                                   .aspect = 2,
                                                                   .kind = DICT_RECEIVED,

@@ -36,7 +36,7 @@ static struct record {
 static size_t record_count;
 
 static struct expected {
-    uint64_t sent, received, sent_alone, received_alone;
+    uint64_t sent, received, sent_alone, received_alone, contrary;
     size_t latency_count;
     int64_t latencies[RECORDS_MOST];
 } expected;
@@ -63,6 +63,16 @@ static void draw_message(const unsigned peers[3], int64_t at, uint64_t tag)
         if (sent)
             expected.latencies[expected.latency_count++] = latency;
     }
+}
+
+/* The program records the sending after a fast receiver has recorded its receiving. */
+static void draw_contrary(const unsigned peers[3], int64_t at, uint64_t tag)
+{
+    add(at, SERVER, RECEIVED, peers[1], tag);
+    add(at + (int64_t)seed_between(&seed, 1e3, 1e7), CLIENT, SENT, peers[0], tag);
+    expected.sent++, expected.received++;
+    expected.sent_alone++, expected.received_alone++;
+    expected.contrary++;
 }
 
 static int in_time(const void *a, const void *b)
@@ -119,7 +129,7 @@ static void make_run(void)
     int64_t at = CLOCK_S;
     for (uint64_t tag = 1; tag <= MESSAGES; tag++) {
         at += (int64_t)(seed_next(&seed) % CLOCK_MS);
-        draw_message(peers, at, tag);
+        (seed_next(&seed) % 10 ? draw_message : draw_contrary)(peers, at, tag);
     }
     store(sensor, (int64_t)sensor->processes[CLIENT]->rings[0].time);
     fake_free(sensor);
@@ -150,6 +160,7 @@ static void messages_come_to_what_their_list_says(void **state)
     qsort(expected.latencies, expected.latency_count, sizeof *expected.latencies, compare);
     assert_int_equal(sent->records, expected.sent);
     assert_int_equal(sent->unmatched, expected.sent_alone);
+    assert_int_equal(sent->contrary, expected.contrary);
     assert_int_equal(received->records, expected.received);
     assert_int_equal(received->unmatched, expected.received_alone);
     assert_int_equal(received->timed, expected.latency_count);
