@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The report of a sample run (sample_run.h) as a text. */
+#ifndef BEZEL_TESTS_LIB_WRITTEN_REPORT_H
+#define BEZEL_TESTS_LIB_WRITTEN_REPORT_H
+
+#include "ecs/report/report.h"
+#include "tests/lib/sample_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define REPORT_DIRECTORY "runs/20231114-221320-video"
+
+typedef void report_writer(const struct report *r, FILE *out);
+
+/** What `write` writes of the report of a run in `directory`; for free(). `running`: somebody runs it, if it has no
+ * end; `all`: omit nothing. */
+static inline char *report_written(const struct sample *s, const char *directory, report_writer *write, bool running,
+                                   bool all)
+{
+    struct verdict *v;
+    assert_int_equal(verdict_new(&s->summary, &s->experiment, running, &v), 0);
+    struct report r = {.run = directory,
+                       .summary = &s->summary,
+                       .experiment = &s->experiment,
+                       .verdict = v,
+                       .all = all,
+                       .messages = {s->message_count, (struct message_statistics *)s->messages}};
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    write(&r, out);
+    fclose(out);
+    verdict_free(v);
+    return text;
+}
+
+#endif
