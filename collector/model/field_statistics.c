@@ -234,7 +234,7 @@ union field_number field_quantile(const struct field_statistics *s, enum dict_ty
 {
     double value = distribution_quantile(&s->values, share);
     if (type == DICT_FLOAT64)
-        return (union field_number){.d = fmin(s->parts ? value : floor(value), s->max.d)};
+        return (union field_number){.d = fmin(fmax(s->parts ? value : floor(value), s->min.d), s->max.d)};
     bool beyond = value >= 0x1p63; /* the end of the last bucket */
     int64_t whole = beyond ? INT64_MAX : (int64_t)floor(value);
     return (union field_number){.i = whole > s->max.i ? s->max.i : whole};

@@ -74,7 +74,7 @@ int64_t field_total(const struct field_statistics *s);
 double field_mean(const struct field_statistics *s, enum dict_type type);
 
 /**
- * The quantile of `share` (0 .. 1), as distribution_quantile(), never above the maximum, and rounded down to a whole
+ * The quantile of `share` (0 .. 1), as distribution_quantile(), within minimum and maximum, and rounded down to a whole
  * number where all values are whole ones, as those of a gauge may be. Undefined where count is 0.
  */
 union field_number field_quantile(const struct field_statistics *s, enum dict_type type, double share);
