@@ -274,7 +274,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     function messages() {
-        const rows = report.books.processes.flatMap(p => p.aspects.filter(a => a.messages).map(a => [p, a, a.messages]));
+        const rows = report.books.processes.flatMap(p => p.aspects.filter(a => a.messages && a.stored).map(a => [p, a, a.messages]));
         if (!rows.length)
             return;
         const time = key => r => r[2].timed ? duration(r[2][key]) : "";
