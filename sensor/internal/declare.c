@@ -227,7 +227,8 @@ static void declare_one(struct bezel_aspect *a)
     bool keep = !sensor_process.undeclared;
     int id = declare_next(a, keep, keep ? DECLARE_KEPT_BYTES : 0);
     if (id < 0) {
-        refuse(a, err_text(id));
+        refuse(a,
+               id == BEZEL_EINVAL ? "a name, unit or label of it is not allowed, see bezel_record(3)" : err_text(id));
         return;
     }
     enable_from(a, (uint32_t)id, (const uint32_t *)&sensor_process.own.segment->enable[id]);

@@ -83,6 +83,28 @@ static void aspects_that_cannot_be_are_reported(void **state)
     fixture_close(&f);
 }
 
+static void declare_a_long_unit(void *unused)
+{
+    (void)unused;
+    static char unit[65];
+    static struct bezel_field field = {.name = "length", .unit = unit};
+    static struct bezel_aspect wrong = {
+        .enable = &bezel_enable_unset, .name = "wrong", .field_count = 1, .fields = &field};
+    const uint64_t value = 1;
+    memset(unit, 'm', 64);
+    bezel_aspect_register(&wrong);
+    bezel_emit(&wrong, &value);
+}
+
+static void what_may_be_wrong_with_an_aspect_is_named(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_observe(&f, declare_a_long_unit);
+    assert_non_null(strstr(note_of(&f, "BEZEL-ASPECT-REFUSED")->text, "a name, unit or label of it is not allowed"));
+    fixture_close(&f);
+}
+
 static void intern_too_much(void *unused)
 {
     (void)unused;
@@ -264,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aspects_that_cannot_be_are_reported),
+        cmocka_unit_test(what_may_be_wrong_with_an_aspect_is_named),
         cmocka_unit_test(strings_without_room_are_reported_but_not_each),
         cmocka_unit_test(threads_without_rings_are_reported_once),
         cmocka_unit_test(a_process_without_a_segment_is_reported_also_after_a_restart),
