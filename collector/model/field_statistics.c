@@ -169,7 +169,7 @@ void aspect_statistics_add(struct aspect_statistics *s, const struct dict_aspect
 
 /* ---- Packing ----------------------------------------------------------------------------------------------------- */
 
-enum { NUMBERS = 9, NUMBERS_BYTES = 8 * NUMBERS }; /* in front of the distribution */
+enum { NUMBERS = 10, NUMBERS_BYTES = 8 * NUMBERS }; /* in front of the distribution */
 
 size_t field_pack_bytes(const struct field_statistics *s)
 {
@@ -188,7 +188,8 @@ void field_pack(const struct field_statistics *s, uint8_t *to)
                                        (uint64_t)s->max.i,
                                        (uint64_t)s->high,
                                        s->low,
-                                       sum};
+                                       sum,
+                                       s->parts};
     for (size_t i = 0; i < NUMBERS; i++)
         bytes_put_u64(to + 8 * i, numbers[i]);
     (void)distribution_pack(&s->values, to + NUMBERS_BYTES);
@@ -210,6 +211,7 @@ int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size
     s->high = (int64_t)numbers[6];
     s->low = numbers[7];
     memcpy(&s->sum, &numbers[8], sizeof s->sum);
+    s->parts = numbers[9] != 0;
     return distribution_unpack(&s->values, from + NUMBERS_BYTES, n - NUMBERS_BYTES, memory);
 }
 

@@ -184,6 +184,26 @@ static void check_last(const struct field_statistics *s, uint32_t field)
     assert_int_equal(s->last_ns, records.times[records.count - 1]);
 }
 
+/* As bytes and back, all that is told of it is the same. */
+static void check_packed(const struct field_statistics *s, enum dict_type type)
+{
+    size_t memory = 1 << 20, n = field_pack_bytes(s);
+    struct field_statistics back = {0};
+    uint8_t *bytes = malloc(n);
+    field_pack(s, bytes);
+    assert_int_equal(field_unpack(&back, bytes, n, &memory), 0);
+    assert_true(back.count == s->count && back.unknown == s->unknown && back.last_ns == s->last_ns);
+    assert_true(back.min.i == s->min.i && back.max.i == s->max.i && back.last.i == s->last.i);
+    assert_true(field_total(&back) == field_total(s));
+    for (int i = 0; i < SHARES && s->count; i++)
+        assert_true(field_quantile(&back, type, shares[i]).i == field_quantile(s, type, shares[i]).i);
+    double mean = field_mean(s, type), mean_back = field_mean(&back, type);
+    assert_true(mean == mean_back || (isnan(mean) && isnan(mean_back)));
+    assert_true(field_unpack(&(struct field_statistics){0}, bytes, n - 1, &memory) != 0);
+    distribution_free(&back.values, &memory);
+    free(bytes);
+}
+
 static void statistics_are_those_of_all_values(void **state)
 {
     (void)state;
@@ -201,6 +221,8 @@ static void statistics_are_those_of_all_values(void **state)
         check_whole(&s->fields[0], 0);
         check_whole(&s->fields[4], 4);
         check_real(&s->fields[2], 2);
+        check_packed(&s->fields[0], DICT_INT64);
+        check_packed(&s->fields[2], DICT_FLOAT64);
         if (middle == 0 || records.times[middle - 1] < records.times[records.count - 1])
             check_last(&s->fields[0], 0);
         assert_int_equal(s->fields[1].count + s->fields[1].unknown + s->fields[3].count + s->fields[3].unknown, 0);
