@@ -234,7 +234,7 @@ static void fail_each(struct scene *t, struct fault fault)
     enum { FEW = 64 };
     t->fault = fault;
     t->fault.at = 0;
-    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 2 : 8;
+    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 1 : 8;
     uint64_t stride = calls <= FEW ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
     for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
         t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
@@ -404,7 +404,7 @@ static void past_any_want_of_memory_it_goes_on_without_a_loss(void **state)
 {
     struct scene t = {.sensor = make_sensor(40), .sync = STORE_SYNC_NEVER, .fault = {.name = "no memory"}};
     (void)state;
-    uint64_t stride = getenv("BEZEL_TEST_LIGHT") ? 5 : 1;
+    uint64_t stride = getenv("BEZEL_TEST_LIGHT") ? 15 : 1;
     for (long left = 0; run_without_memory(&t, left); left += 1 + (long)(seed_next(&seed) % stride))
         ;
     fake_free(t.sensor);
