@@ -103,26 +103,26 @@ static void add_whole(struct field_statistics *s, const struct chunk *c)
 static const double ONES = 0x1.8p52;
 
 /* Whether a number has a part behind the point; above 2^51, where that matters to nobody, it may say so without. */
-static inline bool has_part(double v)
+static inline bool has_fraction(double v)
 {
     return v + ONES - ONES != v;
 }
 
 static void add_float(struct field_statistics *s, const struct chunk *c)
 {
-    unsigned parts = s->parts;
+    unsigned fractions = s->fractions;
     double min = s->count ? s->min.d : (double)INFINITY, max = s->count ? s->max.d : -(double)INFINITY, sum = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         double v = c->numbers[i].d;
         min = v < min ? v : min;
         max = v > max ? v : max;
         sum += v;
-        parts |= has_part(v);
+        fractions |= has_fraction(v);
     }
     s->min.d = min;
     s->max.d = max;
     s->sum += sum;
-    s->parts = parts;
+    s->fractions = fractions;
 }
 
 /* Adds `n` values from record `from` on. Returns false where memory is short: the rest is not evaluated. */
@@ -189,7 +189,7 @@ void field_pack(const struct field_statistics *s, uint8_t *to)
                                        (uint64_t)s->high,
                                        s->low,
                                        sum,
-                                       s->parts};
+                                       s->fractions};
     for (size_t i = 0; i < NUMBERS; i++)
         bytes_put_u64(to + 8 * i, numbers[i]);
     (void)distribution_pack(&s->values, to + NUMBERS_BYTES);
@@ -211,7 +211,7 @@ int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size
     s->high = (int64_t)numbers[6];
     s->low = numbers[7];
     memcpy(&s->sum, &numbers[8], sizeof s->sum);
-    s->parts = numbers[9] != 0;
+    s->fractions = numbers[9] != 0;
     return distribution_unpack(&s->values, from + NUMBERS_BYTES, n - NUMBERS_BYTES, memory);
 }
 
@@ -236,7 +236,7 @@ union field_number field_quantile(const struct field_statistics *s, enum dict_ty
 {
     double value = distribution_quantile(&s->values, share);
     if (type == DICT_FLOAT64)
-        return (union field_number){.d = fmin(fmax(s->parts ? value : floor(value), s->min.d), s->max.d)};
+        return (union field_number){.d = fmin(fmax(s->fractions ? value : floor(value), s->min.d), s->max.d)};
     bool beyond = value >= 0x1p63; /* the end of the last bucket */
     int64_t whole = beyond ? INT64_MAX : (int64_t)floor(value);
     return (union field_number){.i = whole > s->max.i ? s->max.i : whole};

@@ -29,8 +29,8 @@ struct field_statistics {
     union field_number last, min, max; /* undefined where count is 0 */
     int64_t high;                      /* sum of an int64 field: high * 2^32 + low, low below 2^32. `high` saturates */
     uint64_t low;
-    double sum; /* of a float64 field */
-    bool parts; /* of a float64 field: some value is not a whole number */
+    double sum;     /* of a float64 field */
+    bool fractions; /* of a float64 field: some value is not a whole number */
     struct distribution values;
 };
 

@@ -18,7 +18,7 @@
  * then. Counts that a kill takes away in between are rebuilt from the files.
  */
 
-#define EVALUATION (250 * (uint64_t)CLOCK_MS) /* ns in a second */
+#define EVALUATION (250 * (uint64_t)CLOCK_MS) /* ns of each second */
 
 struct receiver *receiver_new(struct model *m, struct rundb *f, struct store *s, struct link *link,
                               struct receiver_limits limits)
@@ -186,8 +186,8 @@ static void acknowledge(struct receiver *in, struct model_node *node)
 }
 
 /*
- * Whether there is time for the statistics of fields: there is where no more packets wait, and else while they have
- * taken less than EVALUATION of all time.
+ * Whether there is time for the statistics of fields. Where no more packets wait there is; where more wait, the
+ * statistics may take EVALUATION of each second.
  */
 static bool has_time(const struct receiver *in)
 {

@@ -97,6 +97,11 @@ struct report_unit {
 };
 struct report_unit report_unit_for(double least_ns);
 
+/** Text: of more rows of a table than these only --all shows the rest; prints how many of `rows` are left out, if any.
+ */
+enum { REPORT_ROWS_MOST = 64 };
+void report_left_out(const struct report *r, size_t rows, FILE *out);
+
 /** Text: why limit `l` is infeasible, as the end of a sentence. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);
 

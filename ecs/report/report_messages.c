@@ -8,8 +8,6 @@
 
 /* Messages, from the records of both sides that are stored. */
 
-enum { ROWS_MOST = 64 }; /* of more, only --all shows the rest */
-
 static const struct message_statistics *find(const struct report *r, const struct summary_process *p,
                                              const struct summary_book *b)
 {
@@ -92,7 +90,7 @@ void report_messages(const struct report *r, FILE *out)
             const struct summary_book *b = &r->summary->processes[i].books[k];
             if (b->stored == 0 || (b->kind != DICT_SENT && b->kind != DICT_RECEIVED))
                 continue;
-            if (rows++ >= ROWS_MOST && !r->all)
+            if (rows++ >= REPORT_ROWS_MOST && !r->all)
                 continue;
             t = t ? t : table_with_heads("lllrrlrrrrrl", heads);
             message_row(t, r, &r->summary->processes[i], b, unit);
@@ -101,8 +99,7 @@ void report_messages(const struct report *r, FILE *out)
         return;
     report_title(r, "Messages", out);
     table_print(t, 2, out);
-    if (rows > ROWS_MOST && !r->all)
-        fprintf(out, "  %zu more: bezel report --all\n", rows - ROWS_MOST);
+    report_left_out(r, rows, out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */

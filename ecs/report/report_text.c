@@ -32,6 +32,12 @@ bool report_opens_processes(const struct report *r)
     return r->all || r->verdict->sut.processes <= PROCESSES_OPENED;
 }
 
+void report_left_out(const struct report *r, size_t rows, FILE *out)
+{
+    if (rows > REPORT_ROWS_MOST && !r->all)
+        fprintf(out, "  %zu more: bezel report --all\n", rows - REPORT_ROWS_MOST);
+}
+
 /* ---- the sentence ---- */
 
 /* CLOCK_REALTIME as a date and time. */

@@ -10,8 +10,6 @@
 
 /* Statistics of the fields' values, over the stored records: the values of lost records are unknown. */
 
-enum { ROWS_MOST = 64 }; /* of more values, only --all shows the rest */
-
 struct rows {
     const struct report *report;
     const char *columns, *const *heads;
@@ -41,7 +39,7 @@ static void each_field(struct rows *rows, take_field *take)
 static bool begin_row(struct rows *rows, const struct summary_process *p, const struct summary_book *b)
 {
     char name[REPORT_PROCESS_SIZE];
-    if (rows->count++ >= ROWS_MOST && !rows->report->all)
+    if (rows->count++ >= REPORT_ROWS_MOST && !rows->report->all)
         return false;
     if (!rows->table)
         rows->table = table_with_heads(rows->columns, rows->heads);
@@ -57,8 +55,7 @@ static void print_rows(const struct rows *rows, const char *title, FILE *out)
         return;
     report_title(rows->report, title, out);
     table_print(rows->table, 2, out);
-    if (rows->count > ROWS_MOST && !rows->report->all)
-        fprintf(out, "  %zu more: bezel report --all\n", rows->count - ROWS_MOST);
+    report_left_out(rows->report, rows->count, out);
 }
 
 /* ---- Units ------------------------------------------------------------------------------------------------------- */

@@ -147,11 +147,28 @@ static void with_another_clock_than_the_runs_there_is_no_latency(void **state)
     assert_int_equal(app->latency_bound, 0);
 }
 
+/* Where there is no time for values, records count all the same; what follows is evaluated again. */
+static void in_a_hurry_records_are_counted_and_not_evaluated(void **state)
+{
+    (void)state;
+    const struct dict_aspect level = {.name = "level", .field_count = 1, .fields = {{DICT_INT64, "value", "", ""}}};
+    struct model_process *p = add_process(3, ROLE_SUT, &level, 1);
+    const uint64_t value = 5;
+    count(p, 1, CLOCK_S, &value, 1, 0);
+    m->hurried = true;
+    count(p, 1, 2 * CLOCK_S, &value, 1, 0);
+    m->hurried = false;
+    count(p, 1, 3 * CLOCK_S, &value, 1, 0);
+    assert_int_equal(p->counts[1].stored, 3);
+    assert_int_equal(p->values[1]->fields[0].count, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(exchanges_with_the_clock_of_the_run_tell_the_nodes_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(records_of_another_clock_have_a_latency_with_a_bound, setup, teardown),
+        cmocka_unit_test_setup_teardown(in_a_hurry_records_are_counted_and_not_evaluated, setup, teardown),
         cmocka_unit_test_setup_teardown(with_another_clock_than_the_runs_there_is_no_latency, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
