@@ -17,7 +17,7 @@
 enum {
     STEP_BITS = 7,
     OCTAVE_SHIFT = 52,
-    STEP_SHIFT = OCTAVE_SHIFT - STEP_BITS,
+    STEP_SHIFT = DISTRIBUTION_BUCKET_SHIFT,
     NEGATIVE = 2048,
     FIRST = 8,
     ROW_BYTES = DISTRIBUTION_STEPS * sizeof(uint64_t)
@@ -76,28 +76,13 @@ static uint64_t *add_octave(struct distribution *d, uint32_t octave, size_t *mem
     return slot->counts;
 }
 
-/*
- * Neighbouring values are often of different octaves, in no order that a processor could foresee: so each looks for its
- * slot, and nearly always finds it in its place.
- */
-uint32_t distribution_add(struct distribution *d, const double *values, uint32_t n, size_t *memory)
+uint64_t *distribution_counter(struct distribution *d, uint64_t bucket, size_t *memory)
 {
-    if (n > 0 && d->capacity == 0 && grow(d, memory) != 0)
-        return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        uint32_t octave = (uint32_t)(bits >> OCTAVE_SHIFT);
-        const struct distribution_octave *slot = &d->slots[octave & (d->capacity - 1)];
-        uint64_t *counts = slot->counts;
-        if (__builtin_expect(slot->octave != octave || !counts, 0)) {
-            counts = find(d->slots, d->capacity, octave)->counts;
-            if (!counts && !(counts = add_octave(d, octave, memory)))
-                return i;
-        }
-        counts[bits >> STEP_SHIFT & (DISTRIBUTION_STEPS - 1)]++;
-    }
-    return n;
+    uint32_t octave = (uint32_t)(bucket / DISTRIBUTION_STEPS);
+    uint64_t *counts = d->capacity ? find(d->slots, d->capacity, octave)->counts : NULL;
+    if (!counts)
+        counts = add_octave(d, octave, memory);
+    return counts ? counts + bucket % DISTRIBUTION_STEPS : NULL;
 }
 
 /* ---- Quantiles --------------------------------------------------------------------------------------------------- */
@@ -183,13 +168,13 @@ int distribution_unpack(struct distribution *d, const uint8_t *from, size_t n, s
     if (n % PACKED != 0)
         return BEZEL_EMALFORMED;
     for (; n; from += PACKED, n -= PACKED) {
-        uint32_t bucket = bytes_get_u32(from), octave = bucket >> STEP_BITS;
-        if (octave >= 2 * NEGATIVE)
+        uint32_t bucket = bytes_get_u32(from);
+        if (bucket >> STEP_BITS >= 2 * NEGATIVE)
             return BEZEL_EMALFORMED;
-        uint64_t *counts = d->capacity ? find(d->slots, d->capacity, octave)->counts : NULL;
-        if (!counts && !(counts = add_octave(d, octave, memory)))
+        uint64_t *counter = distribution_counter(d, bucket, memory);
+        if (!counter)
             return BEZEL_ENOMEM;
-        counts[bucket & (DISTRIBUTION_STEPS - 1)] = bytes_get_u64(from + 4);
+        *counter = bytes_get_u64(from + 4);
     }
     return 0;
 }

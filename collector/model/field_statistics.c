@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256 }; /* values that are evaluated together */
-
 bool field_has_statistics(const struct dict_aspect *a, uint32_t i)
 {
     bool is_tag = i == 1 && (a->kind == DICT_SENT || a->kind == DICT_RECEIVED);
@@ -46,57 +44,66 @@ void aspect_statistics_free(struct aspect_statistics *s, size_t *memory)
 
 /* ---- Adding ------------------------------------------------------------------------------------------------------ */
 
-/* Values of consecutive records, without those that are unknown. */
-struct chunk {
-    uint32_t count;
-    uint32_t last; /* number of the record that has the last of them */
-    union field_number numbers[CHUNK];
-    double values[CHUNK];
+/* The values of a field in a run of records, and what was taken of them. */
+struct column {
+    const struct packet_run *run;
+    const uint8_t *first;
+    uint64_t taken, unknown;
+    uint32_t last; /* number of the record that has the last value taken */
 };
 
-/* Of an int64 field: those from `least` on. */
-static void gather_whole(struct chunk *c, const uint8_t *at, uint32_t stride, uint32_t n, int64_t least)
+/*
+ * The sum of the values taken, of which two readings are known: that modulo 2^64, and that of doubles, whose error for
+ * as many numbers as a packet holds is far below 2^63. Together they are exact.
+ */
+static void add_sum(struct field_statistics *s, uint64_t modulo, double near)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++, at += stride) {
+    int64_t rest = (int64_t)modulo, wraps = (int64_t)floor((near - (double)rest) * 0x1p-64 + 0.5);
+    uint64_t low = s->low + (uint32_t)rest;
+    s->high = saturate_add(s->high, wraps * (INT64_C(1) << 32) + (rest >> 32) + (int64_t)(low >> 32));
+    s->low = (uint32_t)low;
+}
+
+/* Of int64: those from `least` on are numbers. Inline: where all are, the loop does not compare. */
+static inline __attribute__((always_inline)) void add_whole(struct field_statistics *s, struct column *c, int64_t least,
+                                                            size_t *memory)
+{
+    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
+    const uint8_t *at = c->first;
+    int64_t min = s->count ? s->min.i : INT64_MAX, max = s->count ? s->max.i : INT64_MIN;
+    uint64_t modulo = 0, unknown = 0;
+    double near = 0;
+    uint32_t i = 0, last = 0, n = c->run->count, stride = c->run->stride;
+    for (; i < n; i++, at += stride) {
         int64_t v = (int64_t)bytes_get_u64(at);
-        c->numbers[count].i = v;
-        c->values[count] = (double)v;
-        c->last = v >= least ? i : c->last;
-        count += v >= least;
-    }
-    c->count = count;
-}
-
-static void gather_float(struct chunk *c, const uint8_t *at, uint32_t stride, uint32_t n)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++, at += stride) {
-        uint64_t bits = bytes_get_u64(at);
-        double v;
-        memcpy(&v, &bits, sizeof v);
-        c->numbers[count].d = c->values[count] = v;
-        c->last = isnan(v) ? c->last : i;
-        count += !isnan(v);
-    }
-    c->count = count;
-}
-
-static void add_whole(struct field_statistics *s, const struct chunk *c)
-{
-    int64_t min = s->count ? s->min.i : INT64_MAX, max = s->count ? s->max.i : INT64_MIN, high = 0;
-    uint64_t low = s->low;
-    for (uint32_t i = 0; i < c->count; i++) {
-        int64_t v = c->numbers[i].i;
+        double value = (double)v;
+        if (v < least) {
+            unknown++;
+            continue;
+        }
+        if (!distribution_add(&s->values, &cursor, value, memory))
+            break;
         min = v < min ? v : min;
         max = v > max ? v : max;
-        high += v >> 32; /* rounds down, so the rest is not negative */
-        low += (uint32_t)v;
+        modulo += (uint64_t)v;
+        near += value;
+        last = i;
     }
+    distribution_end(&cursor);
     s->min.i = min;
     s->max.i = max;
-    s->high = saturate_add(s->high, high + (int64_t)(low >> 32));
-    s->low = (uint32_t)low;
+    add_sum(s, modulo, near);
+    c->taken = i - unknown;
+    c->unknown = unknown;
+    c->last = last;
+}
+
+static double float_at(const uint8_t *at)
+{
+    uint64_t bits = bytes_get_u64(at);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
 }
 
 /* Where a double's last bit is 1. */
@@ -108,63 +115,64 @@ static inline bool has_fraction(double v)
     return v + ONES - ONES != v;
 }
 
-static void add_float(struct field_statistics *s, const struct chunk *c)
+static void add_float(struct field_statistics *s, struct column *c, size_t *memory)
 {
-    unsigned fractions = s->fractions;
+    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
+    const uint8_t *at = c->first;
     double min = s->count ? s->min.d : (double)INFINITY, max = s->count ? s->max.d : -(double)INFINITY, sum = 0;
-    for (uint32_t i = 0; i < c->count; i++) {
-        double v = c->numbers[i].d;
+    unsigned fractions = s->fractions;
+    uint32_t i = 0, n = c->run->count, stride = c->run->stride;
+    for (; i < n; i++, at += stride) {
+        double v = float_at(at);
+        if (isnan(v)) {
+            c->unknown++;
+            continue;
+        }
+        if (!distribution_add(&s->values, &cursor, v, memory))
+            break;
         min = v < min ? v : min;
         max = v > max ? v : max;
         sum += v;
         fractions |= has_fraction(v);
+        c->last = i;
     }
+    distribution_end(&cursor);
     s->min.d = min;
     s->max.d = max;
     s->sum += sum;
     s->fractions = fractions;
+    c->taken = i - c->unknown;
 }
 
-/* Adds `n` values from record `from` on. Returns false where memory is short: the rest is not evaluated. */
-static bool add_chunk(struct field_statistics *s, const struct dict_aspect *a, uint32_t field,
-                      const struct packet_run *run, uint32_t from, uint32_t n, size_t *memory)
+/* Adds the values of a field of a run, up to the one for which memory is short: the rest is not evaluated. */
+static void add_field(struct field_statistics *s, const struct dict_aspect *a, uint32_t field,
+                      const struct packet_run *run, size_t *memory)
 {
-    struct chunk c; /* 4 KiB that nobody clears */
-    const uint8_t *at = run->first + (size_t)from * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)field;
-    bool is_int = a->fields[field].type == DICT_INT64, is_duration = a->kind == DICT_SPAN && field == 0;
-    c.last = 0;
-    if (is_int)
-        gather_whole(&c, at, run->stride, n, is_duration ? 0 : INT64_MIN);
+    struct column c = {.run = run, .first = run->first + PACKET_RECORD_BYTES + 8 * (size_t)field};
+    bool is_int = a->fields[field].type == DICT_INT64;
+    if (!is_int)
+        add_float(s, &c, memory);
+    else if (a->kind == DICT_SPAN && field == 0)
+        add_whole(s, &c, 0, memory); /* a duration */
     else
-        gather_float(&c, at, run->stride, n);
-    uint32_t known = c.count;
-    c.count = distribution_add(&s->values, c.values, known, memory);
-    s->unknown += n - known;
-    if (c.count == 0)
-        return known == 0;
-    if (is_int)
-        add_whole(s, &c);
-    else
-        add_float(s, &c);
-    int64_t time = (int64_t)packet_run_time(run, from + c.last); /* times within a packet do not fall */
+        add_whole(s, &c, INT64_MIN, memory);
+    s->unknown += c.unknown;
+    if (c.taken == 0)
+        return;
+    int64_t time = (int64_t)packet_run_time(run, c.last); /* times within a packet do not fall */
     if (s->count == 0 || time >= s->last_ns) {
-        s->last = c.numbers[c.count - 1];
+        s->last.i = (int64_t)bytes_get_u64(c.first + (size_t)c.last * run->stride); /* of a double, its bits */
         s->last_ns = time;
     }
-    s->count += c.count;
-    return c.count == known;
+    s->count += c.taken;
 }
 
 void aspect_statistics_add(struct aspect_statistics *s, const struct dict_aspect *a, const struct packet_run *run,
                            size_t *memory)
 {
-    for (uint32_t field = 0; field < s->field_count; field++) {
-        bool go_on = field_has_statistics(a, field);
-        for (uint32_t from = 0; go_on && from < run->count; from += CHUNK) {
-            uint32_t rest = run->count - from;
-            go_on = add_chunk(&s->fields[field], a, field, run, from, rest < CHUNK ? rest : CHUNK, memory);
-        }
-    }
+    for (uint32_t field = 0; field < s->field_count; field++)
+        if (field_has_statistics(a, field))
+            add_field(&s->fields[field], a, field, run, memory);
 }
 
 /* ---- Packing ----------------------------------------------------------------------------------------------------- */

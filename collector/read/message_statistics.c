@@ -81,8 +81,10 @@ static void add_latency(struct reading *r, struct row *row, const struct record_
     int64_t ns = same ? (int64_t)(item->time - sent->time) : item->at.ns - sent->at.ns;
     int64_t bound = same ? 0 : item->at.bound + sent->at.bound;
     double latency = (double)ns;
-    if (distribution_add(&row->latencies, &latency, 1, &r->memory) == 0)
+    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
+    if (!distribution_add(&row->latencies, &cursor, latency, &r->memory))
         return;
+    distribution_end(&cursor);
     s->timed++;
     s->min = fmin(s->min, latency);
     s->max = fmax(s->max, latency);
