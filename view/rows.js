@@ -103,6 +103,7 @@ const rows = (() => {
             this.lossText = sum ? `${plots.count(sum)} records lost here (${this.page.causes(this.series[0].process)})` : "";
         }
         take(pictures, until) {
+            this.taken = { pictures, until };
             this.takeLosses(pictures);
             this.bounds = pictures.map(p => p.bound);
             this.cut = pictures.some(p => p.cut);
@@ -111,6 +112,11 @@ const rows = (() => {
                 l.until = until;
             this.use(pictures);
             this.plot.wake();
+        }
+        /* Shows what the row showed that this one replaces, until there is a newer picture. */
+        takeOver(old) {
+            if (old.taken && old.series.length === this.series.length)
+                this.take(old.taken.pictures, old.taken.until);
         }
         /* Each line has one series, by default. */
         use(pictures) {

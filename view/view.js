@@ -133,8 +133,8 @@
         page.view.end = Math.max(p.newest, p.live ? FOLLOWED : 0, 1e6);
         if (!page.begun)
             return first(p);
-        if (p.sequence !== live.wanted)
-            return; /* of other rows, or another window */
+        if (asked || p.sequence !== live.wanted)
+            return; /* of other rows, or another window than is about to be asked for */
         if (page.follow) {
             applying = true;
             Object.assign(page.view, { from: p.from, to: p.until });
@@ -237,10 +237,13 @@
         return make("div", { class: "heading" }, title, " ", make("span", { class: cls }, item.kind || ""));
     }
 
-    /* Puts the open items into the page. A row that stays keeps its plot. */
+    const reachable = section => section ? [...section.querySelectorAll("button, canvas")] : [];
+
+    /* Puts the open items into the page. A row that stays keeps its plot, and what has the focus keeps it. */
     function build() {
         if (!page.catalogue)
             return;
+        const focused = document.activeElement?.closest("section.item"), part = reachable(focused).indexOf(document.activeElement);
         const before = page.shown, all = visibleItems(), items = all.slice(0, 400);
         let count = 0;
         page.shown = new Map();
@@ -248,13 +251,12 @@
             const head = heading(item), box = make("section", { class: "item", id: `row-${item.id}` }, head);
             head.style.paddingLeft = `${item.depth * 14}px`;
             if (item.make && ++count <= MOST_ROWS) {
-                let row = before.get(item.id);
-                if (row && (row.title !== item.title + item.kind)) {
-                    row.plot.close();
-                    row = null;
-                }
-                row = row || item.make(item);
+                const old = before.get(item.id), stays = old && old.title === item.title + item.kind, row = stays ? old : item.make(item);
                 row.title = item.title + item.kind;
+                if (old && !stays) {
+                    old.plot.close();
+                    row.takeOver(old);
+                }
                 page.shown.set(item.id, row);
                 box.append(row.element);
             }
@@ -265,6 +267,8 @@
         for (const [id, row] of before)
             if (!page.shown.has(id))
                 row.plot.close();
+        if (focused)
+            reachable(document.getElementById(focused.id))[part]?.focus({ preventScroll: true });
         keepState();
         ask();
     }
