@@ -34,6 +34,15 @@ double bench_time(void (*loop)(int n), int n)
     return (double)(clock_now() - before) / n;
 }
 
+static uint64_t sink;
+static BENCH_LOOP(loop_counter, sink += bench_counter());
+
+double bench_counter_cost(void)
+{
+    loop_counter(BENCH_WARM);
+    return bench_time(loop_counter, BENCH_BATCH);
+}
+
 static double turn(const struct bench_kind *kind)
 {
     int share = kind->slots > 2 ? kind->slots / 2 : 1;
@@ -41,56 +50,45 @@ static double turn(const struct bench_kind *kind)
     return bench_time(kind->loop, BENCH_BATCH / share);
 }
 
-int bench_turns(struct bench_kind *kinds, int count, int rounds)
+static struct round {
+    double clock_ns, ns[BENCH_KINDS_MAX];
+    bool dropped;
+} turns[BENCH_ROUNDS_MAX];
+static int turn_count;
+
+int bench_turns(const struct bench_kind *kinds, int count, int rounds)
 {
-    static double times[BENCH_KINDS_MAX][BENCH_ROUNDS_MAX];
     int good = 0;
     for (int r = 0; r < rounds; r++) {
         uint64_t dropped = reader_dropped();
+        turns[r].clock_ns = bench_counter_cost();
         for (int k = 0; k < count; k++) {
-            times[k][good] = turn(&kinds[k]);
+            turns[r].ns[k] = turn(&kinds[k]);
             if (kinds[k].slots > 0)
                 reader_let_drain();
         }
-        good += reader_dropped() == dropped;
+        turns[r].dropped = reader_dropped() != dropped;
+        good += !turns[r].dropped;
     }
+    turn_count = rounds;
     if (good < rounds)
         bench_say("%d of %d rounds without a drop count", good, rounds);
-    if (good * 2 < rounds)
-        return -1;
-    for (int k = 0; k < count; k++)
-        kinds[k].median = bench_quantile(times[k], good, 0.5);
-    return 0;
+    return good * 2 < rounds ? -1 : 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
+void bench_rounds(const struct bench_kind *kinds, int count, const char *ratios)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int compare_ticks(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int rank(int n, double q)
-{
-    int at = (int)ceil(q * n) - 1;
-    return at < 0 ? 0 : at;
-}
-
-double bench_quantile(double *values, int n, double q)
-{
-    qsort(values, (size_t)n, sizeof *values, compare_doubles);
-    return values[rank(n, q)];
-}
-
-uint32_t bench_quantile_ticks(uint32_t *values, int n, double q)
-{
-    qsort(values, (size_t)n, sizeof *values, compare_ticks);
-    return values[rank(n, q)];
+    for (const struct round *r = turns; r < turns + turn_count; r++) {
+        printf("round\nmachine %.3f 0\n", r->clock_ns);
+        if (r->dropped)
+            puts("void records were dropped");
+        for (int k = 0; k < count; k++)
+            if (kinds[k].name)
+                bench_value(kinds[k].name, r->ns[k], "ns");
+        fputs(ratios, stdout);
+    }
+    puts("end");
+    fflush(stdout);
 }
 
 /* ---- Placement and output ---------------------------------------------------------------------------------------- */
@@ -136,6 +134,12 @@ void bench_spin(int64_t ns)
 {
     for (int64_t until = clock_now() + ns; clock_now() < until;)
         ;
+}
+
+void bench_value(const char *name, double value, const char *unit)
+{
+    if (!isnan(value))
+        printf("%s %.4f %s\n", name, value, unit);
 }
 
 void bench_figure(const char *name, double value, const char *unit)

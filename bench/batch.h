@@ -119,18 +119,30 @@ static inline uint32_t bench_ticks_between(uint64_t before, uint64_t after)
 
 /** One thing to measure. */
 struct bench_kind {
+    const char *name; /* of its figure; NULL: it is not printed */
     void (*loop)(int n);
-    int slots;     /* of the ring that one takes; 0: no record, no pause behind it */
-    double median; /* result: nanoseconds each */
+    int slots; /* of the ring that one takes; 0: no record, no pause behind it */
 };
 
 /**
- * Lets the kinds take turns, `rounds` times (at most BENCH_ROUNDS_MAX), and fills their medians; after records it lets
- * the reader drain. A round in which a ring dropped a record does not count. Returns 0, or -1, saying so on stderr,
- * where less than half of the rounds count.
+ * Lets the kinds take turns, `rounds` times (at most BENCH_ROUNDS_MAX), each round behind a look at what the counter
+ * costs; after records it lets the reader drain. A round in which a ring dropped a record does not count. Returns 0, or
+ * -1, saying so on stderr, where less than half of the rounds count.
  */
-enum { BENCH_ROUNDS_MAX = 2000, BENCH_KINDS_MAX = 8 };
-int bench_turns(struct bench_kind *kinds, int count, int rounds);
+enum { BENCH_ROUNDS_MAX = 2000, BENCH_KINDS_MAX = 9 };
+int bench_turns(const struct bench_kind *kinds, int count, int rounds);
+
+/**
+ * Prints the rounds of the last bench_turns(), for bench/rounds.awk, of the first `count` kinds. `ratios`: the lines of
+ * a round that name ratios, or "".
+ */
+void bench_rounds(const struct bench_kind *kinds, int count, const char *ratios);
+
+/** Prints a line `NAME VALUE UNIT` of a round; nothing where the value is NaN. */
+void bench_value(const char *name, double value, const char *unit);
+
+/** What a reading of the counter costs now, ns. */
+double bench_counter_cost(void);
 
 /** Mean time of one of n, in nanoseconds. */
 double bench_time(void (*loop)(int n), int n);

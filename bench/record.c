@@ -64,112 +64,107 @@ static double less_empty(void (*eights)(int n))
 
 int part_disabled(void)
 {
-    static double bezel[ROUNDS_DISABLED], lttng[ROUNDS_DISABLED];
     bool peer = lttng_here();
     bezel_record(bench_two, 0, 0); /* declares */
     for (int i = 0; i < ROUNDS_DISABLED; i++) {
-        bezel[i] = less_empty(eights_record);
+        printf("round\nmachine %.3f 0\n", bench_counter_cost());
+        bench_value("record_disabled_ns", less_empty(eights_record), "ns");
         if (peer)
-            lttng[i] = less_empty(lttng_eights);
+            bench_value("lttng_disabled_ns", less_empty(lttng_eights), "ns");
     }
-    bench_figure("record_disabled_ns", bench_quantile(bezel, ROUNDS_DISABLED, 0.5), "ns");
-    bench_figure("lttng_disabled_ns", peer ? bench_quantile(lttng, ROUNDS_DISABLED, 0.5) : NAN, "ns");
+    puts("end");
     return 0;
 }
 
 /* ---- Batches in turns -------------------------------------------------------------------------------------------- */
 
-/* NaN, with the reason told, where these records are not stamped with the counter. */
-static double over_counter(double record_ns, double counter_ns, const char *figure)
+/* Whether a ratio to the counter means something: not where these records are not stamped with it. */
+static bool stamped(const char *figure)
 {
     if (reader_clock() == SEGMENT_CLOCK_COUNTER && BENCH_COUNTER)
-        return record_ns / counter_ns;
+        return true;
     bench_say("%s: records are not stamped with the processor's counter here; `bezel doctor` tells why", figure);
-    return NAN;
+    return false;
 }
 
 int part_hot(void)
 {
-    struct bench_kind kinds[] = {{.loop = loop_counter},
-                                 {.loop = loop_two, .slots = 1},
-                                 {.loop = loop_gettime},
-                                 {.loop = lttng_loop, .slots = 1}};
+    static const struct bench_kind kinds[] = {{BENCH_COUNTER ? "counter_ns" : NULL, loop_counter, 0},
+                                              {"record_ns", loop_two, 1},
+                                              {"clock_ns", loop_gettime, 0},
+                                              {"lttng_ns", lttng_loop, 1}};
     bool peer = lttng_start();
     if (bench_turns(kinds, peer ? 4 : 3, ROUNDS_HOT) != 0)
         return 1;
     peer = peer && lttng_stop();
-    double record_ns = kinds[1].median, lttng_ns = peer ? kinds[3].median : NAN;
-    bench_figure("counter_ns", BENCH_COUNTER ? kinds[0].median : NAN, "ns");
-    bench_figure("clock_ns", kinds[2].median, "ns");
-    bench_figure("record_ns", record_ns, "ns");
-    bench_figure("lttng_ns", lttng_ns, "ns");
-    bench_figure("record_over_clock", over_counter(record_ns, kinds[0].median, "record_over_clock"), "ratio");
-    bench_figure("lttng_over_record", lttng_ns / record_ns, "ratio");
+    bench_rounds(kinds, peer ? 4 : 3,
+                 stamped("record_over_clock") ? "ratio record_over_clock record_ns counter_ns\n"
+                                                "ratio lttng_over_record lttng_ns record_ns\n"
+                                              : "ratio lttng_over_record lttng_ns record_ns\n");
     return 0;
 }
 
 int part_peer(void)
 {
-    struct bench_kind kinds[] = {{.loop = loop_two, .slots = 1}, {.loop = lttng_loop, .slots = 1}};
+    static const struct bench_kind kinds[] = {{"record_beside_peer_ns", loop_two, 1},
+                                              {"lttng_counter_ns", lttng_loop, 1}};
     bool peer = lttng_start();
     if (peer && bench_turns(kinds, 2, ROUNDS) != 0)
         return 1;
-    peer = peer && lttng_stop();
-    bench_figure("lttng_counter_ns", peer ? kinds[1].median : NAN, "ns");
-    bench_figure("lttng_counter_over_record", peer ? kinds[1].median / kinds[0].median : NAN, "ratio");
+    if (peer && lttng_stop())
+        bench_rounds(kinds, 2, "ratio lttng_counter_over_record lttng_counter_ns record_beside_peer_ns\n");
     return 0;
 }
 
 int part_busy(void)
 {
-    struct bench_kind kinds[] = {{.loop = loop_counter}, {.loop = loop_two, .slots = 1}};
+    static const struct bench_kind kinds[] = {{"counter_beside_busy_reader_ns", loop_counter, 0},
+                                              {"record_busy_reader_ns", loop_two, 1}};
     reader_busy(true);
     int err = bench_turns(kinds, 2, ROUNDS);
     reader_busy(false);
     if (err != 0)
         return 1;
-    bench_figure("record_busy_reader_ns", kinds[1].median, "ns");
-    bench_figure("record_busy_reader_over_clock",
-                 over_counter(kinds[1].median, kinds[0].median, "record_busy_reader_over_clock"), "ratio");
+    bench_rounds(kinds, 2,
+                 stamped("record_busy_reader_over_clock")
+                     ? "ratio record_busy_reader_over_clock record_busy_reader_ns counter_beside_busy_reader_ns\n"
+                     : "");
     return 0;
 }
 
 int part_kinds(void)
 {
-    static const char *const names[] = {"record_0_values_ns", "record_1_value_ns",   "record_2_values_ns",
-                                        "record_6_values_ns", "record_12_values_ns", "record_again_ns",
-                                        "record_span_ns"};
-    enum { COUNT = sizeof names / sizeof *names };
-    struct bench_kind kinds[COUNT] = {{.loop = loop_zero, .slots = 1},   {.loop = loop_one, .slots = 1},
-                                      {.loop = loop_two, .slots = 1},    {.loop = loop_six, .slots = 2},
-                                      {.loop = loop_twelve, .slots = 4}, {.loop = loop_again, .slots = 1},
-                                      {.loop = loop_span, .slots = 1}};
+    static const struct bench_kind kinds[] = {
+        {"record_0_values_ns", loop_zero, 1},    {"record_1_value_ns", loop_one, 1},
+        {"record_2_values_ns", loop_two, 1},     {"record_6_values_ns", loop_six, 2},
+        {"record_12_values_ns", loop_twelve, 4}, {"record_again_ns", loop_again, 1},
+        {"record_span_ns", loop_span, 1}};
+    enum { COUNT = sizeof kinds / sizeof *kinds };
     if (bench_turns(kinds, COUNT, ROUNDS) != 0)
         return 1;
-    for (int k = 0; k < COUNT; k++)
-        bench_figure(names[k], kinds[k].median, "ns");
+    bench_rounds(kinds, COUNT, "");
     return 0;
 }
 
 int part_fallback(void)
 {
-    struct bench_kind kinds[] = {{.loop = loop_gettime}, {.loop = loop_two, .slots = 1}};
-    bool fell_back = reader_clock() == SEGMENT_CLOCK_MONOTONIC;
-    if (!fell_back)
-        bench_say("record_over_clock_fallback: records are stamped with the counter: BEZEL_CLOCK=monotonic is not set");
-    else if (bench_turns(kinds, 2, ROUNDS) != 0)
+    static const struct bench_kind kinds[] = {{"clock_beside_fallback_ns", loop_gettime, 0},
+                                              {"record_fallback_ns", loop_two, 1}};
+    if (reader_clock() != SEGMENT_CLOCK_MONOTONIC)
+        return bench_say("record_over_clock_fallback: BEZEL_CLOCK=monotonic is not set"), 1;
+    if (bench_turns(kinds, 2, ROUNDS) != 0)
         return 1;
-    bench_figure("record_over_clock_fallback", fell_back ? kinds[1].median / kinds[0].median : NAN, "ratio");
+    bench_rounds(kinds, 2, "ratio record_over_clock_fallback record_fallback_ns clock_beside_fallback_ns\n");
     return 0;
 }
 
 /* The rings go round and round; nothing is dropped, the oldest is overwritten. */
 int part_overwrite(void)
 {
-    struct bench_kind kinds[] = {{.loop = loop_counter}, {.loop = loop_two, .slots = 1}};
-    if (bench_turns(kinds, 2, ROUNDS) != 0)
+    static const struct bench_kind kinds[] = {{"record_overwrite_ns", loop_two, 1}};
+    if (bench_turns(kinds, 1, ROUNDS) != 0)
         return 1;
-    bench_figure("record_overwrite_ns", kinds[1].median, "ns");
+    bench_rounds(kinds, 1, "");
     return 0;
 }
 

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS_MAX = 16, PASSES = 3, PASSES_MAX = 10, PASS_ROUNDS = 100, ROUNDS_MIN = 100 };
+enum { THREADS_MAX = 16, PASSES = 30, PASS_ROUNDS = 12 };
 #define SPIN_NS (200 * CLOCK_US) /* awake before the batch, so that all are */
 
 static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
@@ -90,45 +90,39 @@ static void run(struct writer *w, int count)
     pthread_barrier_destroy(&round_begin);
 }
 
-/* One pass of `count` threads, appended to times; returns how many there are now, or -1. */
-static int pass(int count, double *times, int n)
+/* One pass of `count` threads: prints the median of its batches, of rounds that went on together. */
+static void pass(int count)
 {
     static struct writer w[THREADS_MAX];
+    static double times[THREADS_MAX * PASS_ROUNDS];
     uint64_t dropped = reader_dropped();
     bool failed = false;
+    char name[32];
+    int n = 0;
     run(w, count);
     for (int i = 0; i < count; i++)
         failed |= w[i].failed;
     if (failed || reader_dropped() != dropped)
-        return bench_say("%d threads: %s", count, failed ? "no ring" : "records were dropped"), -1;
+        puts(failed ? "void no ring for a thread" : "void records were dropped");
     for (int r = 0; r < PASS_ROUNDS; r++)
         for (int i = 0; i < count && (count > bench_cpus() || together(w, count, r)); i++)
             times[n++] = (double)(w[i].ended[r] - w[i].began[r]) / BENCH_BATCH;
-    return n;
+    snprintf(name, sizeof name, "record_%d_threads_ns", count);
+    bench_value(name, n ? bench_quantile(times, n, 0.5) : NAN, "ns");
 }
 
 int part_threads(void)
 {
     static const int counts[] = {1, 2, 4, 8, 16};
-    enum { COUNTS = sizeof counts / sizeof *counts };
-    static double times[COUNTS][THREADS_MAX * PASSES_MAX * PASS_ROUNDS];
-    int n[COUNTS] = {0};
-    double median[COUNTS];
-    for (int p = 0; p < PASSES_MAX; p++) /* in turns; further ones where too few batches went on together */
-        for (int c = 0; c < COUNTS; c++)
-            if (n[c] >= 0 && (p < PASSES || n[c] < counts[c] * ROUNDS_MIN))
-                n[c] = pass(counts[c], times[c], n[c]);
-    for (int c = 0; c < COUNTS; c++) {
-        char name[32];
-        snprintf(name, sizeof name, "record_%d_threads_ns", counts[c]);
-        bool enough = n[c] >= counts[c] * ROUNDS_MIN;
-        if (!enough && n[c] >= 0)
-            bench_say("%d threads: only %d batches went on together", counts[c], n[c]);
-        median[c] = enough ? bench_quantile(times[c], n[c], 0.5) : NAN;
-        bench_figure(name, median[c], "ns");
+    for (int p = 0; p < PASSES; p++) {
+        printf("round\nmachine %.3f 0\n", bench_counter_cost());
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            pass(counts[c]);
+        if (bench_cpus() >= 2)
+            puts("ratio record_2_threads_over_1 record_2_threads_ns record_1_threads_ns");
     }
+    puts("end");
     if (bench_cpus() < 2)
         bench_say("record_2_threads_over_1: there is one CPU");
-    bench_figure("record_2_threads_over_1", bench_cpus() < 2 ? NAN : median[1] / median[0], "ratio");
     return 0;
 }

@@ -34,6 +34,24 @@ function mean_half(x, n,    _i, _m, _squares) {
     return t90(n) * sqrt(_squares / (n - 1) / n)
 }
 
+# Sorts x[1..n], smallest first.
+function sort(x, n,    _i, _j, _gap, _v) {
+    for (_gap = int(n / 2); _gap > 0; _gap = int(_gap / 2))
+        for (_i = _gap + 1; _i <= n; _i++) {
+            _v = x[_i]
+            for (_j = _i; _j > _gap && x[_j - _gap] > _v; _j -= _gap)
+                x[_j] = x[_j - _gap]
+            x[_j] = _v
+        }
+}
+
+# Of x[1..n], which is sorted, the value at share q of the way from the first to the last, interpolated.
+function quantile(x, n, q,    _at, _low) {
+    _at = 1 + (n - 1) * q
+    _low = int(_at)
+    return _low >= n ? x[n] : x[_low] + (_at - _low) * (x[_low + 1] - x[_low])
+}
+
 # The sign, -1 or 1, of effect E (0 is the mean, else a set of factors, bit 0 the first one) in experiment I of a 2^k
 # design: bit f of I is 1 where factor f is at its high level.
 function effect_sign(e, i,    _sign) {
