@@ -30,7 +30,7 @@ const struct experiment_limit *check_first_hold(const struct tree *root, const s
         const struct experiment_limit *l = &e->limits[i];
         if (l->kind != LIMIT_HOLD || !l->text)
             continue;
-        if (window == 0 || experiment_limit_window(e, l) > window) {
+        if (window == 0 || (l->metric >= 0 && experiment_limit_window(e, l) > window)) {
             *tree = t;
             return l;
         }
@@ -40,12 +40,15 @@ const struct experiment_limit *check_first_hold(const struct tree *root, const s
 
 #define CHECK_EVERY_MAX (10 * CLOCK_S) /* as in fields.c */
 
-/* Without adapt.every: half the longest window of a 'hold' limit, between the default and CHECK_EVERY_MAX. */
+/*
+ * Without adapt.every: half the longest window of a 'hold' limit, between the default and CHECK_EVERY_MAX. That of
+ * sensor_cpu does not count: policies go by the use since the last decision.
+ */
 static void choose_every(struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_limit *l = &e->limits[i];
-        if (l->kind != LIMIT_HOLD || !l->text)
+        if (l->kind != LIMIT_HOLD || !l->text || l->metric == LIMIT_ON_SENSOR_CPU)
             continue;
         int64_t half = experiment_limit_window(e, l) / 2;
         if (half > e->adapt.every)
@@ -353,4 +356,5 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
         return;
     check_warn(r, root, e);
     real_time_warn(r, root, e);
+    check_drop_sensor_cpu(e);
 }

@@ -29,6 +29,9 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e);
 void check_limits(struct reader *r, const struct tree *root, struct experiment *e);
 
+/** Removes the entry of sensor_cpu from the metrics, as the last check: it is no metric but a window. */
+void check_drop_sensor_cpu(struct experiment *e);
+
 /** Checks global limits. If one says 'hold' and the file has no adapt.by, the manager decides. */
 void check_global(struct reader *r, const struct tree *root, struct experiment *e);
 

@@ -23,8 +23,7 @@ static enum experiment_metric_kind built_in(const char *name)
 }
 
 /* A built-in metric has no keys that say what it is computed from. */
-static void check_built_in(struct reader *r, const struct tree *t, struct experiment_metric *m,
-                           enum experiment_metric_kind kind)
+static void check_built_in(struct reader *r, const struct tree *t, struct experiment_metric *m)
 {
     for (const struct tree *key = t->kind == TREE_MAP ? t->first : NULL; key; key = key->next)
         if (strcmp(key->key, "window") != 0 && strcmp(key->key, "per") != 0)
@@ -33,7 +32,6 @@ static void check_built_in(struct reader *r, const struct tree *t, struct experi
     if (per && m->per_process)
         reader_wrong(r, per, "a built-in metric has one value per node; expected: node");
     m->per_process = false;
-    m->kind = kind;
 }
 
 static void check_kind(struct reader *r, const struct tree *t, struct experiment_metric *m)
@@ -81,16 +79,33 @@ void check_metrics(struct reader *r, const struct tree *root, struct experiment 
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
     for (uint32_t i = 0; t; t = t->next, i++) {
         enum experiment_metric_kind kind = built_in(t->key);
-        if (strcmp(t->key, sensor_cpu) == 0)
-            reader_wrong_key(r, t, "is a built-in metric: use it in 'limits' without defining it");
+        bool on_cpu = strcmp(t->key, sensor_cpu) == 0;
         if (t->refused || (t->kind != TREE_MAP && !t->absent))
             continue;
-        if (kind != METRIC_RATE)
-            check_built_in(r, t, &e->metrics[i], kind);
+        e->metrics[i].kind = kind;
+        if (on_cpu)
+            e->sensor_cpu_window = e->metrics[i].window;
+        if (on_cpu || kind != METRIC_RATE)
+            check_built_in(r, t, &e->metrics[i]);
         else
             check_kind(r, t, &e->metrics[i]);
         check_sampled(r, t, &e->metrics[i]);
     }
+}
+
+/* Until now the metrics were as many as the entries of the file. */
+void check_drop_sensor_cpu(struct experiment *e)
+{
+    uint32_t at = 0;
+    while (at < e->metric_count && strcmp(e->metrics[at].name, sensor_cpu) != 0)
+        at++;
+    if (at == e->metric_count)
+        return;
+    free(e->metrics[at].name);
+    e->metric_count--;
+    memmove(&e->metrics[at], &e->metrics[at + 1], (e->metric_count - at) * sizeof *e->metrics);
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        e->limits[i].metric -= e->limits[i].metric > (int)at;
 }
 
 /* ---- what a limit is on ------------------------------------------------------------------------------------------ */

@@ -349,6 +349,7 @@ struct experiment {
     struct experiment_process *processes;
     struct experiment_sensing sensing;
     struct experiment_metric *metrics;
+    int64_t sensor_cpu_window; /* ns that limits on sensor_cpu look back, as a metric's; default 1 s */
     struct experiment_limit *limits;
     struct experiment_adapt adapt;
     struct experiment_store store;
@@ -494,7 +495,7 @@ bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);
 
-/** Window of the metric of limit `l`, ns; 0 for LIMIT_ON_SENSOR_CPU. Pure. */
+/** Window of the metric of limit `l`, ns. Pure. */
 int64_t experiment_limit_window(const struct experiment *e, const struct experiment_limit *l);
 
 /**

@@ -408,6 +408,7 @@ const struct experiment schema_defaults = {
                 .accumulate_or = 50 * CLOCK_MS,
                 .window_bytes = 16 * UNITS_MIB,
                 .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
+    .sensor_cpu_window = CLOCK_S,
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
     .store = {.sync = EXPERIMENT_SYNC_NEVER, .limits = {.connections = 256, .processes = 65536, .packet = UNITS_MIB}},
     .order = ORDER_SETTINGS_DEFAULT,

@@ -64,7 +64,7 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 
 int64_t experiment_limit_window(const struct experiment *e, const struct experiment_limit *l)
 {
-    return l->metric == LIMIT_ON_SENSOR_CPU ? 0 : e->metrics[l->metric].window;
+    return l->metric == LIMIT_ON_SENSOR_CPU ? e->sensor_cpu_window : e->metrics[l->metric].window;
 }
 
 /* Whether in the long run no value of `a` can exceed one of `b`, for any windows. */

@@ -207,6 +207,24 @@ static void print_metric(const struct experiment_metric *m, FILE *out)
             schema_word(schema_scopes, m->per_process));
 }
 
+/* The window of sensor_cpu, where a limit is on it; else nothing reads it. */
+static void print_sensor_cpu(const struct experiment *e, FILE *out)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].metric == LIMIT_ON_SENSOR_CPU) {
+            fprintf(out, "  sensor_cpu: {window: %s, per: node}\n", units_exact_duration(e->sensor_cpu_window).s);
+            return;
+        }
+}
+
+static bool has_metrics(const struct experiment *e)
+{
+    bool found = e->metric_count > 0;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        found = found || e->limits[i].metric == LIMIT_ON_SENSOR_CPU;
+    return found;
+}
+
 static void print_limit(const struct experiment_limit *l, FILE *out)
 {
     fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
@@ -329,7 +347,8 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
             fprintf(out, "  - {name: %s, node: %s, command: [\"-\"]}\n", e->processes[i].name,
                     e->nodes[e->processes[i].node].name);
     print_sensing(e, out);
-    fputs(e->metric_count > 0 ? "metrics:\n" : "metrics: {}\n", out);
+    fputs(has_metrics(e) ? "metrics:\n" : "metrics: {}\n", out);
+    print_sensor_cpu(e, out);
     for (uint32_t i = 0; i < e->metric_count; i++)
         print_metric(&e->metrics[i], out);
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);

@@ -25,6 +25,12 @@ void ratio_read(struct ratio *r, int64_t now, uint64_t whole, uint64_t part)
         *mark_at(r, r->count++) = mark;
 }
 
+static void growth_since(const struct ratio *r, const struct ratio_mark *start, uint64_t *whole, uint64_t *part)
+{
+    *whole = r->newest.whole - start->whole;
+    *part = r->newest.part - start->part;
+}
+
 /* The window begins at the latest mark that is as old as it is long. */
 bool ratio_growth(const struct ratio *r, uint64_t *whole, uint64_t *part)
 {
@@ -33,11 +39,20 @@ bool ratio_growth(const struct ratio *r, uint64_t *whole, uint64_t *part)
         const struct ratio_mark *start = &r->marks[i % MARKS];
         if (r->newest.time - start->time < r->window)
             continue;
-        *whole = r->newest.whole - start->whole;
-        *part = r->newest.part - start->part;
+        growth_since(r, start, whole, part);
         return true;
     }
     return false;
+}
+
+bool ratio_growth_so_far(const struct ratio *r, uint64_t *whole, uint64_t *part)
+{
+    if (ratio_growth(r, whole, part))
+        return true;
+    if (r->count == 0)
+        return false;
+    growth_since(r, &r->marks[0], whole, part); /* no full window has passed, so no mark was overwritten */
+    return *whole > 0;
 }
 
 bool ratio_value(const struct ratio *r, double *percent)

@@ -67,6 +67,8 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
     a->outcome.actions.members = &a->outcome.own;
     policy_start(&a->policy, &e->adapt, e->sensing.period, 1);
     knob_controller_start(&a->knob_controller, e);
+    ratio_start(&a->sensor_cpu, e->sensor_cpu_window > 0 ? e->sensor_cpu_window : 1);
+    ratio_read(&a->sensor_cpu, 0, 0, 0);
     for (uint32_t i = 0; i < e->metric_count; i++)
         agent_index_metric(a, (int)i);
     for (uint32_t i = 0; i < e->limit_count; i++)
@@ -274,6 +276,8 @@ static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, en
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
 {
     agent_aged(agent, METRIC_LATENCY, METRIC_LATENCY_MAX, records, first, last, now);
+    if (records > agent->taken)
+        agent->taken = records;
 }
 
 void agent_stored(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)

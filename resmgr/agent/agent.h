@@ -110,7 +110,7 @@ bool agent_sheds(const struct agent *agent, const char *name);
 /** Records of watched aspect `watch` arrived at `now`; runs may come in any order. Only a quantile allocates. */
 void agent_records(struct agent *agent, int watch, const struct packet_run *run, int64_t now);
 
-/** A poll at `now` took `records` records of the SUT, with timestamps from `first` to `last`. */
+/** A poll at `now` took `records` records of the SUT out of a ring, with timestamps from `first` to `last`. */
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
 
 /** The collector acknowledged `records` records of the SUT; likewise. */

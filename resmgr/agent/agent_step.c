@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent/agent_internal.h"
 
+#include <math.h>
+
 static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
@@ -38,14 +40,32 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     limit_judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
 }
 
+/* The use in the window of limits on sensor_cpu, percent of one CPU; NaN: the latest measurement is unknown. */
+static double agent_sensor_cpu(struct agent *agent, const struct policy_measure *measured)
+{
+    struct ratio_mark *used = &agent->used;
+    uint64_t elapsed, cpu;
+    if (!policy_cpu_is_sane(measured->cpu))
+        return NAN;
+    if (measured->elapsed > 0 && measured->elapsed <= POLICY_ELAPSED_MAX) {
+        used->time += measured->elapsed;
+        used->whole += (uint64_t)measured->elapsed;
+        used->part += (uint64_t)(measured->cpu / 100 * (double)measured->elapsed + 0.5);
+        ratio_read(&agent->sensor_cpu, used->time, used->whole, used->part);
+    }
+    return ratio_growth_so_far(&agent->sensor_cpu, &elapsed, &cpu) ? 100.0 * (double)cpu / (double)elapsed : NAN;
+}
+
 /* Whether the limit's state changed. */
-static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
+static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu, double tick)
 {
     struct limit_judge *j = &agent->judges[limit];
     int metric = agent->experiment->limits[limit].metric;
     limit_judge_begin(j, now);
     if (metric == LIMIT_ON_SENSOR_CPU) {
-        struct limit_judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
+        double window = fmax((double)agent->experiment->sensor_cpu_window, (double)agent->experiment->adapt.every);
+        struct limit_judge_value v = {
+            .known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu, .resolution = 100 * tick / window};
         limit_judge_value(j, &agent->node.runs[limit], NODE, v);
     } else if (!agent->experiment->metrics[metric].per_process) {
         agent_judge_reading(agent, limit, &agent->node, NODE, now);
@@ -152,6 +172,9 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
             seen->limits[seen->limit_count++] = agent_offer_limit(agent, i, now);
     seen->dead_time = 0; /* bezeld carries out a decision before the next measurement begins */
     seen->members[0] = *measured;
+    if (agent->experiment->sensing.ring_records > 0)
+        seen->members[0].fill = (double)agent->taken / agent->experiment->sensing.ring_records;
+    agent->taken = 0;
     out->policy = agent->policy.policy;
     out->before = out->after = agent_setting(agent);
     out->action = POLICY_KEEP;
@@ -170,12 +193,13 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
     out->cause = -1;
     out->limit_changed = false;
     agent_read_all(agent, now);
+    double sensor_cpu = agent_sensor_cpu(agent, measured);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
         if (agent->experiment->limits[i].global) {
-            agent_add_partial(agent, i, now, measured->cpu);
+            agent_add_partial(agent, i, now, sensor_cpu);
             continue;
         }
-        if (agent_judge(agent, i, now, measured->cpu))
+        if (agent_judge(agent, i, now, sensor_cpu, measured->tick))
             out->limit_changed = true;
         if (agent->experiment->limits[i].kind == LIMIT_HOLD && agent->limits[i].state == LIMIT_VIOLATED &&
             out->cause < 0)

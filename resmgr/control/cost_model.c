@@ -5,7 +5,6 @@
 #include <math.h>
 
 #define SMOOTHING     0.2   /* of cost and use: a mean over about nine windows */
-#define FLOWING       0.05  /* of the flow of records: a rise explains a higher cost for about a second */
 #define SPREADING     0.1   /* of the spread */
 #define SPREAD_MIN    0.05  /* ln: no window is surer than this */
 #define LOOSE_MAX     1.0   /* ln, squared */
@@ -13,8 +12,6 @@
 #define SURPRISES     3.0   /* ... nor below so many mean deviations: 2.4 of the usual kind */
 #define STARVED       0.5   /* of the polls that even a late node makes: with fewer it is starved of CPU */
 #define FAR_OFF       0.693 /* ln 2: for so much less, one window is enough if the node itself keeps the budget */
-#define PASSES        3e9   /* ns that an unexplained rise of the cost must last if polls are deferred */
-#define MORE          2.0   /* times as many records as usual explain a higher cost */
 #define LATE_LASTS    3e9   /* ns over which lateness is smoothed */
 #define LATE_MAX      0.5   /* of the period: more is a hiccup, or the period cannot be kept */
 #define BASE_SHARE    0.33  /* of the use that may count as base: more means that polls are cheaper at another period */
@@ -22,9 +19,11 @@
 #define CONTRAST      0.5   /* relative difference of rates from which base and cost can be told apart */
 #define UNSURE        2.0   /* mean deviations of one window that the smoothed estimate may be off by */
 
+#define TICKS      8.0 /* of the CPU clock, at least, in a window ... */
+#define TICKS_WAIT 1e9 /* ... that is not longer than this, ns */
+
 enum {
     STEP = 2,            /* surprising windows that agree */
-    STEP_RECORDS = 10,   /* records a poll, at least, that explain a cost: fewer cost little beside the wake-up */
     LATE_POLLS = 4,      /* in a sampling interval: with fewer, lateness depends on where the interval began */
     STARVED_WINDOWS = 3, /* windows that are ignored */
     FIRST_WINDOWS = 5,   /* after a change: enough to compare with those before it */
@@ -56,12 +55,10 @@ enum fit { ORDINARY, SURPRISING, STEPPED };
 /* One more surprising window on the same side: whether they are enough for a step. */
 static bool cost_model_agrees(struct policy_cost_model *s, double cost, double off)
 {
-    bool passes = s->deferred && off > 0 && !s->explained;
     uint32_t enough = s->kept && off < -FAR_OFF ? 1 : STEP;
     s->surprise = s->surprises > 0 ? exp(blend(log(s->surprise), log(cost), 1.0 / (1 + s->surprises))) : cost;
-    s->surprised = s->surprises > 0 ? s->surprised + s->elapsed : s->elapsed;
     s->surprises++;
-    return s->surprises >= enough && (!passes || s->surprised >= PASSES);
+    return s->surprises >= enough;
 }
 
 /*
@@ -120,10 +117,8 @@ static enum fit cost_model_polled(struct policy_cost_model *s, double use)
 
 static void cost_model_close(struct policy_cost_model *s, bool on)
 {
-    double use = 100 * s->cpu / s->elapsed, flow = s->records / s->elapsed;
+    double use = 100 * fmax(s->cpu, s->tick / 2) / s->elapsed;
     enum fit fit = ORDINARY;
-    s->explained = flow > MORE * s->flow && s->records > STEP_RECORDS * s->polls;
-    s->flow = blend(s->flow, flow, FLOWING);
     if (s->polls > 0)
         fit = cost_model_polled(s, use);
     else if (on) /* less than a period: the use bounds the base */
@@ -137,7 +132,7 @@ static void cost_model_close(struct policy_cost_model *s, bool on)
         s->windows++;
     if (s->windows == FIRST_WINDOWS && s->polls > 0)
         cost_model_divide(s);
-    s->polls = s->records = s->cpu = s->elapsed = 0;
+    s->polls = s->cpu = s->elapsed = 0;
     s->deferred = false;
 }
 
@@ -151,7 +146,7 @@ static void cost_model_end_window(struct policy_cost_model *s, bool on, double p
     bool starved = on && !s->deferred && expected >= LATE_POLLS && s->polls < STARVED * expected;
     s->starved = starved ? s->starved + 1 : 0;
     if (starved && s->starved <= STARVED_WINDOWS)
-        s->polls = s->records = s->cpu = s->elapsed = 0;
+        s->polls = s->cpu = s->elapsed = 0;
     else
         cost_model_close(s, on);
 }
@@ -180,9 +175,10 @@ void cost_model_step(struct policy_member *member, const struct policy_measure *
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
     s->polls += member->on ? polls : 0;
-    s->records += isnan(seen->records) ? 0 : seen->records;
+    s->tick = seen->tick;
     double least = fmax(COST_MODEL_WINDOW, member->on ? period : 0);
-    if (s->elapsed >= least && (!member->on || s->polls >= 1 || s->elapsed >= 4 * least))
+    bool coarse = s->cpu < TICKS * seen->tick && s->elapsed < TICKS_WAIT;
+    if (s->elapsed >= least && !coarse && (!member->on || s->polls >= 1 || s->elapsed >= 4 * least))
         cost_model_end_window(s, member->on, period);
 }
 
@@ -192,7 +188,7 @@ void cost_model_changed(struct policy_cost_model *s)
         s->stepped || s->windows == 0 ? 0 : s->rate; /* across a step of the cost nothing can be compared */
     s->before_use = s->use;
     s->rate_then = s->last_rate;
-    s->polls = s->records = s->cpu = s->elapsed = s->sum_rate = s->sum_use = s->last_rate = 0;
+    s->polls = s->cpu = s->elapsed = s->sum_rate = s->sum_use = s->last_rate = 0;
     s->windows = s->surprises = 0;
     s->deferred = false;
     s->stepped = false;

@@ -2,27 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/control/cpu_budget.h"
 
-#include "base/clock.h"
 #include <math.h>
 
 #define FILLED  0.96 /* of the budget: the rest is for work that follows an admitted poll */
-#define BURST   0.3  /* of that: available at once */
 #define USED_UP 0.98 /* of that: less stays unused between two readings of the clock */
 
-/* A deferred poll has a wake-up of its own, which may use at most WAKE_UP_PART of the budget of its wait. */
-#define WAKE_UP      10000 /* ns */
-#define WAKE_UP_PART 0.1
+enum {
+    TICKS = 4, /* of the CPU clock, at least, by which the cost of a poll is measured */
+    WAITS = 8, /* in a window, at least: what a poll waits for may come earlier than expected */
+};
 
-enum { WAITS = 8 }; /* in an interval, at least: limits a wait where the budget is small */
-
-#define LOOK_MIN (CLOCK_MS / 4)
-#define LOOK_MAX CLOCK_MS
-
-enum { LOOKS = 200 }; /* in an interval: little of any budget is used between two */
-
-void cpu_budget_start(struct cpu_budget *b, const struct experiment *e)
+void cpu_budget_start(struct cpu_budget *b, const struct experiment *e, int64_t tick)
 {
-    *b = (struct cpu_budget){.every = e->adapt.every};
+    *b = (struct cpu_budget){.tick = tick};
     double least = INFINITY;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_limit *l = &e->limits[i];
@@ -31,48 +23,91 @@ void cpu_budget_start(struct cpu_budget *b, const struct experiment *e)
     }
     if (experiment_policy_can(e->adapt.policy, POLICY_RATIONS) && isfinite(least))
         b->share = FILLED * least / 100;
+    b->window = e->adapt.every > e->sensor_cpu_window ? e->adapt.every : e->sensor_cpu_window;
+}
+
+static const struct cpu_budget_mark *mark(const struct cpu_budget *b, uint64_t i)
+{
+    return &b->marks[i % CPU_BUDGET_MARKS];
+}
+
+static uint64_t oldest(const struct cpu_budget *b)
+{
+    return b->count > CPU_BUDGET_MARKS ? b->count - CPU_BUDGET_MARKS : 0;
+}
+
+/* A reading becomes a mark if it is a grain after the last one. */
+static void note(struct cpu_budget *b, int64_t now, int64_t cpu)
+{
+    if (b->count > 0 && now - mark(b, b->count - 1)->time < b->window / CPU_BUDGET_GRAINS)
+        return;
+    b->marks[b->count % CPU_BUDGET_MARKS] = (struct cpu_budget_mark){now, cpu};
+    b->count++;
+}
+
+/* The CPU time that was used until `time`, between marks in proportion. */
+static double used_until(const struct cpu_budget *b, int64_t time)
+{
+    uint64_t first = oldest(b), i = b->count - 1;
+    const struct cpu_budget_mark *from = mark(b, first), *to;
+    if (time <= from->time)
+        return (double)from->cpu - b->share * (double)(from->time - time);
+    while (i > first && mark(b, i)->time > time)
+        i--;
+    from = mark(b, i);
+    if (i == b->count - 1)
+        return (double)from->cpu;
+    to = mark(b, i + 1);
+    return (double)from->cpu +
+           (double)(to->cpu - from->cpu) * (double)(time - from->time) / (double)(to->time - from->time);
+}
+
+/* The time until which `used` of CPU time was used; that of the last mark where less was. */
+static int64_t time_of(const struct cpu_budget *b, double used)
+{
+    uint64_t i = oldest(b);
+    const struct cpu_budget_mark *from = mark(b, i), *to;
+    if (used <= (double)from->cpu)
+        return from->time - (int64_t)(((double)from->cpu - used) / b->share);
+    while (i + 1 < b->count && (double)mark(b, i + 1)->cpu < used)
+        i++;
+    from = mark(b, i);
+    if (i + 1 == b->count)
+        return from->time;
+    to = mark(b, i + 1);
+    return from->time +
+           (int64_t)ceil((used - (double)from->cpu) / (double)(to->cpu - from->cpu) * (double)(to->time - from->time));
 }
 
 void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t polls)
 {
-    if (polls > 0)
-        b->poll = (double)(cpu - b->cpu) / (double)polls;
-    b->begun = b->look = now;
-    b->cpu = cpu;
+    b->polls += (double)polls;
+    if (b->polls > 0 && cpu - b->begun >= TICKS * b->tick) {
+        b->poll = (double)(cpu - b->begun) / b->polls;
+        b->polls = 0;
+    }
+    if (b->polls == 0)
+        b->begun = cpu;
+    note(b, now, cpu);
+    b->look = now;
     b->deferred = false;
-}
-
-static int64_t looks_apart(const struct cpu_budget *b)
-{
-    int64_t apart = b->every / LOOKS;
-    return apart < LOOK_MIN ? LOOK_MIN : apart > LOOK_MAX ? LOOK_MAX : apart;
-}
-
-static int64_t wait_at_least(const struct cpu_budget *b)
-{
-    double worth = (double)WAKE_UP / (WAKE_UP_PART * b->share), most = (double)b->every / WAITS;
-    return (int64_t)fmin(worth, most);
-}
-
-/* When the budget has room. A poll that fits no more waits for the next interval, however late this one ends. */
-static int64_t room_for(const struct cpu_budget *b, int64_t cpu)
-{
-    double every = (double)b->every, used = (double)(cpu - b->cpu) / (b->share * every);
-    if (used > BURST && used + b->poll / (b->share * every) > 1)
-        return b->begun + 2 * b->every;
-    return b->begun + (int64_t)((used - BURST) / (1 - BURST) * every);
 }
 
 int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu)
 {
-    int64_t room = room_for(b, cpu), least = now + wait_at_least(b);
-    if (room <= now) {
-        b->look = b->deferred ? now : now + looks_apart(b); /* near the end of the budget every poll counts */
+    double most = b->share * (double)b->window, need = fmin(b->poll, most);
+    note(b, now, cpu);
+    /* A tick of the clock may be of work long ago. */
+    double level = (double)cpu + need - most - (double)(b->tick > 1 ? b->tick : 0);
+    double spare = used_until(b, now - b->window) - level;
+    if (spare >= 0) {
+        b->look = now + (int64_t)spare; /* before that, no thread alone uses it up */
         return now;
     }
+    int64_t room = time_of(b, level) + b->window, latest = now + b->window / WAITS;
     b->deferred = true;
     b->look = now;
-    return room > least ? room : least;
+    return room <= now ? now + 1 : room < latest ? room : latest;
 }
 
 bool cpu_budget_is_used_up(const struct cpu_budget *b, double percent)

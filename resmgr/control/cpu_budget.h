@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Keeps a node within its CPU budget inside a sampling interval, after the constant bandwidth server of Abeni and
- * Buttazzo (1998). A policy answers a sudden load only at the next sampling instant, when the budget is exceeded
- * already; so polls are deferred within the interval as soon as more was used than is available. A part of the budget
- * is available at once, the rest grows with the interval, and a little is reserved for work that follows a poll.
- *
- * A deferred poll waits until the budget covers more than its wake-up. If this interval cannot cover an average poll of
- * the one before, the poll moves to the next. Pure; one owner.
+ * Keeps a node within its CPU budget over the window of the limit, at any time. A policy answers a sudden load only at
+ * the next sampling instant, when the budget may be exceeded already. So a poll begins only if the use in the window
+ * that ends now leaves room for one like those before; else it waits until enough of that use is older than the window.
+ * What was not used lately is there for a burst; and where polls are deferred all the time, they come as evenly as
+ * those of a window before. Before the start all of the budget counts as used, so that it is not spent at once. Pure;
+ * one owner.
  */
 #ifndef BEZEL_RESMGR_CONTROL_CPU_BUDGET_H
 #define BEZEL_RESMGR_CONTROL_CPU_BUDGET_H
@@ -18,18 +17,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { CPU_BUDGET_GRAINS = 32, CPU_BUDGET_MARKS = CPU_BUDGET_GRAINS + 2 };
+
 /** All zeros: no budget, no poll is deferred. Times are monotonic, in ns, as is CPU time. */
 struct cpu_budget {
-    double share;       /* of one CPU that may be used; 0: no budget */
-    int64_t every;      /* the sampling interval */
-    int64_t begun, cpu; /* when this interval began, and the CPU time used until then */
-    double poll;        /* ns of CPU that a poll of the interval before took; 0: unknown */
-    int64_t look;       /* when to read the CPU time next */
-    bool deferred;      /* a poll was deferred in this interval */
+    double share;   /* of one CPU that may be used; 0: no budget */
+    int64_t window; /* ns, in which that may be used in any order */
+    int64_t tick;   /* ns: resolution of the CPU clock */
+    struct cpu_budget_mark {
+        int64_t time, cpu;
+    } marks[CPU_BUDGET_MARKS]; /* readings of the CPU time, a grain of the window apart; mark i is at i modulo their
+                                  number */
+    uint64_t count;            /* of marks, ever */
+    int64_t begun;             /* CPU time when the polls of `polls` began */
+    double polls;              /* since then */
+    double poll;               /* ns of CPU that a poll took lately; 0: unknown */
+    int64_t look;              /* when to read the CPU time next */
+    bool deferred;             /* a poll was deferred in this sampling interval */
 };
 
-/** Starts with the budget that `e` sets for each node; none if the policy does not ration (POLICY_RATIONS). */
-void cpu_budget_start(struct cpu_budget *b, const struct experiment *e);
+/**
+ * Starts with the budget that `e` sets for each node; none if the policy does not ration (POLICY_RATIONS). `tick`: ns,
+ * the resolution of the CPU clock.
+ */
+void cpu_budget_start(struct cpu_budget *b, const struct experiment *e, int64_t tick);
 
 /** A sampling interval begins at `now`, with CPU time `cpu`. `polls`: polls in the one before; 0: none, or unknown. */
 void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t polls);

@@ -3,6 +3,7 @@
 #include "resmgr/control/freshness.h"
 
 #include "base/clock.h"
+#include "resmgr/control/cost_model.h"
 #include "resmgr/control/qos_backoff.h"
 
 #include <math.h>
@@ -12,8 +13,15 @@
 #define SPARE         0.5  /* of the bound, before more is asked of the limit */
 #define STEP          1.25 /* by which the bound on the period grows */
 #define AIM           1.25 /* beyond the limit, so that noise does not violate it again */
+#define REMEMBERED    10e9 /* ns: a rate at which rings filled fades by 1/e in this time */
+#define NEXT_TO_FULL  0.9  /* of a ring: fuller than that none should be found */
 #define REDUCTION_MIN 2.0
 #define REDUCTION_MAX 8.0
+
+enum {
+    PROOF = 2,    /* times the settling time that a limit is violated, before it counts as infeasible beside a budget */
+    FORGIVEN = 8, /* divisor of the time for which it was not */
+};
 
 /* The limit that is furthest from holding; NULL: none is known. */
 static const struct policy_limit *find_worst(const struct policy_observation *seen, uint32_t i)
@@ -59,6 +67,50 @@ static void lengthen(const struct policy_state *s, struct policy_member *m)
         d->longest = 0;
 }
 
+/* Percent of a CPU by which a CPU clock that ticks may be wrong over the window of `l`. */
+static double resolution(const struct policy_measure *measure, const struct policy_limit *l)
+{
+    return 100 * measure->tick / fmax((double)l->window, (double)measure->elapsed);
+}
+
+/*
+ * How fast rings fill, as polls that were not deferred found them, and how far the use in the window of its limit
+ * exceeds what the model expects. Bursts are remembered for a while.
+ */
+static void note_peaks(struct policy_member *m, const struct policy_observation *seen, uint32_t i)
+{
+    struct policy_freshness *d = &m->freshness;
+    const struct policy_measure *measure = &seen->members[i];
+    if (measure->unconfirmed || measure->elapsed == 0)
+        return;
+    double fading = exp(-(double)measure->elapsed / REMEMBERED);
+    d->filling *= fading;
+    d->excess *= fading;
+    if (!measure->deferred && measure->fill > 0)
+        d->filling = fmax(d->filling, measure->fill / (double)m->period);
+    for (const struct policy_limit *l = policy_limits_of(seen, (int)i); l; l = policy_next_of(seen, l))
+        if (l->on_cpu && l->state != LIMIT_UNKNOWN && m->since >= l->window && m->cost_model.windows > 0)
+            d->excess = fmax(d->excess, l->value - resolution(measure, l) - cost_model_use(&m->cost_model, m->period));
+    d->free = measure->deferred ? 0 : d->free + measure->elapsed;
+    if (measure->kept && measure->deferred) /* to poll more often is no help */
+        d->longest = 0;
+}
+
+bool freshness_is_pressed(const struct policy_member *m, int64_t lately)
+{
+    return m->freshness.free < lately;
+}
+
+/* Whether polls come no more often, whatever the period: a budget is in the way, or they are late. */
+static bool is_bound(const struct policy_member *m, const struct policy_measure *seen, int64_t settling)
+{
+    const struct policy_freshness *d = &m->freshness;
+    if (!seen->kept)
+        return d->longest > 0 && m->period > d->longest;
+    bool late = 2 * seen->polls * (double)m->period < (double)seen->elapsed;
+    return d->broken >= PROOF * settling && (late || freshness_is_pressed(m, settling));
+}
+
 void freshness_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i,
                     struct policy_actions *actions)
 {
@@ -67,12 +119,15 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
     const struct policy_limit *l = find_worst(seen, i);
     if (!l || !m->on)
         return;
+    note_peaks(m, seen, i);
     if (!seen->members[i].unconfirmed)
         retry_timer_pass(&d->retry, seen->members[i].elapsed);
     bool violated = l->state == LIMIT_VIOLATED;
     int64_t settling = qos_backoff_settling(state, seen, i);
     bool shows = d->retry.waited >= settling;
-    bool stuck = m->period <= state->period_min || (d->longest > 0 && m->period > d->longest);
+    bool stuck = m->period <= state->period_min || is_bound(m, &seen->members[i], settling);
+    d->broken += violated ? seen->members[i].elapsed : -seen->members[i].elapsed / FORGIVEN;
+    d->broken = d->broken > 0 ? d->broken : 0;
     d->held = violated ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
     d->settled = d->settled || d->held >= settling;
     if (violated && shows && stuck)
@@ -83,6 +138,12 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
         lengthen(state, m);
     d->starved = d->starved && d->held < settling;
     actions->members[i].starved = d->starved;
+}
+
+int64_t freshness_lossless(const struct policy_member *m)
+{
+    const struct policy_freshness *d = &m->freshness;
+    return d->filling > NEXT_TO_FULL / (double)INT64_MAX ? (int64_t)(NEXT_TO_FULL / d->filling) : 0;
 }
 
 int64_t freshness_bound(const struct policy_member *m, int64_t period)

@@ -26,4 +26,10 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
 /** `period`, ns, or the bound of `m` where that is shorter. */
 int64_t freshness_bound(const struct policy_member *m, int64_t period);
 
+/** Whether polls were deferred in the last `lately` ns: to poll more often is not possible. */
+bool freshness_is_pressed(const struct policy_member *m, int64_t lately);
+
+/** The longest period, ns, at which polls find no ring full, by what they found lately; 0: unknown. */
+int64_t freshness_lossless(const struct policy_member *m);
+
 #endif

@@ -45,6 +45,8 @@ struct policy_measure {
     double polls;     /* number of polls; unknown: as many as the period says */
     double records;   /* taken by them */
     int64_t elapsed;  /* ns that this covers; 0: unknown */
+    double tick;      /* ns: the CPU clock's resolution; 0: exact */
+    double fill;      /* the most that a poll found in a ring, as a share of its records; 0: unknown */
     bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/control/cpu_budget.h) */
     bool deferred;    /* polls were deferred on purpose: their lateness means nothing */
     bool unconfirmed; /* the last change may not have been in force all that time */
@@ -95,16 +97,13 @@ struct policy_cost_model {
     double use;         /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
     bool stepped;       /* the cost made a step since the last change of the period */
     double surprise;    /* mean cost in the latest windows that deviate too far to count at once; if there are any */
-    double surprised;   /* ns that these windows cover */
     uint32_t surprises; /* number of these windows */
     bool deferred;      /* polls were deferred in the open window */
     uint32_t windows;   /* measured since the last change */
     bool kept;          /* the node keeps its budget within the sampling interval */
-    bool explained;     /* the latest window had far more records than those before */
     uint32_t starved;   /* windows in a row in which most polls did not come */
-    double flow;        /* records a ns, smoothed */
-    double records;     /* of the open window */
     double polls, cpu, elapsed;     /* of the open window: CPU and time in ns */
+    double tick;                    /* ns: the CPU clock's resolution */
     double rate;                    /* polls a ns, smoothed as the use is */
     double sum_rate, sum_use;       /* of the first windows since the last change */
     double before_rate, before_use; /* of the windows before it; rate 0: none */
@@ -132,9 +131,13 @@ struct policy_freshness {
     int64_t longest;          /* ns: the longest period that they allow; 0: any */
     struct retry_timer retry; /* as above */
     bool probed;              /* the last move lengthened it */
-    bool starved;             /* they cannot be met */
-    bool settled; /* they were met for long enough since the last reduction: a violation now may be a hiccup */
-    int64_t held; /* ns for which they have been met */
+    double filling;           /* share of a ring that fills in a ns, the most lately; 0: unknown */
+    double excess;            /* percent of a CPU: by which the use in the limit's window exceeded the mean, likewise */
+    int64_t broken; /* ns for which they have been violated, less a part of the time for which they were not */
+    int64_t free;   /* ns since polls were last deferred, because the budget was used up */
+    bool starved;   /* they cannot be met */
+    bool settled;   /* they were met for long enough since the last reduction: a violation now may be a hiccup */
+    int64_t held;   /* ns for which they have been met */
 };
 
 /** Whether the budget is infeasible (resmgr/control/cutoff.h). */

@@ -45,7 +45,7 @@ int64_t qos_backoff_settling(const struct policy_state *state, const struct poli
 {
     int64_t window = 0;
     for (const struct policy_limit *l = policy_first_about(seen, i); l; l = policy_next_about(seen, i, l))
-        if (l->window > window)
+        if (!l->on_cpu && l->window > window) /* policies go by the use since the last decision */
             window = l->window;
     return seen->dead_time + window + SAMPLES * state->every;
 }

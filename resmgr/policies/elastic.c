@@ -44,18 +44,55 @@ enum {
  */
 enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 
+#define TIGHT       0.0953 /* ln 1.1: worth it with a limit on the flow of records */
+#define TIGHT_USE   0.75   /* of the budget, where records are not lost at that: the rest is for bursts, ... */
+#define TIGHT_MOST  0.95   /* ... and this much, bursts included, where they would be */
+#define TIGHT_LEAST 0.2    /* of the budget: however much bursts need */
+
 /* The target of a member. */
 struct aim {
     struct constraints alone; /* without the other members */
+    bool tight; /* a limit on the flow of records wants all that the budget allows, and the node keeps it */
     int64_t period;
     double use; /* percent, at most; may be out of reach */
 };
 
-static struct aim aim_alone(const struct policy_member *m, struct constraints c)
+static bool has_flow_limit(const struct policy_observation *seen, uint32_t i)
+{
+    bool found = false;
+    for (const struct policy_limit *l = policy_first_about(seen, i); l; l = policy_next_about(seen, i, l))
+        found = found || l->on_flow;
+    return found;
+}
+
+/*
+ * With a limit on the flow of records: midway between the shortest period that the budget has room for, bursts
+ * included, and the longest at which no ring is found full; but so short that most of the budget is used, for loads
+ * that grow.
+ */
+static void tighten(const struct policy_member *m, struct aim *aim)
+{
+    const struct constraints *c = &aim->alone;
+    double most = fmax(TIGHT_MOST * c->budget - m->freshness.excess, TIGHT_LEAST * c->budget);
+    int64_t shortest = cost_model_period(&m->cost_model, most, c->shortest, c->longest);
+    int64_t ample = cost_model_period(&m->cost_model, fmin(most, TIGHT_USE * c->budget), c->shortest, c->longest);
+    double lossless = (double)freshness_lossless(m), midway = sqrt(lossless * (double)shortest);
+    aim->tight = true;
+    aim->period = lossless <= 0 || midway > (double)ample ? ample
+                  : midway > (double)shortest             ? (int64_t)midway
+                                                          : shortest;
+    if (!freshness_is_pressed(m, c->settling)) /* the model is wrong: the budget has room for more polls */
+        aim->period = freshness_bound(m, aim->period);
+    aim->use = fmin(TIGHT_MOST * c->budget, cost_model_use(&m->cost_model, aim->period));
+}
+
+static struct aim aim_alone(const struct policy_member *m, struct constraints c, bool tight)
 {
     struct aim aim = {.alone = c, .period = c.shortest, .use = QOS_BACKOFF_TARGET * c.budget};
     if (!m->cost_model.known)
         aim.period = m->period > c.shortest ? m->period : c.shortest;
+    else if (isfinite(c.budget) && tight)
+        tighten(m, &aim);
     else if (isfinite(c.budget))
         aim.period = cost_model_period(&m->cost_model, aim.use, c.shortest, c.longest);
     return aim;
@@ -98,7 +135,7 @@ static void compress(const struct policy_state *s, double target, struct aim aim
 static bool is_kept(const struct policy_measure *measure, const struct policy_member *m, struct aim aim)
 {
     double own = aim.alone.budget;
-    return measure->kept && aim.use >= QOS_BACKOFF_TARGET * own && m->cost_model.use <= own;
+    return measure->kept && (aim.tight || aim.use >= QOS_BACKOFF_TARGET * own) && m->cost_model.use <= own;
 }
 
 /* Whether a change may wait: most small deviations pass. */
@@ -114,12 +151,16 @@ static bool is_patient(struct policy_member *m, double way, double off, int64_t 
 static bool is_too_short(const struct policy_member *m, struct aim aim, bool kept, double over)
 {
     return m->cost_model.windows > 0 && m->cost_model.use > aim.use &&
-           over > (kept ? WANDERS : fmin(fmax(WORTH_IT, m->cost_model.spread), LENGTHEN_MAX));
+           over > (aim.tight ? TIGHT
+                   : kept    ? WANDERS
+                             : fmin(fmax(WORTH_IT, m->cost_model.spread), LENGTHEN_MAX));
 }
 
 /* Only when the last change shows. */
 static bool is_too_long(const struct policy_member *m, struct aim aim, double under)
 {
+    if (aim.tight)
+        return under > TIGHT;
     double there = cost_model_use(&m->cost_model, aim.period);
     double least = there > MODERATION * aim.use ? WANDERS : WORTH_IT; /* more if the budget bounds the period */
     return under > cost_model_uncertainty(&m->cost_model, least, SHORTEN_MAX) && m->since >= aim.alone.settling;
@@ -139,6 +180,8 @@ static void note_change(struct policy_member *m, double way, double size)
 
 static int64_t shortened(const struct policy_member *m, struct aim aim)
 {
+    if (aim.tight)
+        return aim.period;
     int64_t to = cost_model_period(&m->cost_model, MODERATION * aim.use, aim.period, aim.alone.longest);
     return to > m->period / SHORTEN_STEP ? to : m->period / SHORTEN_STEP;
 }
@@ -153,7 +196,8 @@ static double way_of(const struct policy_measure *measure, struct policy_member 
                  : aim.period < m->period && is_too_long(m, aim, under)     ? -1
                                                                             : 0;
     bool waits = is_patient(m, way, way > 0 ? over : under, measure->elapsed);
-    return waits && kept && !(way > 0 && m->cost_model.stepped) ? 0 : way;
+    bool at_once = aim.tight || (way > 0 && m->cost_model.stepped);
+    return waits && kept && !at_once ? 0 : way;
 }
 
 static void apply(const struct policy_measure *measure, struct policy_member *m, struct aim aim)
@@ -164,7 +208,7 @@ static void apply(const struct policy_measure *measure, struct policy_member *m,
         m->period = aim.period;
     else if (way != 0)
         m->period = way > 0 ? aim.period : shortened(m, aim);
-    else if (aim.period < m->period && m->period > freshness_bound(m, m->period))
+    else if (!aim.tight && aim.period < m->period && m->period > freshness_bound(m, m->period))
         m->period = aim.period; /* at once, for a flow limit: its bound itself waited until the last change shows */
     if (way != 0)
         note_change(m, way, fabs(log((double)m->period / (double)before)));
@@ -177,7 +221,7 @@ void policy_rule_elastic(struct policy_state *state, const struct policy_observa
     double global = qos_backoff_strictest(seen, POLICY_ALL);
     for (uint32_t i = 0; i < state->count; i++) {
         struct constraints c = constraints_step(state, seen, i, qos_backoff_strictest(seen, (int)i), actions);
-        aims[i] = aim_alone(&state->members[i], c);
+        aims[i] = aim_alone(&state->members[i], c, seen->members[i].kept && has_flow_limit(seen, i));
     }
     if (isfinite(global)) {
         cutoff_global(state, global, actions);

@@ -31,6 +31,7 @@ static struct experiment_metric metrics[] = {
     {.name = sent, .aspect = sent, .window = CLOCK_S, .per_process = true},
 };
 static struct experiment_limit limits[4];
+static int64_t sensor_cpu_window; /* 0: the last interval */
 static struct experiment experiment;
 static struct agent *agent;
 static const struct agent_outcome *out;
@@ -50,6 +51,7 @@ static inline void begin(enum experiment_policy policy, uint32_t limit_count)
         .nodes = nodes,
         .metric_count = 3,
         .metrics = metrics,
+        .sensor_cpu_window = sensor_cpu_window,
         .limit_count = limit_count,
         .limits = limits,
         .sensing = {.period = CLOCK_MS},

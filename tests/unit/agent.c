@@ -513,6 +513,34 @@ static void aspects_give_way_by_importance_but_not_those_that_limits_read_fields
     assert_true(out->actions.infeasible && out->actions.needed > 50 && out->actions.budget == 10);
 }
 
+/* From the first measurement on; what was not measured does not count. */
+static void a_limit_on_the_cpu_looks_back_over_its_window(void **state)
+{
+    (void)state;
+    limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    sensor_cpu_window = CLOCK_S;
+    begin(POLICY_NONE, 1);
+    sensor_cpu_window = 0;
+    go(EVERY, 50);
+    assert_float_equal(out->limits[0].value, 50, 1e-6);
+    go(EVERY, 0);
+    assert_float_equal(out->limits[0].value, 25, 1e-6);
+    go(3 * CLOCK_S, 5);
+    go(EVERY, 40);
+    assert_float_equal(out->limits[0].value, 8.5, 1e-6);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    go(EVERY, NAN);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    go(EVERY, 40);
+    assert_float_equal(out->limits[0].value, 12, 1e-6);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    go(8 * EVERY, 5);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    go(EVERY, 5);
+    assert_float_equal(out->limits[0].value, 8.5, 1e-6);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +564,7 @@ int main(void)
         AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
         AGENT_TEST(an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone),
         AGENT_TEST(a_sensor_that_lies_about_its_cpu_is_not_believed),
+        AGENT_TEST(a_limit_on_the_cpu_looks_back_over_its_window),
         AGENT_TEST(aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,8 +62,11 @@ static void shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_f
     (void)unused;
     static const int64_t periods[] = {10 * CLOCK_MS, 2500 * CLOCK_US, 625 * CLOCK_US};
     seen.dead_time = CLOCK_S;
-    seen.limits[0].window = 5 * CLOCK_S;
-    int64_t settling = seen.dead_time + seen.limits[0].window + 2 * s.every, since = 0;
+    seen.limits[0].window = 5 * CLOCK_S; /* that of a limit on the CPU does not count */
+    seen.limit_count = 2;
+    seen.limits[1] = (struct policy_limit){
+        .state = LIMIT_HELD, .compare = COMPARE_AT_LEAST, .bound = 1, .value = 2, .window = 3 * CLOCK_S};
+    int64_t settling = seen.dead_time + seen.limits[1].window + 2 * s.every, since = 0;
     m->period = periods[0];
     for (int n = 0, change = 0; n < 60; n++) {
         bool shortens = step(COST) == POLICY_SHORTEN;

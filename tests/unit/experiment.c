@@ -162,11 +162,12 @@ static void the_full_file_sets_every_key(void **state)
     assert_true(e->metrics[0].per_process);
     assert_string_equal(e->metrics[1].aspect, "video:frame.shown");
     assert_false(e->metrics[1].per_process);
+    assert_int_equal(e->sensor_cpu_window, 500 * CLOCK_MS);
     check_full_limits(e);
     assert_int_equal(e->adapt.policy, POLICY_DPP);
     assert_int_equal(e->adapt.period_min, 100 * CLOCK_US);
     assert_int_equal(e->adapt.period_max, 50 * CLOCK_MS);
-    assert_int_equal(e->adapt.at.line, 29);
+    assert_int_equal(e->adapt.at.line, 30);
     assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
     assert_int_equal(e->store.sync, 0);
     assert_int_equal(e->order.buffers, ORDER_SISO);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -119,6 +120,42 @@ static void a_built_in_metric_is_of_the_node(void **unused)
     }
 }
 
+/* Its entry is no metric: those behind it move up. It is printed where a limit reads it, and then read as it was. */
+static void the_cpu_use_has_a_window_and_does_not_slow_decisions(void **unused)
+{
+    static const struct {
+        const char *metrics;
+        int64_t window;
+    } cases[] = {{"", CLOCK_S}, {"sensor_cpu: {per: node}, ", CLOCK_S}, {"sensor_cpu: {window: 4 s}, ", 4 * CLOCK_S}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[300], *printed = NULL;
+        size_t n;
+        snprintf(rest, sizeof rest,
+                 "metrics: {fps: {rate: a, window: 100 ms}, %sheat: {mean: t, of: a}}\n"
+                 "limits: [{expect: heat <= 9}, {hold: sensor_cpu <= 5 %%}, {expect: fps >= 3}]\n",
+                 cases[i].metrics);
+        struct experiment *e = read_good(rest), *again = NULL;
+        FILE *out = open_memstream(&printed, &n);
+        assert_int_equal(experiment_print(e, out), 0);
+        assert_int_equal(fclose(out), 0);
+        assert_int_equal(experiment_read(printed, n, &again, &found), 0);
+        for (int k = 0; k < 2; k++) {
+            const struct experiment *it = k ? again : e;
+            assert_int_equal(it->metric_count, 2);
+            assert_int_equal(it->limits[0].metric, 1);
+            assert_string_equal(it->metrics[1].name, "heat");
+            assert_int_equal(it->limits[2].metric, 0);
+            assert_int_equal(experiment_limit_window(it, &it->limits[1]), cases[i].window);
+            assert_int_equal(it->adapt.every, 100 * CLOCK_MS);
+        }
+        experiment_diagnostics_free(&found);
+        experiment_free(again);
+        experiment_free(e);
+        free(printed);
+    }
+}
+
 /* Half of the age is shorter than the shortest period, which the file sets elsewhere. */
 static void an_age_that_no_period_suits_is_refused(void **unused)
 {
@@ -187,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_bound_of_zero_needs_no_unit_beside_a_time),
         cmocka_unit_test(a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_says),
         cmocka_unit_test(a_built_in_metric_is_of_the_node),
+        cmocka_unit_test(the_cpu_use_has_a_window_and_does_not_slow_decisions),
         cmocka_unit_test(an_age_that_no_period_suits_is_refused),
         cmocka_unit_test(a_built_in_metric_beyond_the_last_is_refused),
         cmocka_unit_test(the_age_of_observations_bounds_the_period),

@@ -281,7 +281,7 @@ static void an_observation_has_what_was_measured_and_how_each_hold_limit_of_the_
     assert_int_equal(o->limit_count, 2);
     assert_int_equal(o->limits[0].limit, 2);
     assert_int_equal(o->limits[0].state, MESSAGE_LIMIT_VIOLATED);
-    assert_true(fabs(o->limits[0].value - 12.5) < 1e-9);
+    assert_true(fabs(o->limits[0].value - 12.5) < 1e-6);
     assert_int_equal(o->limits[1].limit, 5);
     assert_int_equal(o->limits[1].state, MESSAGE_LIMIT_UNKNOWN);
     assert_int_equal(sent.partials.step, 40);
@@ -291,7 +291,7 @@ static void an_observation_has_what_was_measured_and_how_each_hold_limit_of_the_
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(sent.partials.list[i].limit, global[i]);
         assert_int_equal(sent.partials.list[i].state == PARTIAL_KNOWN, i < 3);
-        assert_true(i == 3 || fabs(sent.partials.list[i].value - 12.5) < 1e-9);
+        assert_true(i == 3 || fabs(sent.partials.list[i].value - 12.5) < 1e-6);
     }
     for (int i = 0; i < 40; i++)
         sample(9.5);
