@@ -258,16 +258,6 @@ function figures(    all, few, b, p, by, policy, rings, n, i, r, list, sampling,
 
 # ---- Every policy ----------------------------------------------------------------------------------------------------
 
-# By insertion: some hundred lines.
-function sort(x, n,    i, j, v) {
-    for (i = 2; i <= n; i++) {
-        v = x[i]
-        for (j = i - 1; j >= 1 && x[j] > v; j--)
-            x[j + 1] = x[j]
-        x[j + 1] = v
-    }
-}
-
 function policies(    i, n, k, part, name, m, line, lines, printing) {
     n = split("held_share violated_share exceed_fps exceed_cpu mse_fps mse_cpu settling steady_changes_per_10s delivered_per_s " \
         "fps sensor_cpu latency_ms lost", name, " ")
