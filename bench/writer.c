@@ -50,9 +50,11 @@ static int64_t moment(int64_t begin, int64_t b, unsigned *random)
 static void write_turn(int64_t begin, int64_t bursts, unsigned *random)
 {
     int64_t done = 0;
-    for (int64_t b = 0; b < bursts && (!turns || turns_mine(turns, side)); b++) {
+    for (int64_t b = 0; b < bursts; b++) {
         int64_t until = (int64_t)(rate_of_each * (double)((b + 1) * burst_ns) / 1e9);
         clock_sleep_until(moment(begin, b, random));
+        if (turns && !turns_mine(turns, side))
+            break;
         record(done, until);
         if (turns)
             turns_add(turns, side, (uint64_t)(until - done));
