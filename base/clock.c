@@ -59,6 +59,23 @@ void clock_sleep_until(int64_t deadline)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#elif defined(__arm__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void clock_spin_until(int64_t deadline)
+{
+    while (clock_now() < deadline)
+        relax();
+}
+
 void clock_boot_id(uint8_t id[16])
 {
     memset(id, 0, 16);

@@ -31,6 +31,10 @@ int64_t clock_realtime_read(int64_t *width);
  */
 void clock_sleep_until(int64_t deadline);
 
+/** Passes the time until `deadline` without giving up the CPU; a hyperthread beside it is in its way as little as can
+ * be. */
+void clock_spin_until(int64_t deadline);
+
 /** Writes the kernel's boot id into `id`; zeros where it cannot be read. */
 void clock_boot_id(uint8_t id[16]);
 

@@ -7,6 +7,7 @@
 #include "bench/batch.h"
 #include "bench/record.h"
 #include "sensor/external/external.h"
+#include "sensor/external/gap.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -43,9 +44,10 @@ static void acknowledge_all(struct window *w)
     window_free_acknowledged(w);
 }
 
+/* A busy reader leaves the gaps of a bezeld that waits busily. */
 static void read_for_ever(struct external *x)
 {
-    int64_t housekeep = 0;
+    int64_t housekeep = 0, gap = 0;
     for (int64_t due = clock_now();;) {
         int64_t now = clock_now();
         external_poll(x, now);
@@ -54,7 +56,10 @@ static void read_for_ever(struct external *x)
             housekeep = now + 20 * CLOCK_MS;
         }
         acknowledge_all(external_window(x));
-        if (!atomic_load(&control->busy)) {
+        if (atomic_load(&control->busy)) {
+            gap = gap_next(gap, external_fill(x), 0, gap_spin_longest(0));
+            clock_spin_until(now + gap);
+        } else {
             due = due + PERIOD_NS > now ? due + PERIOD_NS : now + PERIOD_NS;
             clock_sleep_until(due);
         }

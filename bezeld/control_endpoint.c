@@ -547,6 +547,7 @@ bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all)
     bool shutdown = false;
     while (command_server_receive(d->control, &budget, &from)) {
         const struct message *m = command_server_message(d->control);
+        all->commanded = clock_now();
         if (collector_places_take(m))
             collector_places_receive(&d->collectors, &from);
         else if (m->envelope.node[0] == '\0')

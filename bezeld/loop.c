@@ -4,7 +4,8 @@
 #include "bezeld/node_internal.h"
 #include "bezeld/own_trace.h"
 
-#define NODE_DRAIN_TURN CLOCK_MS /* between two turns while draining */
+#define NODE_DRAIN_TURN CLOCK_MS        /* between two turns while draining */
+#define NODE_TASKS_MAX  (10 * CLOCK_MS) /* what has no time of its own is looked at this often: exchanges of times */
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
 
@@ -76,6 +77,29 @@ static bool is_deferred(struct node *n, int64_t now)
     return room > now;
 }
 
+/* When something but a poll is due. */
+static int64_t tasks_due(const struct node *n, int64_t now)
+{
+    const struct schedule *s = &n->schedule;
+    if (n->draining || s->asleep || !polls(n))
+        return INT64_MIN;
+    int64_t due = earliest(schedule_due(s, false), earliest(sender_due(n->sender), samplers_due(n->samplers)));
+    return earliest(due, earliest(n->managed.beat_due, earliest(snapshot_due(&n->snapshot), now + NODE_TASKS_MAX)));
+}
+
+bool node_looks(struct node *n, int64_t now)
+{
+    if (now >= n->tasks_due || now < n->schedule.poll_due)
+        return false;
+    if (is_deferred(n, now))
+        return true;
+    if (!external_is_still(n->external, now))
+        return false;
+    schedule_turn(&n->schedule, now);
+    node_polled(n, now);
+    return true;
+}
+
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
@@ -105,6 +129,7 @@ void node_turn(struct node *n)
         schedule_sleep(s, now);
     else if (s->asleep)
         wake(n, now);
+    n->tasks_due = tasks_due(n, now);
 }
 
 int64_t node_due(const struct node *n)
@@ -112,8 +137,6 @@ int64_t node_due(const struct node *n)
     const struct schedule *s = &n->schedule;
     if (n->draining)
         return s->turned + NODE_DRAIN_TURN;
-    if (s->busy_wait && polls(n))
-        return INT64_MIN;
     if (s->asleep)
         return external_sleeps(n->external) ? s->housekeep_due : INT64_MIN;
     int64_t due = earliest(schedule_due(s, polls(n)), samplers_due(n->samplers));

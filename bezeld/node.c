@@ -277,6 +277,7 @@ static void drain(struct node *n)
     if (!n->goes_on)
         node_knobs_end(n);
     n->draining = true;
+    n->tasks_due = INT64_MIN;
     external_finish(n->external, now);
 }
 
@@ -355,6 +356,7 @@ struct message_leadership node_owner(const struct node *n)
 void node_set_collector(struct node *n, const char *endpoints)
 {
     n->options.collector = endpoints;
+    n->tasks_due = INT64_MIN;
     sender_redirect(n->sender, endpoints, clock_now());
 }
 
@@ -384,6 +386,7 @@ void node_stop(struct node *n)
         return;
     end_here(n);
     n->stopped = true;
+    n->tasks_due = INT64_MIN;
     n->stop_by = n->schedule.turned;
     if (!n->draining || sender_done(n->sender) || !sender_connected(n->sender))
         return;

@@ -54,12 +54,18 @@ void node_turn(struct node *n);
 void node_attend(struct node *n);
 
 /**
+ * Does what is due at `now`, if that is a poll that finds nothing, and nothing else is due; else returns false: then
+ * node_turn() is to follow.
+ */
+bool node_looks(struct node *n, int64_t now);
+
+/**
  * Limits a turn to `slice` records, because other nodes have turns on this thread; a poll that finds more continues in
  * the next turn. 0: no limit, the node has the thread for itself.
  */
 void node_share(struct node *n, uint32_t slice);
 
-/** When the next turn is due, ns; INT64_MIN: at once, always (busy-wait). */
+/** When the next turn is due, ns; INT64_MIN: at once. */
 int64_t node_due(const struct node *n);
 
 /** Whether it continues what a killed bezeld of this run left, so that no record before it is unknown. */

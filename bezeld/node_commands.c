@@ -210,6 +210,7 @@ void node_receive(struct node *n, const struct command_request *from)
 {
     const struct message *m = command_server_message(n->control);
     int64_t now = clock_now();
+    n->tasks_due = INT64_MIN; /* whatever it changes, a turn follows */
     if (m->type != MESSAGE_COMMAND) {
         manager_client_receive(n, from, m, now);
         node_report_broken(n, now);

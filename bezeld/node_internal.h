@@ -111,10 +111,12 @@ struct node {
     struct command_server *control;     /* borrowed */
     uint8_t uuid[16];                   /* of its trace */
     struct schedule schedule;           /* schedule.h */
+    int64_t tasks_due;                  /* until then nothing but polls is due (loop.c) */
     struct cpu_usage usage;             /* cpu_usage.h */
     struct limit_changes limits;        /* limit_changes.h */
     struct policy_setting policy;       /* how the node polls, by the last decision (node_polling.c) */
     struct poll_settings poll_settings; /* how file and operator want it to poll (poll_settings.h) */
+    int64_t gap;                        /* ns from the last poll to the next (node_polling.c) */
     uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
     struct aspect_steering aspect_steering;
     struct node_pause pause;                      /* node_pause.c */
@@ -162,8 +164,12 @@ void node_record_violated(struct node *n, uint32_t limit, bool violated);
 void node_record_violations(struct node *n, const struct agent_outcome *o);
 bool node_load_shedding(const void *node, const char *aspect);
 
-/** Polls, and sets when the next poll is due (node_polling.c). Returns whether there were records. */
+/**
+ * Polls, and sets when the next poll is due (node_polling.c). Returns whether there were records of others than
+ * daemons. node_polled(): a poll is done, or would find nothing.
+ */
 bool node_poll(struct node *n, int64_t now);
+void node_polled(struct node *n, int64_t now);
 
 /** Turns collection on or off as policy and pause say. Off: takes what was recorded before, which nobody polls for. */
 void node_collect(struct node *n, int64_t now);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bezeld/node_internal.h"
 #include "bezeld/own_trace.h"
+#include "sensor/external/gap.h"
 
 #include <stdio.h>
 
@@ -13,6 +14,30 @@ static bool comes_in_slices(const struct node *n)
     return n->slice != 0 && p->forward == POLL_FORWARD_BATCH && p->batch == 0;
 }
 
+/*
+ * Whether the node itself chooses the gap between two polls: it waits busily, or neither file nor operator nor policy
+ * says how often it is to poll.
+ */
+static bool chooses_gap(const struct node *n)
+{
+    const struct experiment_sensing *s = &n->options.experiment->sensing;
+    return n->schedule.busy_wait || (s->period_quiet > s->period && !(n->poll_settings.now.given & POLL_GIVES_PERIOD));
+}
+
+/* How long after this poll the next one comes. */
+static int64_t until_next(struct node *n)
+{
+    const struct experiment *e = n->options.experiment;
+    int64_t shortest = n->schedule.busy_wait ? 0 : n->policy.period, longest = e->sensing.period_quiet;
+    if (!chooses_gap(n))
+        return n->gap = n->policy.period;
+    if (n->schedule.busy_wait)
+        longest = gap_spin_longest(experiment_asked_latency(e));
+    else if (experiment_quiet_period(external_least_slots(n->external)) < longest)
+        longest = experiment_quiet_period(external_least_slots(n->external));
+    return n->gap = gap_next(n->gap, external_fill(n->external), shortest, longest);
+}
+
 bool node_poll(struct node *n, int64_t now)
 {
     uint32_t done = external_poll(n->external, now);
@@ -21,9 +46,14 @@ bool node_poll(struct node *n, int64_t now)
         schedule_poll_at(&n->schedule, now); /* other nodes get their turns first */
         return true;
     }
+    node_polled(n, now);
+    return external_took_sut(n->external); /* the node's own records wait for the next step of the sender */
+}
+
+void node_polled(struct node *n, int64_t now)
+{
     cpu_usage_polled(&n->usage, now);
-    schedule_polled(&n->schedule, now, n->policy.period);
-    return done > 0;
+    schedule_polled(&n->schedule, now, until_next(n));
 }
 
 void node_collect(struct node *n, int64_t now)

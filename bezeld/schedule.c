@@ -19,8 +19,10 @@ void schedule_turn(struct schedule *s, int64_t now)
 
 void schedule_polled(struct schedule *s, int64_t now, int64_t period)
 {
-    if (s->busy_wait)
-        return; /* due again at once */
+    if (s->busy_wait) {
+        s->poll_due = now + period;
+        return;
+    }
     s->poll_due += period;
     if (s->poll_due <= now) /* skip the missed polls, and keep the phase */
         s->poll_due += ((now - s->poll_due) / period + 1) * period;

@@ -20,7 +20,7 @@ struct schedule {
     int64_t poll_due, step_due, housekeep_due;
     int64_t sample_due, metric_due; /* records of the node's use, and of its metrics */
     int64_t totals_due;             /* totals for the agent's flow limits */
-    bool busy_wait;                 /* a poll is always due */
+    bool busy_wait;                 /* polls have no phase to keep: the period counts from the last one */
     bool asleep;                    /* no polls and no sampling, until a process wakes the node */
 };
 
@@ -39,7 +39,7 @@ static inline bool schedule_takes(int64_t *due, int64_t now, int64_t every)
 /** A turn begins. */
 void schedule_turn(struct schedule *s, int64_t now);
 
-/** A poll is done: the next one is a period later. Missed polls are not made up for. */
+/** A poll is done: the next one is a period later, at once if that is 0. Missed polls are not made up for. */
 void schedule_polled(struct schedule *s, int64_t now, int64_t period);
 
 /** Sets the next poll to `at`; moves it to within `period`, if it is later. */

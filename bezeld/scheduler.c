@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-#define ATTEND_EVERY  (10 * CLOCK_MS) /* links are looked at this often, however short the waits; ... */
-#define CONTROL_EVERY (2 * CLOCK_MS)  /* ... the control endpoint this often, because somebody waits for its answer */
-#define SLEEP_MAX     (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
+#define CONTROL_EVERY (10 * CLOCK_MS)  /* the control endpoint is looked at this often, however short the waits; ... */
+#define CONTROL_SOON  (2 * CLOCK_MS)   /* ... and this often ... */
+#define CONTROL_LASTS (100 * CLOCK_MS) /* ... for so long after a command, as another one often follows its answer */
+#define SLEEP_MAX     (5 * CLOCK_MS)   /* up to here a bare timer; beyond it also wakes for links */
 #define SPIN_MAX      (100 * CLOCK_US)
 
 enum {
@@ -72,6 +73,11 @@ static void share_thread(struct scheduler *all)
             node_share(all->list[i]->node, serving > 1 ? SLICE : 0);
 }
 
+static int64_t control_due(const struct scheduler *all, int64_t now)
+{
+    return all->controlled + (now - all->commanded < CONTROL_LASTS ? CONTROL_SOON : CONTROL_EVERY);
+}
+
 /*
  * If a link may have a message, all sessions get a turn, since it is not known whose it is; else those that are due.
  * The order is always the same, and each session is checked against the current time, so a session that becomes due
@@ -80,10 +86,11 @@ static void share_thread(struct scheduler *all)
 bool scheduler_turn(struct scheduler *all)
 {
     int64_t now = clock_now();
-    bool attend = all->woken || now - all->attended >= ATTEND_EVERY;
+    bool attend = all->woken;
+    bool control = attend || now >= control_due(all, now);
     all->woken = false;
-    if (attend) {
-        all->attended = now;
+    if (control) {
+        all->controlled = now;
         share_thread(all);
     }
     for (uint32_t i = 0; i < all->count; i++) {
@@ -93,9 +100,6 @@ bool scheduler_turn(struct scheduler *all)
         session_turn(s, attend);
         now = i + 1 < all->count ? clock_now() : now;
     }
-    bool control = attend || now - all->controlled >= CONTROL_EVERY;
-    if (control)
-        all->controlled = now;
     return control;
 }
 
@@ -127,6 +131,27 @@ static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_coun
     all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
 }
 
+/* A wait for so short that links are not waited for. */
+static void wait_alone(const struct scheduler *all, int64_t now, int64_t due)
+{
+    if (due < now + all->min_sleep)
+        clock_spin_until(due);
+    else
+        clock_sleep_until(due);
+}
+
+/* Turns of a single session that only look at its rings need nothing of the loop around them. */
+static void look_on(struct scheduler *all)
+{
+    struct session *s = all->list[0];
+    int64_t now = clock_now(), until = earliest(control_due(all, now), all->control_due);
+    for (int64_t due; all->count == 1 && session_looks(s, now); now = clock_now()) {
+        if ((due = session_due(s)) >= until)
+            return;
+        wait_alone(all, now, due);
+    }
+}
+
 void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
 {
     int64_t now = clock_now(), due = all->control_due, work_due = INT64_MAX;
@@ -136,12 +161,12 @@ void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
         if (is_at_work(all->list[i]))
             work_due = earliest(work_due, next);
     }
-    if (due < now + all->min_sleep)
-        return;
-    if (work_due > now + SLEEP_MAX)
+    if (due >= now + all->min_sleep && work_due > now + SLEEP_MAX) {
         wait_for_links(all, fds, fd_count, due == INT64_MAX ? -1 : due - now);
-    else
-        clock_sleep_until(due);
+        return;
+    }
+    wait_alone(all, now, due);
+    look_on(all);
 }
 
 void scheduler_end(struct scheduler *all)

@@ -387,9 +387,16 @@ static void serve_step(struct session *s, bool attend)
         session_abort(s);
 }
 
+bool session_looks(struct session *s, int64_t now)
+{
+    return s->phase == SESSION_SERVES && node_looks(s->node, now);
+}
+
 void session_turn(struct session *s, bool attend)
 {
     s->turned = clock_now();
+    if (!attend && session_looks(s, s->turned))
+        return;
     log_about(s->label);
     if (s->phase == SESSION_CLOSES)
         close_step(s);

@@ -42,6 +42,9 @@ void check_global(struct reader *r, const struct tree *root, struct experiment *
 const struct experiment_limit *check_first_hold(const struct tree *root, const struct experiment *e, int64_t window,
                                                 const struct tree **tree);
 
+/** Sets how long the polling period may become while little is recorded, in a model without errors. */
+void check_quiet_period(const struct tree *root, struct experiment *e);
+
 /** Warns about a file without errors. */
 void check_warn(struct reader *r, const struct tree *root, const struct experiment *e);
 

@@ -56,6 +56,8 @@ struct experiment_loss {
     int64_t wait; /* of ON_LOSS_WAIT, ns */
 };
 
+#define EXPERIMENT_QUIET_MAX INT64_C(5000000) /* ns: a longer period saves little, and a wait for it wakes for more */
+
 #define EXPERIMENT_LOSS_WAIT INT64_C(30000000000) /* ns, by default */
 
 /**
@@ -179,6 +181,11 @@ struct experiment_sensing {
     enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
     enum experiment_poll_mode mode;
     int64_t period; /* ns, 1 us .. 10 s; default 1 ms */
+    /*
+     * ns, from `period` on: how long the period may become while little is recorded. Longer than `period` only where
+     * the file gives none, and nothing in it depends on how soon records are taken.
+     */
+    int64_t period_quiet;
     enum experiment_forward forward;
     uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
     uint32_t accumulate;   /* records that a poll waits for, 1 .. EXPERIMENT_BATCH_MAX; default 1: it takes any */
@@ -488,6 +495,16 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric);
 
 /** Whether `policy` has `ability`. Pure. */
 bool experiment_policy_can(enum experiment_policy policy, enum policy_ability ability);
+
+/**
+ * The longest polling period, ns, with which a ring of `slots` slots loses nothing when a thread that was silent begins
+ * to write 1,000,000 records of up to two values a second: three quarters of the time in which they fill it, as polls
+ * are late at times; at most EXPERIMENT_QUIET_MAX. Pure.
+ */
+int64_t experiment_quiet_period(uint32_t slots);
+
+/** The shortest latency of records that the file asks for, by limit or latency bound, ns; 0: it asks for none. Pure. */
+int64_t experiment_asked_latency(const struct experiment *e);
 
 /** Whether `kind` is built in: a property of the monitoring, which shorter polling periods improve. Pure. */
 bool experiment_metric_is_built_in(enum experiment_metric_kind kind);

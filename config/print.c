@@ -160,11 +160,15 @@ static void print_sensing(const struct experiment *e, FILE *out)
     fputs("sensing:\n", out);
     print_ring(e, out);
     fprintf(out, "  poll: {mode: %s", schema_word(schema_modes, (int)s->mode));
-    /* A period with busy-wait draws a warning, so the default one is not printed. */
-    if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
+    /* A period with busy-wait draws a warning, so the default one is not printed; nor one that may lengthen. */
+    bool is_open = s->mode == POLL_BUSY_WAIT || s->period_quiet > s->period;
+    if (!is_open || s->period != schema_defaults.sensing.period)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
     fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
     fprintf(out, ", batch: %u, doorbell: %s}\n", s->batch, s->doorbell ? "yes" : "no");
+    if (s->period_quiet > s->period)
+        fprintf(out, "  # poll.period: %s, up to %s while little is recorded\n", units_exact_duration(s->period).s,
+                units_exact_duration(s->period_quiet).s);
     fprintf(out, "  forward: {accumulate: %u, or: %s}\n", s->accumulate, units_exact_duration(s->accumulate_or).s);
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     if (s->spool_bytes) {

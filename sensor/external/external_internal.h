@@ -25,6 +25,27 @@ struct external_mark {
     uint32_t name, program;
 };
 
+/**
+ * What a look compares, side by side (poll.c): the heads of all rings that a poll reads, as they were when nothing
+ * waited in them, and the counts of changed rings of their processes. Any other use of the external sensor may change
+ * what is to be seen there, so it makes the lists unknown.
+ */
+enum { EXTERNAL_HEADS = 4096 /* of more rings there is no list */ };
+
+struct external_heads {
+    bool known;
+    bool worth; /* the last poll found nothing, so the next one may not, either: lists are made then alone */
+    uint32_t count, change_count;
+    struct {
+        const _Atomic uint32_t *changes;
+        uint32_t seen;
+    } changes[EXTERNAL_PROCESSES];
+    struct {
+        const uint32_t *head;
+        uint32_t seen;
+    } list[EXTERNAL_HEADS];
+};
+
 struct external {
     struct external_options options;
     struct folder folder; /* options.dir */
@@ -58,9 +79,12 @@ struct external {
     uint32_t next_place;  /* process at which the next poll begins, and its ring */
     uint32_t next_ring;
     struct accumulate accumulate;
-    int64_t polled_at;   /* ns: begin of the last poll that took all that waited */
-    int64_t polled_low;  /* ns: the same of the one before; or what is left is later */
-    int64_t low, low_at; /* ns: what external_low() returned last, and when; low_due: next look at what is left */
+    bool took_sut;        /* the last poll took records of the SUT */
+    uint32_t fill;        /* gap_fill() of the fullest ring at the last poll */
+    uint32_t least_slots; /* external_least_slots() */
+    int64_t polled_at;    /* ns: begin of the last poll that took all that waited */
+    int64_t polled_low;   /* ns: the same of the one before; or what is left is later */
+    int64_t low, low_at;  /* ns: what external_low() returned last, and when; low_due: next look at what is left */
     int64_t low_due;
     uint64_t run_started; /* ns; streams of processes that started before begin here */
     struct external_counts counts;
@@ -75,6 +99,7 @@ struct external {
     uint32_t process_count; /* places used so far */
     struct external_process *processes[EXTERNAL_PROCESSES];
     struct bitset present;
+    struct external_heads heads;
     struct external_mark marks[EXTERNAL_PROCESSES];
     struct hash_index index;  /* processes by instance */
     struct hash_index passed; /* instances of living processes that this run does not read */
@@ -96,6 +121,9 @@ void discover_arrivals(struct external *x, int64_t now);
 
 /** What the aspects of `p` may do at most now: record; count, while collection is off; or nothing. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p);
+
+/** Takes living process `p` into external_least_slots(). */
+void external_note_slots(struct external *x, const struct external_process *p);
 
 /** Detaches from the segment of `p` and frees it; with `remove`, removes the file. */
 void external_release(struct external_process *p, bool remove);

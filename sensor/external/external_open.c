@@ -118,6 +118,7 @@ int external_open(const struct external_options *options, struct external **out)
     x->passed = (struct hash_index){x->passed_places, EXTERNAL_INDEX - 1};
     liveness_open(&x->liveness);
     x->collecting = true;
+    x->least_slots = UINT32_MAX;
     x->accumulate = (struct accumulate){.records = options->accumulate, .longest = options->accumulate_longest};
     x->run_started = (uint64_t)clock_now();
     name_self(x);

@@ -33,6 +33,7 @@ void idle_activate(struct external *x, uint32_t i, int64_t now)
     if (!p->wake_asked)
         return;
     p->wake_asked = false;
+    x->heads.known = false;
     set_wake_bit(p, 0);
     aspect_rules_apply(x, p);
     external_clock_report(p);

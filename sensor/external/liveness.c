@@ -24,16 +24,22 @@ void liveness_close(struct liveness *l)
     l->epoll = -1;
 }
 
-/* The pid may be reused by now, so the next check looks at the process once more. */
+/* The pid may have been reused before the pidfd was opened: then the process of that pid is another one. */
 void liveness_watch(struct liveness *l, uint32_t i, struct attached *a)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u32 = i};
     bitset_add(&l->doubtful, i);
     if (l->epoll < 0 || !segment_pid_is_ours(a))
         return;
-    a->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)a->pid, 0);
-    if (a->pidfd >= 0)
-        (void)epoll_ctl(l->epoll, EPOLL_CTL_ADD, a->pidfd, &event);
+    int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)a->pid, 0);
+    if (pidfd < 0)
+        return;
+    if (!segment_alive(a)) {
+        close(pidfd);
+        return;
+    }
+    a->pidfd = pidfd;
+    (void)epoll_ctl(l->epoll, EPOLL_CTL_ADD, pidfd, &event);
 }
 
 static void take_ends(struct liveness *l, const struct bitset *present)

@@ -16,6 +16,7 @@
  * a ring loses nothing by waiting unless more than half of its slots are written between two polls.
  */
 #include "sensor/external/external_internal.h"
+#include "sensor/external/gap.h"
 
 enum { POLL_TURN = 8192 /* records of a turn: about as many as the longest packet holds */ };
 
@@ -33,6 +34,13 @@ static uint32_t tail_of(const struct external_process *p, uint32_t ring)
 {
     const struct attached_ring *r = &p->at->rings[ring];
     return p->at->when_full == SEGMENT_OVERWRITE ? r->copy.tail : r->reader.tail;
+}
+
+/* The last poll's fullest ring sets how soon the next one comes (gap.h). */
+static void note_fill(struct external *x, const struct external_process *p, uint32_t ring, uint32_t waiting)
+{
+    uint32_t fill = gap_fill(waiting, p->at->rings[ring].reader.bytes);
+    x->fill = fill > x->fill ? fill : x->fill;
 }
 
 /* Whether the poll has records left to take from this ring. */
@@ -55,6 +63,7 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
     uint32_t left = poll->limit - poll->done;
     uint32_t done = packetize_ring(poll->x, p, ring, poll->now, left < POLL_TURN ? left : POLL_TURN);
     poll->done += done;
+    poll->x->took_sut = poll->x->took_sut || (done != 0 && p->role == ROLE_SUT);
     if (done != 0)
         idle_activate(poll->x, place, poll->now);
     if (poll->done == poll->limit) {
@@ -79,6 +88,7 @@ static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32
         if (waiting == 0)
             continue;
         p->at->rings[i].goal = tail_of(p, i) + waiting;
+        note_fill(poll->x, p, i, waiting);
         if (take_turn(poll, place, i))
             bitset_add(&poll->more, place);
     }
@@ -238,13 +248,15 @@ static bool is_pressing(const struct external_process *p, uint32_t ring, uint32_
     return waiting > 0 && (waiting >= p->at->rings[ring].reader.bytes / 2 || p->at->when_full == SEGMENT_OVERWRITE);
 }
 
-static uint64_t count_slots(struct external_process *p, bool *pressing)
+static uint64_t count_slots(struct external *x, struct external_process *p, bool *pressing)
 {
     uint64_t slots = 0;
     segment_refresh_rings(p->at);
     for (uint32_t n = 0; n < p->at->live_count; n++) {
         uint32_t i = p->at->live[n], waiting = packetize_waiting(p, i);
         slots += waiting / RING_SLOT_BYTES;
+        if (waiting != 0)
+            note_fill(x, p, i, waiting);
         *pressing = *pressing || is_pressing(p, i, waiting);
     }
     return slots;
@@ -258,9 +270,80 @@ static bool is_enough(struct external *x, int64_t now)
     bool pressing = false;
     for
         BITSET_EACH (i, &x->polled)
-            slots += count_slots(x->processes[i], &pressing);
+            slots += count_slots(x, x->processes[i], &pressing);
     bool clear = pressing || slots < a->records || slots / POLL_SLOTS_MAX >= a->records;
     return accumulate_takes(a, now, clear ? slots : count_all(x), pressing);
+}
+
+/* ---- A look ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * Most polls find nothing. A look finds out whether this one would, and reads only what others write: arrivals, wake
+ * bits, the counts of changed rings, and heads, from a list. It changes nothing that a poll would have to know.
+ */
+
+static bool any_wake_bit(const struct external *x)
+{
+    uint32_t wakes = 0;
+    for (uint32_t w = 0; w < DOORBELL_SLOTS / 32; w++)
+        wakes |=
+            atomic_load_explicit(&x->doorbell->wake_bits[w], memory_order_relaxed); /* relaxed: a poll reads again */
+    return wakes != 0;
+}
+
+/* Lists the rings of `p`. False: one cannot be compared, or records wait in it. */
+static bool list_heads(struct external_heads *heads, const struct external_process *p)
+{
+    const struct attached *a = p->at;
+    for (uint32_t n = 0; n < a->live_count; n++) {
+        const struct attached_ring *ring = &a->rings[a->live[n]];
+        if (packetize_waiting(p, a->live[n]) != 0 || heads->count == EXTERNAL_HEADS)
+            return false;
+        if (ring->broken || a->when_full == SEGMENT_OVERWRITE) /* only snapshots add to its copy */
+            continue;
+        heads->list[heads->count].head = &ring->reader.ring->head;
+        heads->list[heads->count++].seen = ring->reader.tail;
+    }
+    heads->changes[heads->change_count].changes = &a->segment->ring_changes;
+    heads->changes[heads->change_count++].seen = a->ring_changes;
+    return !a->leaving;
+}
+
+static bool know_heads(struct external *x)
+{
+    x->heads.count = x->heads.change_count = 0;
+    for
+        BITSET_EACH (i, &x->polled)
+            if (!list_heads(&x->heads, x->processes[i]))
+                return false;
+    return x->heads.known = true;
+}
+
+static bool any_head_moved(const struct external_heads *heads)
+{
+    uint32_t moved = 0;
+    for (uint32_t i = 0; i < heads->change_count; i++)
+        /* relaxed: a poll reads it again, by T1 */
+        moved |= atomic_load_explicit(heads->changes[i].changes, memory_order_relaxed) ^ heads->changes[i].seen;
+    for (uint32_t i = 0; i < heads->count; i++)
+        moved |= __atomic_load_n(heads->list[i].head, __ATOMIC_RELAXED) ^ heads->list[i].seen; /* relaxed: then R1 */
+    return moved != 0;
+}
+
+bool external_is_still(struct external *x, int64_t now)
+{
+    uint32_t arrivals = atomic_load_explicit(&x->doorbell->arrivals, memory_order_relaxed); /* relaxed: then B1 */
+    if ((arrivals != x->arrivals && now >= x->arrivals_due) || any_wake_bit(x) || x->user_clocks || !x->collecting ||
+        now >= timebase_due(&x->counter))
+        return false;
+    if (!(x->heads.known || (x->heads.worth && know_heads(x))) || any_head_moved(&x->heads))
+        return false;
+    x->fill = 0;
+    x->took_sut = false;
+    if (x->accumulate.records > 1)
+        accumulate_took(&x->accumulate, now, true);
+    note_complete(x, now);
+    return true;
 }
 
 /* ---- Interface --------------------------------------------------------------------------------------------------- */
@@ -272,8 +355,10 @@ static void look_around(struct external *x, int64_t now)
     external_clock_poll(x, now);
 }
 
-uint32_t external_poll(struct external *x, int64_t now)
+static uint32_t poll_now(struct external *x, int64_t now)
 {
+    x->heads.known = x->took_sut = false;
+    x->fill = 0;
     look_around(x, now);
     if (!x->collecting)
         return 0;
@@ -284,8 +369,28 @@ uint32_t external_poll(struct external *x, int64_t now)
     return poll_rings(x, now, poll_limit(&x->options));
 }
 
+uint32_t external_poll(struct external *x, int64_t now)
+{
+    if (external_is_still(x, now))
+        return 0;
+    uint32_t done = poll_now(x, now);
+    x->heads.worth = done == 0;
+    return done;
+}
+
+uint32_t external_fill(const struct external *x)
+{
+    return x->fill;
+}
+
+bool external_took_sut(const struct external *x)
+{
+    return x->took_sut;
+}
+
 uint32_t external_flush(struct external *x, int64_t now)
 {
+    x->heads.known = false;
     look_around(x, now);
     return poll_rings(x, now, UINT32_MAX);
 }

@@ -216,6 +216,58 @@ static void the_age_of_observations_bounds_the_period(void **unused)
     }
 }
 
+/* Longer only where nothing says how soon or how many records are taken; as far as a ring allows. */
+static void the_period_may_lengthen_where_the_file_leaves_it_open(void **unused)
+{
+    static const struct {
+        const char *rest;
+        int64_t longest;
+    } cases[] = {
+        {"", 3072 * CLOCK_US},
+        {"sensing: {ring: {records: 2048}}", 1536 * CLOCK_US},
+        {"sensing: {ring: {records: 1024}}", CLOCK_MS},
+        {"sensing: {ring: {records: 1048576}}", EXPERIMENT_QUIET_MAX},
+        {"sensing: {poll: {mode: polling, forward: batch, batch: 0, doorbell: yes}}", 3072 * CLOCK_US},
+        {"metrics: {fps: {rate: a}}\nlimits: [{expect: fps >= 1}]", 3072 * CLOCK_US},
+        {"sensing: {poll: {period: 1 ms}}", CLOCK_MS},
+        {"sensing: {poll: {mode: busy-wait}}", CLOCK_MS},
+        {"sensing: {poll: {forward: collect}}", CLOCK_MS},
+        {"sensing: {poll: {batch: 10}}", CLOCK_MS},
+        {"sensing: {forward: {accumulate: 2}}", CLOCK_MS},
+        {"sensing: {expire: {a: 1 s}}", CLOCK_MS},
+        {"limits: [{expect: monitoring_latency <= 1 s}]", CLOCK_MS},
+        {"limits: [{expect: lost_ratio <= 1 %}]", CLOCK_MS},
+        {"limits: [{hold: sensor_cpu <= 5 %}]", CLOCK_MS},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct experiment *e = read_good(cases[i].rest);
+        assert_int_equal(e->sensing.period, CLOCK_MS);
+        assert_int_equal(e->sensing.period_quiet, cases[i].longest);
+        experiment_free(e);
+    }
+}
+
+static void the_shortest_latency_of_the_file_is_asked_for(void **unused)
+{
+    static const struct {
+        const char *rest;
+        int64_t asked;
+    } cases[] = {
+        {"", 0},
+        {"sensing: {expire: {a: 0 s, b: 3 ms, c: 1 s}}", 3 * CLOCK_MS},
+        {"sensing: {expire: {a: 3 ms}}\nlimits: [{expect: storing_latency_max <= 2 ms}]", 2 * CLOCK_MS},
+        {"limits: [{expect: monitoring_latency <= 2 ms}, {expect: lost_ratio <= 1 %}]", 2 * CLOCK_MS},
+        {"metrics: {fps: {rate: a}}\nlimits: [{expect: sensor_cpu <= 1 %}, {expect: fps <= 2}]", 0},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct experiment *e = read_good(cases[i].rest);
+        assert_int_equal(experiment_asked_latency(e), cases[i].asked);
+        experiment_free(e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +280,8 @@ int main(void)
         cmocka_unit_test(an_age_that_no_period_suits_is_refused),
         cmocka_unit_test(a_built_in_metric_beyond_the_last_is_refused),
         cmocka_unit_test(the_age_of_observations_bounds_the_period),
+        cmocka_unit_test(the_period_may_lengthen_where_the_file_leaves_it_open),
+        cmocka_unit_test(the_shortest_latency_of_the_file_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,19 @@ static void a_period_moves_a_poll_nearer_and_never_off(void **state)
     assert_int_equal(s.poll_due, T0 + 50);
     schedule_busy_wait(&s, true);
     schedule_poll_within(&s, T0, 10);
-    schedule_polled(&s, T0, 10);
     assert_int_equal(s.poll_due, T0 + 50);
+}
+
+static void a_poll_that_waits_busily_counts_from_the_last_one(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_busy_wait(&s, true);
+    schedule_housekept(&s, T0);
+    schedule_polled(&s, T0 + 7, 10);
+    assert_int_equal(schedule_due(&s, true), T0 + 17);
+    schedule_polled(&s, T0 + 107, 0);
+    assert_int_equal(schedule_due(&s, true), T0 + 107);
 }
 
 static void late_steps_begin_anew(void **state)
@@ -96,6 +107,7 @@ int main(void)
         cmocka_unit_test(it_begins_with_a_poll_and_samples_after_an_interval),
         cmocka_unit_test(missed_polls_are_not_made_up_for),
         cmocka_unit_test(a_period_moves_a_poll_nearer_and_never_off),
+        cmocka_unit_test(a_poll_that_waits_busily_counts_from_the_last_one),
         cmocka_unit_test(late_steps_begin_anew),
         cmocka_unit_test(what_comes_once_in_a_while_comes_once),
         cmocka_unit_test(asleep_it_housekeeps_once_a_second_and_awake_at_once),

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * A look in place of a poll: it says *still* only where a poll would find nothing, whatever was done with the external
+ * sensor before. Time is the tests' own, but for the clock's pairs.
+ */
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "sensor/external/external_internal.h"
+#include "tests/lib/node_fixture.h"
+#include "tests/lib/scratch.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(seen, (int64, a, "1"));
+
+extern const int descriptors_kept;
+const int descriptors_kept = 1; /* of the segment that this process has, as it records */
+
+static struct fixture f;
+static int64_t now;
+
+static uint32_t poll_now(void)
+{
+    return external_poll(f.external, now += CLOCK_US);
+}
+
+static bool is_still(void)
+{
+    return external_is_still(f.external, now += CLOCK_US);
+}
+
+/* Polls until nothing waits and nothing is new; then looks are still. */
+static void rest(void)
+{
+    while (poll_now() > 0)
+        ;
+    for (int i = 0; i < 3 && !is_still(); i++)
+        poll_now();
+    assert_true(is_still() && is_still());
+}
+
+static int begin(void **unused)
+{
+    (void)unused;
+    f.options = (struct external_options){.batch = true, .take_all = true, .window_bytes = WINDOW_BYTES_MIN};
+    fixture_open(&f);
+    bezel_thread_init(0);
+    now = clock_now();
+    poll_now(); /* finds this process */
+    return 0;
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    external_close(f.external, true);
+    scratch_remove(f.dir);
+    return 0;
+}
+
+static void a_record_ends_it_and_is_taken_by_the_poll(void **unused)
+{
+    (void)unused;
+    rest();
+    bezel_record(seen, 1);
+    assert_false(is_still());
+    assert_false(is_still());
+    assert_int_equal(poll_now(), 1);
+    assert_true(external_took_sut(f.external));
+    assert_int_equal(poll_now(), 0);
+    assert_true(is_still());
+    assert_false(external_took_sut(f.external));
+}
+
+static void so_it_does_behind_all_else_that_is_done(void **unused)
+{
+    (void)unused;
+    for (int what = 0; what < 5; what++) {
+        rest();
+        if (what == 0)
+            external_housekeep(f.external, now);
+        if (what == 1)
+            (void)external_flush(f.external, now);
+        if (what == 2)
+            (void)external_snapshot(f.external, now);
+        if (what == 3)
+            external_set_rules(f.external);
+        bezel_record(seen, what);
+        if (what == 4) /* takes it */
+            assert_int_equal(external_flush(f.external, now), 1);
+        assert_true(is_still() == (what == 4));
+        assert_int_equal(poll_now(), what == 4 ? 0 : 1);
+    }
+}
+
+static void *record_once(void *unused)
+{
+    bezel_thread_init(0);
+    bezel_record(seen, 2);
+    return unused;
+}
+
+/* Whose ring is not on the list. */
+static void a_new_thread_ends_it(void **unused)
+{
+    pthread_t thread;
+    (void)unused;
+    rest();
+    assert_int_equal(pthread_create(&thread, NULL, record_once, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_false(is_still());
+    assert_int_equal(poll_now(), 1);
+}
+
+static void an_arrival_ends_it_and_so_does_a_wake_bit(void **unused)
+{
+    (void)unused;
+    rest();
+    atomic_fetch_add(&f.external->doorbell->arrivals, 1);
+    assert_false(is_still());
+    rest();
+    atomic_fetch_or(&f.external->doorbell->wake_bits[DOORBELL_SLOTS / 32 - 1], 1);
+    assert_false(is_still());
+    rest();
+}
+
+static void with_collection_off_there_is_none(void **unused)
+{
+    (void)unused;
+    rest();
+    external_collect(f.external, false);
+    assert_false(is_still());
+    external_collect(f.external, true);
+    rest();
+}
+
+/* So that the next gap can be chosen. */
+static void a_poll_says_how_full_the_fullest_ring_was(void **unused)
+{
+    (void)unused;
+    rest();
+    assert_int_equal(external_fill(f.external), 0);
+    assert_int_equal(external_least_slots(f.external), RING_SLOTS_DEFAULT);
+    for (uint32_t i = 0; i < RING_SLOTS_DEFAULT / 4; i++)
+        bezel_record(seen, i);
+    assert_int_equal(poll_now(), RING_SLOTS_DEFAULT / 4);
+    assert_int_equal(external_fill(f.external), 64);
+    assert_int_equal(poll_now(), 0);
+    assert_int_equal(external_fill(f.external), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_ends_it_and_is_taken_by_the_poll),
+        cmocka_unit_test(so_it_does_behind_all_else_that_is_done),
+        cmocka_unit_test(a_new_thread_ends_it),
+        cmocka_unit_test(an_arrival_ends_it_and_so_does_a_wake_bit),
+        cmocka_unit_test(with_collection_off_there_is_none),
+        cmocka_unit_test(a_poll_says_how_full_the_fullest_ring_was),
+    };
+    return cmocka_run_group_tests_name("look", tests, begin, end);
+}
