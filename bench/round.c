@@ -28,9 +28,10 @@ enum { LOOKS = 1000, READINGS = 500, TRIES = 3, STALLED = 10 /* percent */, GROU
 
 static double looks[LOOKS];
 
-/* Batches of readings; what takes longer than the usual one was interrupted for as long. Returns percent of the time.
+/* Batches of readings of the counter; what takes longer than the usual one was interrupted for as long. Returns percent
+ * of the time.
  */
-static double time_readings(double *reading_ns)
+static double time_readings(double *each_ns)
 {
     static uint64_t sink;
     double all = 0;
@@ -42,17 +43,17 @@ static double time_readings(double *reading_ns)
     }
     __asm__ volatile("" : : "m"(sink));
     double usual = bench_quantile(looks, LOOKS, 0.5) * LOOKS;
-    *reading_ns = usual / LOOKS / READINGS;
+    *each_ns = usual / LOOKS / READINGS;
     return all > usual ? 100 * (1 - usual / all) : 0;
 }
 
 /* A short interruption is nothing: what ran has something to finish, now and then. One that lasts is a stall. */
 static void look_at_machine(void)
 {
-    double reading_ns, stalled = 100;
+    double each_ns, stalled = 100;
     for (int i = 0; i < TRIES && stalled > STALLED; i++)
-        stalled = time_readings(&reading_ns);
-    printf("machine %.3f %.2f\n", reading_ns, stalled);
+        stalled = time_readings(&each_ns);
+    printf("machine %.3f %.2f\n", each_ns, stalled);
 }
 
 /* Time that the hypervisor kept from this machine so far, of all CPUs, in ns: what it tells of it. */
