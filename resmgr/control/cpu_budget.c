@@ -81,6 +81,8 @@ static int64_t time_of(const struct cpu_budget *b, double used)
 
 void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t polls)
 {
+    if (polls == 0) /* one dear poll, as the first one is, must not keep all others from showing what they cost */
+        b->poll /= 2;
     b->polls += (double)polls;
     if (b->polls > 0 && cpu - b->begun >= TICKS * b->tick) {
         b->poll = (double)(cpu - b->begun) / b->polls;

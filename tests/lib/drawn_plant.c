@@ -59,6 +59,7 @@ struct drawn_plant drawn_plant_any(uint64_t *seed, int64_t length)
                             .record = speed * seed_between(seed, 15, 120),
                             .noise = between(seed, 0, 0.3),
                             .wander = between(seed, 0, 0.15),
+                            .first = speed * seed_between(seed, 1e5, 2e7),
                             .late = seed_between(seed, 1e3, 300e3),
                             .tick = seed_next(seed) % 4 ? 1 : 10 * CLOCK_MS,
                             .phases = 1 + (int)(seed_next(seed) % DRAWN_PHASES_MAX)};
@@ -191,7 +192,7 @@ static void poll(struct world *w)
 {
     const struct drawn_plant *p = w->p;
     double noise = 1 + p->noise * (2 * seed_unit(&w->seed) - 1), found = empty_rings(w);
-    double cost = poll_cost(p, load_of(w), found) * noise * exp(w->drift);
+    double cost = poll_cost(p, load_of(w), found) * noise * exp(w->drift) + (w->polls == 0 ? p->first : 0);
     w->polls++;
     agent_taken(w->agent, (uint32_t)found, w->now, w->now, w->now);
     w->records += floor(load_of(w)->busy * found);

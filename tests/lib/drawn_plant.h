@@ -36,6 +36,7 @@ struct drawn_plant {
     double budget, lost;       /* the limits, percent */
     double base;               /* percent of a CPU besides polls */
     double turn, ring, record; /* ns of CPU: a poll, each ring in it, each record in it */
+    double first;              /* ns of CPU that the first poll costs more: it attaches to processes */
     double capacity;           /* records of a ring */
     double noise, wander;      /* of a poll's cost: uniform, for each; and slow, standard deviation */
     double late;               /* mean lateness of a turn, ns, exponential */

@@ -144,6 +144,22 @@ static void a_clock_that_ticks_defers_nothing_within_a_tick(void **state)
     assert_true(cpu_budget_look(&q, START + EVERY, 30 * CLOCK_MS) > START + EVERY);
 }
 
+/* As the first one may be, beside some use that never ends. */
+static void a_dear_poll_does_not_defer_all_others_for_ever(void **state)
+{
+    (void)state;
+    struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    int64_t now = START, cpu = 20 * CLOCK_MS;
+    bool polls = false;
+    cpu_budget_begin(&q, now += EVERY, cpu, 1);
+    for (int i = 0; i < 10 && !polls; i++) {
+        cpu += EVERY / 50; /* 2 %, of 10 */
+        cpu_budget_begin(&q, now += EVERY, cpu, 0);
+        polls = cpu_budget_look(&q, now, cpu) == now;
+    }
+    assert_true(polls);
+}
+
 /* It costs more than a window has: it begins once nothing of the window is used. */
 static void a_poll_dearer_than_the_budget_begins_once_a_window(void **state)
 {
@@ -195,6 +211,7 @@ int main(void)
         cmocka_unit_test(what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old),
         cmocka_unit_test(polls_that_are_deferred_come_as_far_apart_as_they_are_dear),
         cmocka_unit_test(a_clock_that_ticks_defers_nothing_within_a_tick),
+        cmocka_unit_test(a_dear_poll_does_not_defer_all_others_for_ever),
         cmocka_unit_test(a_poll_dearer_than_the_budget_begins_once_a_window),
         cmocka_unit_test(the_clock_is_looked_at_now_and_then_only),
         cmocka_unit_test(without_a_budget_or_with_another_policy_nothing_asks),
