@@ -143,6 +143,11 @@ int64_t node_due(const struct node *n)
     return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
+bool node_spins(const struct node *n)
+{
+    return n->schedule.busy_wait && polls(n) && !n->draining;
+}
+
 bool node_draining(const struct node *n)
 {
     return n->draining;

@@ -100,6 +100,9 @@ int64_t node_last_received(const struct node *n);
 void node_drain(struct node *n);
 bool node_draining(const struct node *n);
 
+/** Whether it waits busily for its next turn, however long that takes. */
+bool node_spins(const struct node *n);
+
 /**
  * A new trace, which a jump of a clock asks for (docs/CLOCKS.md). Where node_wants_new_trace(), node_part() drains the
  * node, but keeps settings, knobs and doorbell; node_drain() still ends it for good. Once it has node_parted(),

@@ -131,10 +131,18 @@ static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_coun
     all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
 }
 
+static bool spins(const struct scheduler *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if (is_at_work(all->list[i]) && node_spins(all->list[i]->node))
+            return true;
+    return false;
+}
+
 /* A wait for so short that links are not waited for. */
 static void wait_alone(const struct scheduler *all, int64_t now, int64_t due)
 {
-    if (due < now + all->min_sleep)
+    if (due < now + all->min_sleep || spins(all))
         clock_spin_until(due);
     else
         clock_sleep_until(due);

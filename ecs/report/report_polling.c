@@ -31,6 +31,10 @@ void report_polling(const struct report *r, FILE *out)
         table_cell(t, "%s", number_signed(n->backpressure).s);
     }
     table_print(t, 2, out);
+    const struct experiment_sensing *wanted = &r->experiment->sensing;
+    if (wanted->period_quiet > wanted->period)
+        fprintf(out, "  The file gives no sensing.poll.period: it is %s, and up to %s while little is recorded.\n",
+                units_duration(wanted->period).s, units_duration(wanted->period_quiet).s);
 }
 
 void report_polling_change(struct table *t, const struct builtin_polling *p)

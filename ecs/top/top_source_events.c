@@ -156,7 +156,10 @@ void top_source_controller(const struct top_source *s, char *text, size_t size)
         snprintf(text, size, "policy %s (%s), %s ago: %s", policy, by,
                  units_duration(s->time - top_source_event_time(s, last)).s, decision);
     } else if (a->policy == POLICY_NONE) {
-        snprintf(text, size, "policy none: polls every %s", period_text(s->experiment->sensing.period).s);
+        const struct experiment_sensing *wanted = &s->experiment->sensing;
+        bool is_open = wanted->period_quiet > wanted->period;
+        snprintf(text, size, "policy none: polls every %s%s%s", period_text(wanted->period).s, is_open ? " to " : "",
+                 is_open ? period_text(wanted->period_quiet).s : "");
     } else {
         snprintf(text, size, "policy %s (%s): no decision yet", policy, by);
     }

@@ -102,18 +102,30 @@ static void without_a_budget_it_polls_as_often_as_may_be(void **unused)
     assert_int_equal(step(50), 400 * CLOCK_US);
 }
 
-static void nothing_moves_until_the_last_change_shows(void **unused)
+/* At each second after a change: whether it moves again, at `shows` and not before. */
+static void moves_from(int64_t shows)
 {
-    (void)unused;
-    seen.dead_time = 3 * CLOCK_S;
-    seen.limits[0].window = 5 * CLOCK_S;
-    for (int64_t since = 0; since <= 10 * CLOCK_S; since += CLOCK_S) {
+    for (int64_t since = 0; since <= shows; since += CLOCK_S) {
         m->period = CLOCK_MS;
         m->since = since;
         m->cost_model = (struct policy_cost_model){.known = true, .use = 300, .windows = 5};
         policy_step(&s, &seen, &actions);
-        assert_int_equal(m->period, since < 10 * CLOCK_S ? CLOCK_MS : 2 * CLOCK_MS);
+        assert_int_equal(m->period, since < shows ? CLOCK_MS : 2 * CLOCK_MS);
     }
+}
+
+/* Two intervals after dead time and window; but not that of a budget, as the use that counts is that since the change.
+ */
+static void nothing_moves_until_the_last_change_shows(void **unused)
+{
+    (void)unused;
+    seen.dead_time = 3 * CLOCK_S;
+    seen.limits[0].window = 50 * CLOCK_S;
+    moves_from(5 * CLOCK_S);
+    seen.limit_count = 2;
+    seen.limits[1] = (struct policy_limit){
+        .state = LIMIT_HELD, .compare = COMPARE_AT_LEAST, .bound = 20, .value = 30, .window = 5 * CLOCK_S};
+    moves_from(10 * CLOCK_S);
     m->since = 10 * CLOCK_S;
     m->cost_model.windows = 0;
     policy_step(&s, &seen, &actions);

@@ -49,6 +49,16 @@ void __wrap_own_trace_record_usage(struct journal *j, const struct builtin_usage
     __real_own_trace_record_usage(j, s);
 }
 
+static unsigned sleeps;
+
+void __real_clock_sleep_until(int64_t deadline);
+void __wrap_clock_sleep_until(int64_t deadline);
+void __wrap_clock_sleep_until(int64_t deadline)
+{
+    sleeps++;
+    __real_clock_sleep_until(deadline);
+}
+
 static bool no_agent; /* as where memory is used up */
 
 int __real_agent_new(const struct experiment *e, uint32_t node, struct agent **agent);
@@ -220,6 +230,21 @@ static void one_that_flickers_within_its_period_polls_on(void **state)
     }
 }
 
+static void one_that_waits_busily_never_sleeps(void **state)
+{
+    (void)state;
+    const struct session *s = open_session("busy", "poll: {mode: busy-wait}");
+    int64_t deadline = clock_now() + PATIENCE;
+    int none = -1;
+    sleeps = 0;
+    while (s->node->usage.polls < 5000 && clock_now() < deadline) {
+        scheduler_turn(&all);
+        scheduler_wait(&all, &none, 0);
+    }
+    assert_true(s->node->usage.polls >= 5000);
+    assert_int_equal(sleeps, 0);
+}
+
 static void one_alone_takes_all_at_once(void **state)
 {
     (void)state;
@@ -343,6 +368,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_flood_of_one_lets_the_other_poll_after_each_slice, begin, end),
         cmocka_unit_test_setup_teardown(so_does_one_with_a_batch_of_its_own_that_is_longer, begin, end),
         cmocka_unit_test_setup_teardown(so_does_one_that_waits_busily, begin, end),
+        cmocka_unit_test_setup_teardown(one_that_waits_busily_never_sleeps, begin, end),
         cmocka_unit_test_setup_teardown(one_that_flickers_within_its_period_polls_on, begin, end),
         cmocka_unit_test_setup_teardown(one_alone_takes_all_at_once, begin, end),
         cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
