@@ -266,9 +266,10 @@ void store_tidy(struct store *s, const struct model *m, bool all)
     for (struct model_node *node = m->nodes; node; node = node->next) {
         if (all ? !node->metadata_late && !declares_more(node) : !node->metadata_late || !metadata_affordable(s))
             continue;
+        char dir[PATH_MAX];
         int sys = store_metadata(s, node);
         if (sys && !s->failure)
-            store_fail(s, sys, node->dir);
+            store_fail(s, sys, store_path(s, node, NULL, dir, sizeof dir) == 0 ? dir : node->dir);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -276,6 +277,23 @@ static void what_was_declared_and_not_used_is_explained_at_the_end(void **state)
     assert_true(explained(t, idle->stream_id));
 }
 
+static void metadata_that_cannot_be_written_late_is_named_with_its_folder(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = add(t, "app", 1);
+    char path[256], moved[256];
+    const char *told;
+    assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
+    snprintf(path, sizeof path, "%s/trace/desk", t->dir);
+    snprintf(moved, sizeof moved, "%s/trace/moved", t->dir);
+    assert_int_equal(rename(path, moved), 0);
+    close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    p->metadata_stale = true;
+    store_tidy(t->store, t->model, true);
+    assert_int_equal(store_failure(t->store, &told), ENOTDIR);
+    assert_string_equal(told, path);
+}
+
 static unsigned open_descriptors(void)
 {
     unsigned count = 0;
@@ -413,6 +431,7 @@ int main(void)
         TEST(with_room_again_the_reserve_is_back_and_packets_are_stored_at_once),
         TEST(what_is_not_there_cannot_be_synced),
         TEST(what_was_declared_and_not_used_is_explained_at_the_end),
+        TEST(metadata_that_cannot_be_written_late_is_named_with_its_folder),
         TEST(more_streams_than_descriptors_are_stored),
         TEST(many_bytes_are_synced_ahead_of_time),
         TEST(a_failed_write_leaves_nothing_and_is_tried_again),
