@@ -27,8 +27,11 @@ function close_case(   i) {
     } else {
         failed++
         print "FAILED " preset ":" name
-        for (i = n > 120 ? n - 120 : 1; i <= n; i++)
-            print "    " line[i]
+        for (i = 1; i <= n; i++) # what it said first, and last
+            if (i <= 40 || i > n - 80)
+                print "    " line[i]
+            else if (i == 41)
+                print "    ... " n - 120 " lines ..."
         gist()
     }
 }
