@@ -46,6 +46,12 @@ static void rest(void)
     assert_true(is_still() && is_still());
 }
 
+/* The counter's clock has pairs when it is due by the machine's time: never, unless a test says so. */
+static void keep_clock_from_being_due(void)
+{
+    f.external->counter.due_ns = INT64_MAX;
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -54,6 +60,7 @@ static int begin(void **unused)
     bezel_thread_init(0);
     now = clock_now();
     poll_now(); /* finds this process */
+    keep_clock_from_being_due();
     return 0;
 }
 
@@ -131,6 +138,17 @@ static void an_arrival_ends_it_and_so_does_a_wake_bit(void **unused)
     rest();
 }
 
+static void a_clock_that_is_due_ends_it(void **unused)
+{
+    (void)unused;
+    rest();
+    f.external->counter.due_ns = now + 2 * CLOCK_US;
+    assert_true(is_still());
+    assert_false(is_still());
+    keep_clock_from_being_due();
+    rest();
+}
+
 static void with_collection_off_there_is_none(void **unused)
 {
     (void)unused;
@@ -163,6 +181,7 @@ int main(void)
         cmocka_unit_test(so_it_does_behind_all_else_that_is_done),
         cmocka_unit_test(a_new_thread_ends_it),
         cmocka_unit_test(an_arrival_ends_it_and_so_does_a_wake_bit),
+        cmocka_unit_test(a_clock_that_is_due_ends_it),
         cmocka_unit_test(with_collection_off_there_is_none),
         cmocka_unit_test(a_poll_says_how_full_the_fullest_ring_was),
     };
