@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * bench-round FILE SIDE SECONDS [NAME=PID,PID...]...: a turn of SIDE (bench/turns.h), of which SECONDS
- * are measured, from a fifth of a second after its begin on. Prints a line `NAME VALUE UNIT` for each NAME, as
- * bench/rounds.awk takes it: the CPU that the processes PID used, all threads; NAME ends in `_ns`: for each record that
- * SIDE did; in
- * `_percent`: of a CPU. Before and after the turn it looks at the machine, `machine CLOCK_NS STALLED_PERCENT`: what a
- * reading of the clock costs, and how much of the time was taken away, by others of this machine or by the hypervisor.
+ * bench-round FILE SIDE SECONDS [NAME=PID,PID...]...: gives SIDE a turn (bench/turns.h) and measures SECONDS of it,
+ * from a fifth of a second after its begin on. It prints a line `NAME VALUE UNIT` for each NAME, for bench/rounds.awk:
+ * the CPU time of all threads of the processes PID. If NAME ends in `_percent`, that is percent of a CPU; else ns for
+ * each record that SIDE did. Before and after the turn it looks at the machine, `machine CLOCK_NS STALLED_PERCENT`:
+ * what a reading of the clock costs, and how much of the time others took, on this machine or beside it.
  *
  * bench-round machine: looks once. bench-round FILE end: the turns end.
  */
@@ -28,8 +27,7 @@ enum { LOOKS = 1000, READINGS = 500, TRIES = 3, STALLED = 10 /* percent */, GROU
 
 static double looks[LOOKS];
 
-/* Batches of readings of the counter; what takes longer than the usual one was interrupted for as long. Returns percent
- * of the time.
+/* Times batches of readings of the counter: one that is longer than usual was interrupted. Returns percent of the time.
  */
 static double time_readings(double *each_ns)
 {
@@ -47,7 +45,7 @@ static double time_readings(double *each_ns)
     return all > usual ? 100 * (1 - usual / all) : 0;
 }
 
-/* A short interruption is nothing: what ran has something to finish, now and then. One that lasts is a stall. */
+/* Others may have something to finish, which is soon over; what lasts for three looks is a stall. */
 static void look_at_machine(void)
 {
     double each_ns, stalled = 100;

@@ -15,7 +15,7 @@
 enum { TURNS_SIDES = 64, TURNS_NOBODY = 0 /* sides begin at 1 */, TURNS_END = 1000 };
 
 struct turns {
-    _Atomic uint32_t whose, given;      /* `given` turns so far */
+    _Atomic uint32_t whose;             /* turn it is: a side, or TURNS_NOBODY, or TURNS_END */
     _Atomic uint64_t done[TURNS_SIDES]; /* records, by side */
 };
 
@@ -25,8 +25,7 @@ struct turns *turns_open(const char *path);
 /** Gives side `whose` the turn and wakes all. Thread-safe. */
 void turns_give(struct turns *t, uint32_t whose);
 
-/** Sleeps until it is the turn of `side`: true. False at TURNS_END, and after a minute of nobody's turn. Thread-safe.
- */
+/** Sleeps until it is the turn of `side`: true. At TURNS_END, or after a minute without a turn: false. Thread-safe. */
 bool turns_wait(struct turns *t, uint32_t side);
 
 /** Whether it is the turn of `side`. */

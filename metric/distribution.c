@@ -17,7 +17,6 @@
 enum {
     STEP_BITS = 7,
     OCTAVE_SHIFT = 52,
-    STEP_SHIFT = DISTRIBUTION_BUCKET_SHIFT,
     NEGATIVE = 2048,
     FIRST = 8,
     ROW_BYTES = DISTRIBUTION_STEPS * sizeof(uint64_t)
@@ -103,9 +102,9 @@ static double end_of(uint32_t octave, uint32_t step)
     if ((octave == 0 || octave == NEGATIVE) && step == 0)
         return 0;
     double value;
-    uint64_t bits = (uint64_t)octave << OCTAVE_SHIFT | (uint64_t)step << STEP_SHIFT;
+    uint64_t bits = (uint64_t)octave << OCTAVE_SHIFT | (uint64_t)step << DISTRIBUTION_BUCKET_SHIFT;
     if (octave < NEGATIVE - 1) /* infinity stays what it is */
-        bits |= (UINT64_C(1) << STEP_SHIFT) - 1;
+        bits |= (UINT64_C(1) << DISTRIBUTION_BUCKET_SHIFT) - 1;
     memcpy(&value, &bits, sizeof value);
     return value;
 }

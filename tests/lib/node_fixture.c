@@ -60,6 +60,12 @@ void fixture_close(struct fixture *f)
     scratch_remove(f->dir);
 }
 
+void fixture_discard(struct fixture *f)
+{
+    external_close(f->external, true);
+    scratch_remove(f->dir);
+}
+
 static struct fixture_stream *find_stream(struct fixture *f, const struct packet_header *h)
 {
     for (uint32_t i = 0; i < f->stream_count; i++)

@@ -49,6 +49,9 @@ void fixture_reopen(struct fixture *f);
  */
 void fixture_close(struct fixture *f);
 
+/** The same whatever is left in it. */
+void fixture_discard(struct fixture *f);
+
 /** Polls and housekeeps once, reads every new packet, checks it against the rules of a stream, acknowledges it. */
 void fixture_turn(struct fixture *f);
 

@@ -9,7 +9,6 @@
 #include "bezel/sensor.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
-#include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
 #include <pthread.h>
@@ -111,8 +110,7 @@ static int end(void **unused)
     (void)unused;
     for (int i = 0; i < RINGS; i++)
         write_records(&writers[i], UINT32_MAX);
-    external_close(f.external, true);
-    scratch_remove(f.dir);
+    fixture_discard(&f);
     return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
-#include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
 #include <pthread.h>
@@ -122,8 +121,7 @@ static int end(void **unused)
     (void)unused;
     for (int i = 0; i < RINGS; i++)
         say(&talkers[i], UINT32_MAX);
-    external_close(f.external, true);
-    scratch_remove(f.dir);
+    fixture_discard(&f);
     return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
-#include "tests/lib/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,8 +60,7 @@ static int begin(void **unused)
 static int end(void **unused)
 {
     (void)unused;
-    external_close(f.external, true);
-    scratch_remove(f.dir);
+    fixture_discard(&f);
     return 0;
 }
 

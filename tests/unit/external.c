@@ -9,7 +9,6 @@
 #include "sensor/shm/segment.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
-#include "tests/lib/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -703,8 +702,7 @@ static void a_folder_that_cannot_be_read_at_the_end_is_reported(void **unused)
     const struct message_note *n = external_note(f.external, external_note_count(f.external) - 1);
     assert_string_equal(n->code, "BEZEL-UNREAD");
     assert_non_null(strstr(n->text, "Input/output error"));
-    external_close(f.external, true);
-    scratch_remove(f.dir);
+    fixture_discard(&f);
 }
 
 static void without_shared_memory_the_program_runs_on(void **unused)

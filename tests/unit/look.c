@@ -8,7 +8,6 @@
 #include "bezel/sensor.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
-#include "tests/lib/scratch.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -67,8 +66,7 @@ static int begin(void **unused)
 static int end(void **unused)
 {
     (void)unused;
-    external_close(f.external, true);
-    scratch_remove(f.dir);
+    fixture_discard(&f);
     return 0;
 }
 

@@ -59,8 +59,7 @@ static void a_flood_fills_the_spool_behind_the_smallest_window(void **unused)
     }
     assert_true(send_queue_spooled(&b) >= want);
     send_queue_close(&b, true);
-    external_close(f.external, true);
-    scratch_remove(f.dir);
+    fixture_discard(&f);
     scratch_end(NULL);
 }
 
