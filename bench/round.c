@@ -27,8 +27,7 @@ enum { LOOKS = 1000, READINGS = 500, TRIES = 3, STALLED = 10 /* percent */, GROU
 
 static double looks[LOOKS];
 
-/* Times batches of readings of the counter: one that is longer than usual was interrupted. Returns percent of the time.
- */
+/* Times batches of readings of the counter: a long one was interrupted. Returns percent of the time. */
 static double time_readings(double *each_ns)
 {
     static uint64_t sink;
