@@ -26,13 +26,6 @@ int64_t clock_process_cpu(void)
     return clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-int64_t clock_process_cpu_tick(void)
-{
-    struct timespec t = {.tv_nsec = 1};
-    (void)clock_getres(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
-}
-
 int64_t clock_realtime_read(int64_t *width)
 {
     int64_t offset = 0;

@@ -17,9 +17,6 @@ int64_t clock_now(void);
 /** CPU time that this process has used, all threads, in nanoseconds. */
 int64_t clock_process_cpu(void);
 
-/** The resolution of that, in nanoseconds: 1 or more. */
-int64_t clock_process_cpu_tick(void);
-
 /** CLOCK_REALTIME minus CLOCK_MONOTONIC in nanoseconds: the best of several back-to-back readings. */
 int64_t clock_realtime_offset(void);
 

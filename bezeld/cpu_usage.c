@@ -15,7 +15,7 @@ void cpu_usage_start(struct cpu_usage *u, const struct experiment *e, int64_t no
 {
     u->begun = now;
     u->cpu_begun = cpu;
-    cpu_budget_start(&u->cpu_budget, e, clock_process_cpu_tick());
+    cpu_budget_start(&u->cpu_budget, e);
 }
 
 void cpu_usage_took(struct cpu_usage *u, uint32_t records)
@@ -52,7 +52,6 @@ bool cpu_usage_measure(struct cpu_usage *u, int64_t now, int64_t cpu, int64_t ev
                                           .polls = (double)(u->polls - u->polls_begun),
                                           .records = (double)(u->records - u->records_begun),
                                           .elapsed = elapsed,
-                                          .tick = (double)clock_process_cpu_tick(),
                                           .kept = u->cpu_budget.share > 0,
                                           .deferred = u->cpu_budget.deferred};
     return cpu_usage_begin(u, now, cpu);

@@ -16,6 +16,7 @@ static void sample(struct node *n, int64_t now)
     node_count_attempts(n, now);
     knob_steering_find(n);
     const struct agent_outcome *o = agent_step(n->agent, now, &n->usage.measured);
+    n->usage.cpu_budget.lossless = o->lossless;
     node_record_observations(n, o, now);
     knob_steering_sample(n);
     node_carry_out(n, o, &(struct node_decider){.who = DECIDED_BY_AGENT}, now);

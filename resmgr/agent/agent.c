@@ -276,8 +276,8 @@ static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, en
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
 {
     agent_aged(agent, METRIC_LATENCY, METRIC_LATENCY_MAX, records, first, last, now);
-    if (records > agent->taken)
-        agent->taken = records;
+    double gap = fmax((double)(now - first), (double)agent->policy.members[0].period);
+    agent->filling = fmax(agent->filling, ((double)records + 1) / gap);
 }
 
 void agent_stored(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)

@@ -54,7 +54,7 @@ struct agent {
     struct agent_outcome outcome;
     struct agent_process node;
     bool wants_flow, wants_stored;
-    uint32_t taken;          /* records, the most of a ring at once since the last step */
+    double filling;          /* records a ns: the most that came into a ring, by the polls since the last step */
     struct ratio sensor_cpu; /* CPU time over measured time, in the window of limits on sensor_cpu, */
     struct ratio_mark used;  /* both as far as they were measured, in ns; `time` is measured time as well */
     bool processes_end;      /* agent_processes_end() */

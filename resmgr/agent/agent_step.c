@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent/agent_internal.h"
+#include "resmgr/control/freshness.h"
 
 #include <math.h>
 
@@ -57,15 +58,13 @@ static double agent_sensor_cpu(struct agent *agent, const struct policy_measure 
 }
 
 /* Whether the limit's state changed. */
-static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu, double tick)
+static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
 {
     struct limit_judge *j = &agent->judges[limit];
     int metric = agent->experiment->limits[limit].metric;
     limit_judge_begin(j, now);
     if (metric == LIMIT_ON_SENSOR_CPU) {
-        double window = fmax((double)agent->experiment->sensor_cpu_window, (double)agent->experiment->adapt.every);
-        struct limit_judge_value v = {
-            .known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu, .resolution = 100 * tick / window};
+        struct limit_judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
         limit_judge_value(j, &agent->node.runs[limit], NODE, v);
     } else if (!agent->experiment->metrics[metric].per_process) {
         agent_judge_reading(agent, limit, &agent->node, NODE, now);
@@ -173,8 +172,8 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     seen->dead_time = 0; /* bezeld carries out a decision before the next measurement begins */
     seen->members[0] = *measured;
     if (agent->experiment->sensing.ring_records > 0)
-        seen->members[0].fill = (double)agent->taken / agent->experiment->sensing.ring_records;
-    agent->taken = 0;
+        seen->members[0].filling = agent->filling / agent->experiment->sensing.ring_records;
+    agent->filling = 0;
     out->policy = agent->policy.policy;
     out->before = out->after = agent_setting(agent);
     out->action = POLICY_KEEP;
@@ -185,6 +184,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     out->action = out->own.action;
     out->floor = agent_floor(agent);
     out->after = agent_setting(agent);
+    out->lossless = freshness_lossless(&agent->policy.members[0]);
 }
 
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured)
@@ -199,7 +199,7 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
             agent_add_partial(agent, i, now, sensor_cpu);
             continue;
         }
-        if (agent_judge(agent, i, now, sensor_cpu, measured->tick))
+        if (agent_judge(agent, i, now, sensor_cpu))
             out->limit_changed = true;
         if (agent->experiment->limits[i].kind == LIMIT_HOLD && agent->limits[i].state == LIMIT_VIOLATED &&
             out->cause < 0)

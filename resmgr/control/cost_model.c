@@ -19,9 +19,6 @@
 #define CONTRAST      0.5   /* relative difference of rates from which base and cost can be told apart */
 #define UNSURE        2.0   /* mean deviations of one window that the smoothed estimate may be off by */
 
-#define TICKS      8.0 /* of the CPU clock, at least, in a window ... */
-#define TICKS_WAIT 1e9 /* ... that is not longer than this, ns */
-
 enum {
     STEP = 2,            /* surprising windows that agree */
     LATE_POLLS = 4,      /* in a sampling interval: with fewer, lateness depends on where the interval began */
@@ -74,6 +71,15 @@ static double cost_model_gain(struct policy_cost_model *s)
 
 static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
 {
+    if (!s->known && s->kept && s->surprises == 0) { /* work that is done once may be in it: the next one decides */
+        s->surprise = cost;
+        s->surprises = 1;
+        return SURPRISING;
+    }
+    if (!s->known && s->kept) {
+        cost = fmin(cost, s->surprise);
+        s->surprises = 0;
+    }
     if (!s->known || s->cost <= 0 || cost <= 0) {
         s->cost = s->known ? blend(s->cost, cost, SMOOTHING) : cost;
         s->known = true;
@@ -117,10 +123,13 @@ static enum fit cost_model_polled(struct policy_cost_model *s, double use)
 
 static void cost_model_close(struct policy_cost_model *s, bool on)
 {
-    double use = 100 * fmax(s->cpu, s->tick / 2) / s->elapsed;
+    double use = 100 * s->cpu / s->elapsed;
     enum fit fit = ORDINARY;
+    s->pollless = on && s->deferred && s->polls <= 0 ? s->pollless + 1 : 0;
     if (s->polls > 0)
         fit = cost_model_polled(s, use);
+    else if (on && s->deferred)
+        s->base = use;
     else if (on) /* less than a period: the use bounds the base */
         s->base = fmin(s->base, use);
     else
@@ -175,10 +184,9 @@ void cost_model_step(struct policy_member *member, const struct policy_measure *
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
     s->polls += member->on ? polls : 0;
-    s->tick = seen->tick;
-    double least = fmax(COST_MODEL_WINDOW, member->on ? period : 0);
-    bool coarse = s->cpu < TICKS * seen->tick && s->elapsed < TICKS_WAIT;
-    if (s->elapsed >= least && !coarse && (!member->on || s->polls >= 1 || s->elapsed >= 4 * least))
+    bool waits = member->on && !s->deferred; /* for a poll */
+    double least = fmax(COST_MODEL_WINDOW, waits ? period : 0);
+    if (s->elapsed >= least && (!waits || s->polls >= 1 || s->elapsed >= 4 * least))
         cost_model_end_window(s, member->on, period);
 }
 

@@ -4,17 +4,18 @@
 
 #include <math.h>
 
-#define FILLED  0.96 /* of the budget: the rest is for work that follows an admitted poll */
-#define USED_UP 0.98 /* of that: less stays unused between two readings of the clock */
+#define FILLED  0.96  /* of the budget: the rest is for work that follows an admitted poll */
+#define USED_UP 0.98  /* of that: less stays unused between two readings of the clock */
+#define DEAR    8     /* polls like those before, ... */
+#define MUCH    0.125 /* ... and so much of what a window may use: more than both at once is work that is done once */
+#define SCARCE  0.05  /* of what a window may use: with less left, polls come only as often as rings need them */
+#define RISE    1.25  /* of a poll's cost, from one sampling interval to the next */
 
-enum {
-    TICKS = 4, /* of the CPU clock, at least, by which the cost of a poll is measured */
-    WAITS = 8, /* in a window, at least: what a poll waits for may come earlier than expected */
-};
+enum { WAITS = 8 }; /* in a window, at least: what a poll waits for may come earlier than expected */
 
-void cpu_budget_start(struct cpu_budget *b, const struct experiment *e, int64_t tick)
+void cpu_budget_start(struct cpu_budget *b, const struct experiment *e)
 {
-    *b = (struct cpu_budget){.tick = tick};
+    *b = (struct cpu_budget){.forgave = INT64_MIN / 2};
     double least = INFINITY;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_limit *l = &e->limits[i];
@@ -79,17 +80,30 @@ static int64_t time_of(const struct cpu_budget *b, double used)
            (int64_t)ceil((used - (double)from->cpu) / (double)(to->cpu - from->cpu) * (double)(to->time - from->time));
 }
 
+/*
+ * `cpu` without what is forgiven. Work that is done once, as when a node attaches to processes, may cost more than a
+ * window has. It is over, and polls that are deferred do not undo it; so it counts as what was left, once a window.
+ */
+static int64_t counted(struct cpu_budget *b, int64_t now, int64_t cpu)
+{
+    double most = b->share * (double)b->window;
+    double beyond = (double)(cpu - b->forgiven) - used_until(b, now - b->window) - most;
+    if (now - b->forgave >= b->window && beyond > fmax(DEAR * b->poll, MUCH * most)) {
+        b->forgiven += (int64_t)beyond;
+        b->forgave = now;
+    }
+    return cpu - b->forgiven;
+}
+
 void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t polls)
 {
-    if (polls == 0) /* one dear poll, as the first one is, must not keep all others from showing what they cost */
-        b->poll /= 2;
-    b->polls += (double)polls;
-    if (b->polls > 0 && cpu - b->begun >= TICKS * b->tick) {
-        b->poll = (double)(cpu - b->begun) / b->polls;
-        b->polls = 0;
-    }
-    if (b->polls == 0)
-        b->begun = cpu;
+    if (b->share > 0 && b->count > 0)
+        cpu = counted(b, now, cpu);
+    /* A dear poll, as the first one is, must not keep all others from showing what they cost; and a few carry much of
+     * what does not depend on them. */
+    double poll = polls > 0 ? (double)(cpu - b->begun) / (double)polls : b->poll / 2;
+    b->poll = b->poll > 0 ? fmin(poll, RISE * b->poll) : poll;
+    b->begun = cpu;
     note(b, now, cpu);
     b->look = now;
     b->deferred = false;
@@ -98,15 +112,16 @@ void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t p
 int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu)
 {
     double most = b->share * (double)b->window, need = fmin(b->poll, most);
+    cpu = counted(b, now, cpu);
     note(b, now, cpu);
-    /* A tick of the clock may be of work long ago. */
-    double level = (double)cpu + need - most - (double)(b->tick > 1 ? b->tick : 0);
-    double spare = used_until(b, now - b->window) - level;
-    if (spare >= 0) {
+    double level = (double)cpu + need - most, spare = used_until(b, now - b->window) - level;
+    int64_t next = spare < SCARCE * most ? b->last + b->lossless : now;
+    if (spare >= 0 && next <= now) {
         b->look = now + (int64_t)spare; /* before that, no thread alone uses it up */
+        b->last = now;
         return now;
     }
-    int64_t room = time_of(b, level) + b->window, latest = now + b->window / WAITS;
+    int64_t room = spare >= 0 ? next : time_of(b, level) + b->window, latest = now + b->window / WAITS;
     b->deferred = true;
     b->look = now;
     return room <= now ? now + 1 : room < latest ? room : latest;

@@ -5,9 +5,11 @@
  * Keeps a node within its CPU budget over the window of the limit, at any time. A policy answers a sudden load only at
  * the next sampling instant, when the budget may be exceeded already. So a poll begins only if the use in the window
  * that ends now leaves room for one like those before; else it waits until enough of that use is older than the window.
+ * Where little room is left, polls come only as often as rings need them.
  * What was not used lately is there for a burst; and where polls are deferred all the time, they come as evenly as
- * those of a window before. Before the start all of the budget counts as used, so that it is not spent at once. Pure;
- * one owner.
+ * those of a window before. Before the start all of the budget counts as used, so that it is not spent at once. What
+ * exceeds the budget by far at once, as when a node attaches to processes, defers nothing (cpu_budget.c). Pure; one
+ * owner.
  */
 #ifndef BEZEL_RESMGR_CONTROL_CPU_BUDGET_H
 #define BEZEL_RESMGR_CONTROL_CPU_BUDGET_H
@@ -23,24 +25,23 @@ enum { CPU_BUDGET_GRAINS = 32, CPU_BUDGET_MARKS = CPU_BUDGET_GRAINS + 2 };
 struct cpu_budget {
     double share;   /* of one CPU that may be used; 0: no budget */
     int64_t window; /* ns, in which that may be used in any order */
-    int64_t tick;   /* ns: resolution of the CPU clock */
     struct cpu_budget_mark {
         int64_t time, cpu;
     } marks[CPU_BUDGET_MARKS]; /* readings of the CPU time, a grain of the window apart; mark i is at i modulo their
                                   number */
     uint64_t count;            /* of marks, ever */
-    int64_t begun;             /* CPU time when the polls of `polls` began */
-    double polls;              /* since then */
+    int64_t begun;             /* CPU time when the sampling interval began */
     double poll;               /* ns of CPU that a poll took lately; 0: unknown */
+    int64_t forgiven;          /* ns of CPU that do not count */
+    int64_t forgave;           /* when that was more last */
     int64_t look;              /* when to read the CPU time next */
+    int64_t last;              /* when a poll had room last */
+    int64_t lossless;          /* ns between two polls at which no ring fills up; the owner sets it; 0: unknown */
     bool deferred;             /* a poll was deferred in this sampling interval */
 };
 
-/**
- * Starts with the budget that `e` sets for each node; none if the policy does not ration (POLICY_RATIONS). `tick`: ns,
- * the resolution of the CPU clock.
- */
-void cpu_budget_start(struct cpu_budget *b, const struct experiment *e, int64_t tick);
+/** Starts with the budget that `e` sets for each node; none if the policy does not ration (POLICY_RATIONS). */
+void cpu_budget_start(struct cpu_budget *b, const struct experiment *e);
 
 /** A sampling interval begins at `now`, with CPU time `cpu`. `polls`: polls in the one before; 0: none, or unknown. */
 void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t polls);

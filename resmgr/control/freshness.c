@@ -14,13 +14,13 @@
 #define STEP          1.25 /* by which the bound on the period grows */
 #define AIM           1.25 /* beyond the limit, so that noise does not violate it again */
 #define REMEMBERED    10e9 /* ns: a rate at which rings filled fades by 1/e in this time */
-#define NEXT_TO_FULL  0.9  /* of a ring: fuller than that none should be found */
+#define NEXT_TO_FULL  0.9  /* of a ring: fuller than that none should be found, ... */
+#define LATE          2.0  /* ... even by a poll that is so many times later than the mean */
 #define REDUCTION_MIN 2.0
 #define REDUCTION_MAX 8.0
 
 enum {
-    PROOF = 2,    /* times the settling time that a limit is violated, before it counts as infeasible beside a budget */
-    FORGIVEN = 8, /* divisor of the time for which it was not */
+    FORGIVEN = 32 /* divisor of the time for which a limit was held, before it counts as infeasible beside a budget */
 };
 
 /* The limit that is furthest from holding; NULL: none is known. */
@@ -67,16 +67,24 @@ static void lengthen(const struct policy_state *s, struct policy_member *m)
         d->longest = 0;
 }
 
-/* Percent of a CPU by which a CPU clock that ticks may be wrong over the window of `l`. */
-static double resolution(const struct policy_measure *measure, const struct policy_limit *l)
+/* How far the use in the window of its limit exceeds what the model expects, deferred polls included. */
+static void note_excess(struct policy_member *m, const struct policy_observation *seen, uint32_t i)
 {
-    return 100 * measure->tick / fmax((double)l->window, (double)measure->elapsed);
+    struct policy_freshness *d = &m->freshness;
+    const struct policy_measure *measure = &seen->members[i];
+    const struct policy_limit *l = policy_limits_of(seen, (int)i);
+    while (l && (!l->on_cpu || l->state == LIMIT_UNKNOWN))
+        l = policy_next_of(seen, l);
+    if (!l || !m->cost_model.known)
+        return;
+    double elapsed = (double)measure->elapsed, lacking = fmax(0, elapsed / (double)m->period - measure->polls);
+    double cost = measure->deferred ? 100 * lacking * m->cost_model.cost / elapsed : 0;
+    d->deferred += fmin(1, elapsed / (double)l->window) * (cost - d->deferred);
+    if (m->since >= l->window && m->cost_model.windows > 0)
+        d->excess = fmax(d->excess, l->value + d->deferred - cost_model_use(&m->cost_model, m->period));
 }
 
-/*
- * How fast rings fill, as polls that were not deferred found them, and how far the use in the window of its limit
- * exceeds what the model expects. Bursts are remembered for a while.
- */
+/* How fast rings fill, and how much more a window needs than the mean. Bursts are remembered for a while. */
 static void note_peaks(struct policy_member *m, const struct policy_observation *seen, uint32_t i)
 {
     struct policy_freshness *d = &m->freshness;
@@ -86,11 +94,8 @@ static void note_peaks(struct policy_member *m, const struct policy_observation 
     double fading = exp(-(double)measure->elapsed / REMEMBERED);
     d->filling *= fading;
     d->excess *= fading;
-    if (!measure->deferred && measure->fill > 0)
-        d->filling = fmax(d->filling, measure->fill / (double)m->period);
-    for (const struct policy_limit *l = policy_limits_of(seen, (int)i); l; l = policy_next_of(seen, l))
-        if (l->on_cpu && l->state != LIMIT_UNKNOWN && m->since >= l->window && m->cost_model.windows > 0)
-            d->excess = fmax(d->excess, l->value - resolution(measure, l) - cost_model_use(&m->cost_model, m->period));
+    d->filling = fmax(d->filling, measure->filling);
+    note_excess(m, seen, i);
     d->free = measure->deferred ? 0 : d->free + measure->elapsed;
     if (measure->kept && measure->deferred) /* to poll more often is no help */
         d->longest = 0;
@@ -108,7 +113,7 @@ static bool is_bound(const struct policy_member *m, const struct policy_measure 
     if (!seen->kept)
         return d->longest > 0 && m->period > d->longest;
     bool late = 2 * seen->polls * (double)m->period < (double)seen->elapsed;
-    return d->broken >= PROOF * settling && (late || freshness_is_pressed(m, settling));
+    return d->broken >= settling && (late || freshness_is_pressed(m, settling));
 }
 
 void freshness_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i,
@@ -126,13 +131,14 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
     int64_t settling = qos_backoff_settling(state, seen, i);
     bool shows = d->retry.waited >= settling;
     bool stuck = m->period <= state->period_min || is_bound(m, &seen->members[i], settling);
+    bool deferred = seen->members[i].kept && freshness_is_pressed(m, settling);
     d->broken += violated ? seen->members[i].elapsed : -seen->members[i].elapsed / FORGIVEN;
     d->broken = d->broken > 0 ? d->broken : 0;
     d->held = violated ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
     d->settled = d->settled || d->held >= settling;
     if (violated && shows && stuck)
         d->starved = true;
-    else if (violated && shows)
+    else if (violated && shows && !deferred) /* else that is why records were lost */
         shorten(state, m, l);
     else if (!violated && d->longest > 0 && policy_margin(l) > SPARE && retry_timer_is_due(&d->retry))
         lengthen(state, m);
@@ -143,7 +149,10 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
 int64_t freshness_lossless(const struct policy_member *m)
 {
     const struct policy_freshness *d = &m->freshness;
-    return d->filling > NEXT_TO_FULL / (double)INT64_MAX ? (int64_t)(NEXT_TO_FULL / d->filling) : 0;
+    if (d->filling <= NEXT_TO_FULL / (double)INT64_MAX)
+        return 0;
+    double longest = NEXT_TO_FULL / d->filling;
+    return (int64_t)fmax(longest - LATE * m->cost_model.late, longest / 2);
 }
 
 int64_t freshness_bound(const struct policy_member *m, int64_t period)

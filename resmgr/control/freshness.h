@@ -11,6 +11,7 @@
  *   that step violates the limit.
  * - Budgets and qualities have priority: they bound the period from below. If the limit is still violated when they,
  *   or the lower bound of the file, allow no shorter period, the member is starved, which the verdict reports.
+ * - If polls were deferred lately because the budget was used up, a violation shortens nothing.
  *
  * Pure.
  */
@@ -29,7 +30,8 @@ int64_t freshness_bound(const struct policy_member *m, int64_t period);
 /** Whether polls were deferred in the last `lately` ns: to poll more often is not possible. */
 bool freshness_is_pressed(const struct policy_member *m, int64_t lately);
 
-/** The longest period, ns, at which polls find no ring full, by what they found lately; 0: unknown. */
+/** The longest period, ns, at which polls find no ring full, late as they are, by what they found lately; 0: unknown.
+ */
 int64_t freshness_lossless(const struct policy_member *m);
 
 #endif

@@ -45,8 +45,7 @@ struct policy_measure {
     double polls;     /* number of polls; unknown: as many as the period says */
     double records;   /* taken by them */
     int64_t elapsed;  /* ns that this covers; 0: unknown */
-    double tick;      /* ns: the CPU clock's resolution; 0: exact */
-    double fill;      /* the most that a poll found in a ring, as a share of its records; 0: unknown */
+    double filling;   /* the share of a ring that filled in a ns, the most that a poll found; 0: unknown */
     bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/control/cpu_budget.h) */
     bool deferred;    /* polls were deferred on purpose: their lateness means nothing */
     bool unconfirmed; /* the last change may not have been in force all that time */
@@ -100,10 +99,10 @@ struct policy_cost_model {
     uint32_t surprises; /* number of these windows */
     bool deferred;      /* polls were deferred in the open window */
     uint32_t windows;   /* measured since the last change */
+    uint32_t pollless;  /* windows in a row in which all polls were deferred: their use is the base */
     bool kept;          /* the node keeps its budget within the sampling interval */
     uint32_t starved;   /* windows in a row in which most polls did not come */
     double polls, cpu, elapsed;     /* of the open window: CPU and time in ns */
-    double tick;                    /* ns: the CPU clock's resolution */
     double rate;                    /* polls a ns, smoothed as the use is */
     double sum_rate, sum_use;       /* of the first windows since the last change */
     double before_rate, before_use; /* of the windows before it; rate 0: none */
@@ -132,6 +131,7 @@ struct policy_freshness {
     struct retry_timer retry; /* as above */
     bool probed;              /* the last move lengthened it */
     double filling;           /* share of a ring that fills in a ns, the most lately; 0: unknown */
+    double deferred;          /* percent of a CPU that deferred polls would have used lately */
     double excess;            /* percent of a CPU: by which the use in the limit's window exceeded the mean, likewise */
     int64_t broken; /* ns for which they have been violated, less a part of the time for which they were not */
     int64_t free;   /* ns since polls were last deferred, because the budget was used up */

@@ -103,7 +103,7 @@ int manager_new(const struct experiment *e, struct message_leadership leadership
     aggregate_start(&m->aggregate, e, stale_after(m));
     policy_start(&m->policy, &e->adapt, e->sensing.period, m->decides ? e->node_count : 0);
     knob_controller_start(&m->knob_controller, e);
-    cpu_budget_start(&m->cpu_budget, e, 0);
+    cpu_budget_start(&m->cpu_budget, e);
     for (uint32_t i = 0; i < e->node_count; i++)
         m->nodes[i].asked = now - MANAGER_ASK;
     *out = m;

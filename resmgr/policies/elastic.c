@@ -46,8 +46,9 @@ enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 
 #define TIGHT       0.0953 /* ln 1.1: worth it with a limit on the flow of records */
 #define TIGHT_USE   0.75   /* of the budget, where records are not lost at that: the rest is for bursts, ... */
-#define TIGHT_MOST  0.95   /* ... and this much, bursts included, where they would be */
+#define TIGHT_MOST  0.9    /* ... and this much, bursts included, where they would be */
 #define TIGHT_LEAST 0.2    /* of the budget: however much bursts need */
+#define TIGHT_ROOM  0.5    /* of what the budget leaves beside the base, at least, instead of TIGHT_USE */
 
 /* The target of a member. */
 struct aim {
@@ -75,7 +76,8 @@ static void tighten(const struct policy_member *m, struct aim *aim)
     const struct constraints *c = &aim->alone;
     double most = fmax(TIGHT_MOST * c->budget - m->freshness.excess, TIGHT_LEAST * c->budget);
     int64_t shortest = cost_model_period(&m->cost_model, most, c->shortest, c->longest);
-    int64_t ample = cost_model_period(&m->cost_model, fmin(most, TIGHT_USE * c->budget), c->shortest, c->longest);
+    double base = m->cost_model.base, use = fmax(TIGHT_USE * c->budget, base + TIGHT_ROOM * (c->budget - base));
+    int64_t ample = cost_model_period(&m->cost_model, fmin(most, use), c->shortest, c->longest);
     double lossless = (double)freshness_lossless(m), midway = sqrt(lossless * (double)shortest);
     aim->tight = true;
     aim->period = lossless <= 0 || midway > (double)ample ? ample
@@ -192,6 +194,10 @@ static double way_of(const struct policy_measure *measure, struct policy_member 
     bool kept = is_kept(measure, m, aim);
     double use = cost_model_use(&m->cost_model, m->period); /* NaN: unknown; all comparisons are false */
     double over = log(use / aim.use), under = log(cost_model_use(&m->cost_model, aim.period) / use);
+    if (aim.tight) { /* the use may depend little on the period, which rings need nevertheless */
+        over = log((double)aim.period / (double)m->period);
+        under = -over;
+    }
     double way = aim.period > m->period && is_too_short(m, aim, kept, over) ? 1
                  : aim.period < m->period && is_too_long(m, aim, under)     ? -1
                                                                             : 0;

@@ -10,7 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LIMITS = 6, CPU = 0, LOST = 1 }; /* those of the file, then both stricter, then both laxer */
+enum {
+    LIMITS = 6,
+    STRICT = 2,
+    LAX = 4,
+    CPU = 0,
+    LOST = 1
+}; /* those of the file, then both stricter, then both laxer */
 
 /* ---- Drawing ----------------------------------------------------------------------------------------------------- */
 
@@ -39,6 +45,7 @@ static void draw_load(struct drawn_plant *p, struct drawn_load *l, uint64_t *see
     p->capacity = exp2(fmin(fmax(6, round(log2(l->rate / 1e9 * apart * spare))), 16));
     if (seed_next(seed) % 2) {
         l->burst_each = seed_between(seed, 100e6, 3e9);
+        l->burst_from = between(seed, 0, l->burst_each);
         l->burst_long = fmin(seed_between(seed, 2e6, 300e6), l->burst_each / 2);
         l->burst = l->rate * seed_between(seed, 0.5, 5);
         l->rate *= between(seed, 0.2, 0.8);
@@ -61,7 +68,6 @@ struct drawn_plant drawn_plant_any(uint64_t *seed, int64_t length)
                             .wander = between(seed, 0, 0.15),
                             .first = speed * seed_between(seed, 1e5, 2e7),
                             .late = seed_between(seed, 1e3, 300e3),
-                            .tick = seed_next(seed) % 4 ? 1 : 10 * CLOCK_MS,
                             .phases = 1 + (int)(seed_next(seed) % DRAWN_PHASES_MAX)};
     p.base = p.budget * (seed_next(seed) % 10 ? between(seed, 0.01, 0.3) : between(seed, 0.5, 2));
     for (int i = 0; i < p.phases; i++) {
@@ -92,7 +98,7 @@ struct world {
     struct agent *agent;
     struct cpu_budget cpu_budget;
     int64_t now, due, step_due, begun;
-    double cpu, cpu_begun; /* ns, as the CPU clock would say if it did not tick; begun: as it said */
+    double cpu, cpu_begun; /* ns */
     double polls, records, polls_begun, records_begun;
     double produced, lost;
     double drift; /* ln, of the cost */
@@ -132,7 +138,7 @@ static void world_start(struct world *w, const struct drawn_plant *p, enum exper
         .adapt = {.policy = policy, .every = p->every, .period_min = CLOCK_US, .period_max = CLOCK_S}};
     if (agent_new(&w->experiment, 0, &w->agent) != 0)
         abort();
-    cpu_budget_start(&w->cpu_budget, &w->experiment, p->tick);
+    cpu_budget_start(&w->cpu_budget, &w->experiment);
 }
 
 /* ---- Its course -------------------------------------------------------------------------------------------------- */
@@ -148,7 +154,7 @@ static double arrived(const struct drawn_load *l, double at)
     double sum = l->rate * at / 1e9;
     if (l->burst <= 0)
         return sum;
-    double whole = floor(at / l->burst_each), rest = at - whole * l->burst_each;
+    double since = at + l->burst_from, whole = floor(since / l->burst_each), rest = since - whole * l->burst_each;
     return sum + l->burst * (whole * l->burst_long + fmin(rest, l->burst_long)) / 1e9;
 }
 
@@ -177,11 +183,6 @@ static double exponential(uint64_t *seed, double mean)
     return -mean * log(1 - seed_unit(seed));
 }
 
-static int64_t cpu_clock(const struct world *w)
-{
-    return (int64_t)(w->cpu / (double)w->p->tick) * w->p->tick;
-}
-
 static void pass(struct world *w, int64_t ns)
 {
     w->now += ns;
@@ -191,10 +192,11 @@ static void pass(struct world *w, int64_t ns)
 static void poll(struct world *w)
 {
     const struct drawn_plant *p = w->p;
+    int64_t since = (int64_t)w->last;
     double noise = 1 + p->noise * (2 * seed_unit(&w->seed) - 1), found = empty_rings(w);
     double cost = poll_cost(p, load_of(w), found) * noise * exp(w->drift) + (w->polls == 0 ? p->first : 0);
     w->polls++;
-    agent_taken(w->agent, (uint32_t)found, w->now, w->now, w->now);
+    agent_taken(w->agent, (uint32_t)found, since, w->now, w->now);
     w->records += floor(load_of(w)->busy * found);
     w->cpu += cost;
     pass(w, (int64_t)cost);
@@ -207,7 +209,7 @@ static bool is_deferred(struct world *w)
 {
     if (!cpu_budget_asks(&w->cpu_budget, w->now))
         return false;
-    int64_t room = cpu_budget_look(&w->cpu_budget, w->now, cpu_clock(w));
+    int64_t room = cpu_budget_look(&w->cpu_budget, w->now, (int64_t)w->cpu);
     if (room <= w->now)
         return false;
     w->due = room;
@@ -230,13 +232,12 @@ static double produced_by_now(const struct world *w)
 
 static const struct agent_outcome *sample(struct world *w)
 {
-    int64_t elapsed = w->now - w->begun, cpu = cpu_clock(w);
+    int64_t elapsed = w->now - w->begun, cpu = (int64_t)w->cpu;
     bool deferred = w->cpu_budget.deferred;
     struct policy_measure m = {.cpu = 100 * ((double)cpu - w->cpu_begun) / (double)elapsed,
                                .polls = w->polls - w->polls_begun,
                                .records = w->records - w->records_begun,
                                .elapsed = elapsed,
-                               .tick = (double)w->p->tick,
                                .kept = w->cpu_budget.share > 0,
                                .deferred = deferred};
     cpu_budget_begin(&w->cpu_budget, w->now, cpu, (uint64_t)(w->polls - w->polls_begun));
@@ -253,6 +254,7 @@ static const struct agent_outcome *sample(struct world *w)
     if (o->after.on && !w->on)
         w->due = w->now;
     w->on = o->after.on;
+    w->cpu_budget.lossless = o->lossless;
     w->period = o->after.period;
     double share = (double)elapsed / 300e6;
     w->drift = w->drift * exp(-share) + w->p->wander * sqrt(1 - exp(-2 * share)) * 1.73 * (2 * seed_unit(&w->seed) - 1);
@@ -313,10 +315,11 @@ struct drawn_run drawn_plant_elastic(const struct drawn_plant *p, int64_t since)
 
 /* ---- The oracle -------------------------------------------------------------------------------------------------- */
 
-/* Of a fixed period: for each scale of the limits, whether they hold in all, and in each phase. */
+/* Of a fixed period. */
 struct fixed {
-    bool all[3], phase[3][DRAWN_PHASES_MAX];
-    bool too_dear; /* the laxest budget is broken all the time: shorter periods are dearer */
+    bool strict;                /* the stricter limits hold */
+    bool lax[DRAWN_PHASES_MAX]; /* in this phase the laxer ones do */
+    bool too_dear;              /* the laxest budget is broken all the time: shorter periods are dearer */
 };
 
 static struct fixed run_fixed(const struct drawn_plant *p, int64_t period, double near)
@@ -324,7 +327,7 @@ static struct fixed run_fixed(const struct drawn_plant *p, int64_t period, doubl
     struct world w;
     struct fixed f = {0};
     const struct agent_outcome *o, *last = NULL;
-    double steps[DRAWN_PHASES_MAX] = {0}, broken[3][DRAWN_PHASES_MAX] = {{0}}, dear[DRAWN_PHASES_MAX] = {0};
+    double steps[DRAWN_PHASES_MAX] = {0}, broken[DRAWN_PHASES_MAX] = {0}, dear[DRAWN_PHASES_MAX] = {0};
     int64_t settling = CLOCK_S + AGENT_SETTLING * p->every;
     world_start(&w, p, POLICY_NONE, period, near);
     while (w.now < p->load[p->phases - 1].until) {
@@ -335,17 +338,14 @@ static struct fixed run_fixed(const struct drawn_plant *p, int64_t period, doubl
         if ((double)w.now < w.phase_begun + (double)settling)
             continue;
         steps[w.phase]++;
-        dear[w.phase] += o->limits[4 + CPU].state == LIMIT_VIOLATED;
-        for (int s = 0; s < 3; s++)
-            broken[s][w.phase] +=
-                o->limits[2 * s + CPU].state == LIMIT_VIOLATED || o->limits[2 * s + LOST].state == LIMIT_VIOLATED;
+        bool too_dear = o->limits[LAX + CPU].state == LIMIT_VIOLATED;
+        dear[w.phase] += too_dear;
+        broken[w.phase] += too_dear || o->limits[LAX + LOST].state == LIMIT_VIOLATED;
     }
-    for (int s = 0; s < 3; s++)
-        f.all[s] = conclude(last, 2 * s, 0.01).held;
+    f.strict = conclude(last, STRICT, 0.01).held;
     f.too_dear = true;
     for (int i = 0; i < p->phases; i++) {
-        for (int s = 0; s < 3; s++)
-            f.phase[s][i] = broken[s][i] <= 0.01 * steps[i];
+        f.lax[i] = broken[i] <= 0.01 * steps[i];
         f.too_dear = f.too_dear && dear[i] >= 0.99 * steps[i];
     }
     agent_free(w.agent);
@@ -355,27 +355,22 @@ static struct fixed run_fixed(const struct drawn_plant *p, int64_t period, doubl
 struct drawn_oracle drawn_plant_oracle(const struct drawn_plant *p, double near, double step)
 {
     struct drawn_oracle oracle = {.is = DRAWN_NEAR};
-    bool lax = false, lax_phase[DRAWN_PHASES_MAX] = {0}, strict_phase[DRAWN_PHASES_MAX] = {0};
+    bool lax[DRAWN_PHASES_MAX] = {0};
     for (double period = CLOCK_S; period >= 10 * CLOCK_US; period /= step) {
         struct fixed f = run_fixed(p, (int64_t)period, near);
-        if (f.all[1] && oracle.period == 0)
+        if (f.strict)
             oracle.period = (int64_t)period;
-        lax = lax || f.all[2];
-        for (int i = 0; i < p->phases; i++) {
-            lax_phase[i] = lax_phase[i] || f.phase[2][i];
-            strict_phase[i] = strict_phase[i] || f.phase[1][i];
-        }
+        for (int i = 0; i < p->phases; i++)
+            lax[i] = lax[i] || f.lax[i];
         if (f.too_dear || oracle.period)
             break;
     }
-    bool each = true, none = false;
-    for (int i = p->phases; i-- > 0;) {
-        each = each && strict_phase[i];
-        if (lax_phase[i])
-            continue;
-        none = true;
-        oracle.since = i > 0 ? p->load[i - 1].until : 0;
-    }
-    oracle.is = oracle.period ? DRAWN_FEASIBLE : none ? DRAWN_INFEASIBLE : !lax && each ? DRAWN_MOVES : DRAWN_NEAR;
+    if (oracle.period)
+        oracle.is = DRAWN_FEASIBLE;
+    for (int i = p->phases; i-- > 0 && !oracle.period;)
+        if (!lax[i]) {
+            oracle.is = DRAWN_INFEASIBLE;
+            oracle.since = i > 0 ? p->load[i - 1].until : 0;
+        }
     return oracle;
 }

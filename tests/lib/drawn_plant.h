@@ -3,7 +3,7 @@
 
 /**
  * A node drawn at random, poll by poll on a virtual clock: rings that fill and overflow, what a turn costs, another
- * CPU's speed, bursts, loads that change, turns that come late, a CPU clock that ticks. The agent that judges and
+ * CPU's speed, bursts, loads that change, turns that come late. The agent that judges and
  * decides, and the CPU budget within the interval, are the product's. What the fixed periods come to, all of a grid in
  * the same plant, is the oracle: it says whether the limits could be held.
  *
@@ -26,6 +26,7 @@ struct drawn_load {
     double burst;      /* further records a second of a busy ring, while a burst lasts; 0: there are none */
     double burst_long; /* ns */
     double burst_each; /* ns from the begin of one to that of the next */
+    double burst_from; /* ns since the begin of one when the phase begins */
     double speed;      /* cost of everything, in proportion: others slow the CPU down */
 };
 
@@ -40,7 +41,6 @@ struct drawn_plant {
     double capacity;           /* records of a ring */
     double noise, wander;      /* of a poll's cost: uniform, for each; and slow, standard deviation */
     double late;               /* mean lateness of a turn, ns, exponential */
-    int64_t tick;              /* the CPU clock's, ns */
     int phases;
     struct drawn_load load[DRAWN_PHASES_MAX];
 };
@@ -62,7 +62,6 @@ struct drawn_run drawn_plant_elastic(const struct drawn_plant *p, int64_t since)
 enum drawn_case {
     DRAWN_FEASIBLE,   /* a fixed period holds both limits, also where they are stricter by `near` (0.1: a tenth) */
     DRAWN_INFEASIBLE, /* in a phase none does, not even where they are laxer by that */
-    DRAWN_MOVES,      /* each phase has a period that does, and no period does for all */
     DRAWN_NEAR        /* so near to the boundary: not counted */
 };
 

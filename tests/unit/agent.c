@@ -439,6 +439,22 @@ static void the_monitors_own_metrics_are_the_nodes(void **state)
     assert_int_equal(out->limits[0].slot, -1);
 }
 
+/* Records came in the time since the first of them, but no poll shows what a ring gets in less than a period. */
+static void how_fast_rings_fill_is_the_most_that_a_poll_shows(void **state)
+{
+    (void)state;
+    begin(POLICY_ELASTIC, 1);
+    experiment.sensing.ring_records = 100;
+    const double period = (double)agent_setting(agent).period;
+    agent_taken(agent, 9, now - (int64_t)(4 * period), now, now);
+    agent_taken(agent, 4, now, now, now);
+    agent_taken(agent, 19, now - (int64_t)(5 * period), now, now);
+    step_once(1);
+    assert_float_equal(agent_seen(agent)->members[0].filling, 0.05 / period, 1e-12);
+    step_once(1);
+    assert_float_equal(agent_seen(agent)->members[0].filling, 0, 1e-12);
+}
+
 static void an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone(void **state)
 {
     (void)state;
@@ -562,6 +578,7 @@ int main(void)
         AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),
         AGENT_TEST(a_span_of_unknown_duration_and_values_that_are_none_make_no_metric),
         AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
+        AGENT_TEST(how_fast_rings_fill_is_the_most_that_a_poll_shows),
         AGENT_TEST(an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone),
         AGENT_TEST(a_sensor_that_lies_about_its_cpu_is_not_believed),
         AGENT_TEST(a_limit_on_the_cpu_looks_back_over_its_window),

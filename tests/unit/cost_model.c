@@ -133,6 +133,40 @@ static void one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_bu
     }
 }
 
+/* The first poll of a node that keeps the budget attaches to processes, and may cost a hundred others. */
+static void the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget(void **unused)
+{
+    (void)unused;
+    for (int dear_first = 0; dear_first < 2; dear_first++) {
+        (void)start(NULL);
+        for (int i = 0; i < 2; i++) {
+            struct policy_measure seen = window(0, (i == 0) == dear_first ? 100 * COST : COST);
+            seen.kept = true;
+            assert_false(model->known);
+            cost_model_step(&m, &seen);
+        }
+        assert_true(model->known);
+        assert_float_equal(model->cost, COST, 1);
+    }
+}
+
+/* It does not wait for a poll of a period that is longer than a window. */
+static void a_window_in_which_all_polls_were_deferred_shows_the_base(void **unused)
+{
+    (void)unused;
+    windows(2, 0, COST);
+    change(CLOCK_S);
+    struct policy_measure seen = {.cpu = 4, .elapsed = COST_MODEL_WINDOW, .deferred = true};
+    for (uint32_t i = 1; i <= 3; i++) {
+        cost_model_step(&m, &seen);
+        assert_float_equal(model->base, 4, 1e-9);
+        assert_int_equal(model->pollless, i);
+    }
+    seen.polls = 1;
+    cost_model_step(&m, &seen);
+    assert_int_equal(model->pollless, 0);
+}
+
 /* One window that is far off makes the model less sure, by no more than twice what is usual. */
 static void a_surprise_that_passes_widens_the_spread_within_bounds(void **unused)
 {
@@ -183,6 +217,9 @@ int main(void)
         cmocka_unit_test_setup(a_step_of_the_cost_is_no_base, start),
         cmocka_unit_test_setup(the_base_is_at_most_the_use, start),
         cmocka_unit_test_setup(one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget, start),
+        cmocka_unit_test_setup(the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget,
+                               start),
+        cmocka_unit_test_setup(a_window_in_which_all_polls_were_deferred_shows_the_base, start),
         cmocka_unit_test_setup(a_surprise_that_passes_widens_the_spread_within_bounds, start),
         cmocka_unit_test_setup(three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts, start),
         cmocka_unit_test_setup(who_defers_its_polls_is_neither_starved_nor_late, start),

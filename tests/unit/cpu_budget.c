@@ -21,7 +21,7 @@ static struct cpu_budget cpu_budget_of(enum experiment_policy policy, enum exper
     struct experiment e = {.adapt = {.policy = policy, .every = every}, .limit_count = 2, .limits = limits};
     struct cpu_budget q;
     limits[1].kind = kind;
-    cpu_budget_start(&q, &e, 1);
+    cpu_budget_start(&q, &e);
     cpu_budget_begin(&q, START, 0, 0);
     return q;
 }
@@ -131,19 +131,6 @@ static void polls_that_are_deferred_come_as_far_apart_as_they_are_dear(void **st
     assert_in_range(polls, 3 * EVERY / apart - 10, 3 * EVERY / apart + 10);
 }
 
-/* The clock may show of a tick what was used long ago: one tick too many defers no poll for longer than polls are
- * apart. */
-static void a_clock_that_ticks_defers_nothing_within_a_tick(void **state)
-{
-    (void)state;
-    struct experiment e = {.adapt = {.policy = POLICY_ELASTIC, .every = EVERY}, .limit_count = 2, .limits = limits};
-    struct cpu_budget q;
-    cpu_budget_start(&q, &e, 10 * CLOCK_MS);
-    cpu_budget_begin(&q, START, 0, 0);
-    assert_int_equal(cpu_budget_look(&q, START + EVERY, 10 * CLOCK_MS), START + EVERY);
-    assert_true(cpu_budget_look(&q, START + EVERY, 30 * CLOCK_MS) > START + EVERY);
-}
-
 /* As the first one may be, beside some use that never ends. */
 static void a_dear_poll_does_not_defer_all_others_for_ever(void **state)
 {
@@ -158,6 +145,71 @@ static void a_dear_poll_does_not_defer_all_others_for_ever(void **state)
         polls = cpu_budget_look(&q, now, cpu) == now;
     }
     assert_true(polls);
+}
+
+/* The longest time that a poll of some thousand, which use half of the budget, waits when work of three windows comes
+ * in between, and again after `again` polls. */
+static int64_t longest_wait(int again)
+{
+    struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    const int64_t cost = 20 * CLOCK_US, period = 400 * CLOCK_US, work = 3 * EVERY / BUDGET;
+    int64_t now = START, cpu = 0, longest = 0;
+    for (int i = 0; i < 2000; i++) {
+        if (i % 50 == 0)
+            cpu_budget_begin(&q, now, cpu, i > 0 ? 50 : 0);
+        cpu += cost + (i == 1000 || i == 1000 + again ? work : 0);
+        now += period;
+        int64_t due = now, room;
+        while ((room = cpu_budget_look(&q, now, cpu)) > now)
+            now = room;
+        longest = i > 500 && now - due > longest ? now - due : longest;
+    }
+    return longest;
+}
+
+/* Else a node that attaches to processes would let their rings fill. */
+static void work_that_is_done_once_defers_no_poll_for_long(void **state)
+{
+    (void)state;
+    assert_in_range(longest_wait(0), 0, 5 * CLOCK_MS);
+    assert_in_range(longest_wait(500), 0, 5 * CLOCK_MS);
+    assert_true(longest_wait(50) > EVERY / 2); /* twice in a window */
+}
+
+/* A poll that is due every 100 us and takes 20 % of a CPU uses up 10 %; when 5 % of that are left, rings decide. */
+static void what_little_is_left_is_for_the_polls_that_rings_need(void **state)
+{
+    (void)state;
+    struct cpu_budget q = rested();
+    const int64_t most = EVERY / 1000 * 96, apart = 3 * CLOCK_MS;
+    int64_t now = START + EVERY, cpu = 0, last = now, room;
+    q.lossless = apart;
+    while ((room = cpu_budget_look(&q, now, cpu)) == now) {
+        last = now;
+        cpu += 20 * CLOCK_US;
+        now += 100 * CLOCK_US;
+    }
+    assert_in_range(cpu, most - most / 20, most - most / 20 + 40 * CLOCK_US);
+    assert_int_equal(room, last + apart);
+    assert_true(q.deferred);
+    assert_int_equal(cpu_budget_look(&q, room, cpu), room);
+}
+
+/* The few polls of an interval share what does not depend on them, and look dear: room is kept for 1.25 times the cost.
+ */
+static void a_polls_cost_rises_slowly(void **state)
+{
+    (void)state;
+    struct cpu_budget q = rested();
+    const int64_t cost = 20 * CLOCK_US, most = EVERY / 1000 * 96;
+    int64_t now = START + EVERY, cpu = 100 * cost;
+    cpu_budget_begin(&q, now += EVERY, cpu, 100);
+    cpu_budget_begin(&q, now += EVERY, cpu += 100 * cost, 1);
+    for (int64_t t = 0; t <= EVERY; t += EVERY / 50)
+        (void)cpu_budget_look(&q, now + t, cpu);
+    now += EVERY;
+    assert_int_equal(cpu_budget_look(&q, now, cpu + most - 5 * cost / 4), now);
+    assert_true(cpu_budget_look(&q, now, cpu + most - cost) > now);
 }
 
 /* It costs more than a window has: it begins once nothing of the window is used. */
@@ -210,8 +262,10 @@ int main(void)
         cmocka_unit_test(what_is_not_used_up_puts_off_nothing),
         cmocka_unit_test(what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old),
         cmocka_unit_test(polls_that_are_deferred_come_as_far_apart_as_they_are_dear),
-        cmocka_unit_test(a_clock_that_ticks_defers_nothing_within_a_tick),
         cmocka_unit_test(a_dear_poll_does_not_defer_all_others_for_ever),
+        cmocka_unit_test(what_little_is_left_is_for_the_polls_that_rings_need),
+        cmocka_unit_test(a_polls_cost_rises_slowly),
+        cmocka_unit_test(work_that_is_done_once_defers_no_poll_for_long),
         cmocka_unit_test(a_poll_dearer_than_the_budget_begins_once_a_window),
         cmocka_unit_test(the_clock_is_looked_at_now_and_then_only),
         cmocka_unit_test(without_a_budget_or_with_another_policy_nothing_asks),

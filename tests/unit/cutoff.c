@@ -54,6 +54,25 @@ static void step_whole(void)
     cutoff_global(&s, WHOLE, &actions);
 }
 
+/* A budget that is used up without any poll: whatever the period, and whatever the use was before. */
+static void it_takes_three_windows_without_a_poll_that_use_more(void **state)
+{
+    (void)state;
+    s.members[0].period = CLOCK_MS;
+    s.members[0].cost_model.pollless = 3;
+    step();
+    assert_true(s.members[0].on); /* 1 % of 10 */
+    s.members[0].cost_model.base = BUDGET + 1;
+    s.members[0].cost_model.pollless = 2;
+    step();
+    assert_true(s.members[0].on);
+    s.members[0].cost_model.pollless = 3;
+    step();
+    assert_false(s.members[0].on);
+    assert_true(actions.infeasible);
+    assert_float_equal(actions.needed, BUDGET + 1, 1e-9);
+}
+
 static void it_takes_three_windows_at_the_longest_period(void **state)
 {
     (void)state;
@@ -299,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(it_takes_three_windows_at_the_longest_period, start),
+        cmocka_unit_test_setup(it_takes_three_windows_without_a_poll_that_use_more, start),
         cmocka_unit_test_setup(it_is_tried_again_with_patience_that_doubles, start),
         cmocka_unit_test_setup(it_is_tried_again_sooner_where_it_can_be_expected_to_fit, start),
         cmocka_unit_test_setup(it_is_not_tried_again_while_what_stays_is_too_much_by_itself, start),

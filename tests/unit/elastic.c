@@ -152,6 +152,20 @@ static void a_budget_for_all_is_divided_by_weight(void **unused)
     }
 }
 
+/* The node keeps the budget itself, and uses 8 % whether it polls or not: that says nothing against shorter periods. */
+static void rings_shorten_the_period_where_the_use_depends_little_on_it(void **unused)
+{
+    (void)unused;
+    seen.limits[seen.limit_count++] =
+        (struct policy_limit){.state = LIMIT_HELD, .on_flow = true, .compare = COMPARE_AT_MOST, .bound = 1};
+    seen.members[0].kept = true;
+    m->freshness.filling = 0.9 / CLOCK_MS; /* full in 1.1 ms */
+    m->cost_model.base = 8;
+    m->period = 10 * CLOCK_MS;
+    assert_int_equal(step(5e3), POLICY_SHORTEN);
+    assert_in_range(m->period, period_of(5e3, 1.01), CLOCK_MS); /* 9 % in all */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +175,7 @@ int main(void)
         cmocka_unit_test_setup(a_change_that_is_undone_makes_the_next_small_one_wait_longer, start),
         cmocka_unit_test_setup(lengthening_does_not_wait_for_a_cost_that_stepped, start),
         cmocka_unit_test_setup(a_budget_for_all_is_divided_by_weight, start),
+        cmocka_unit_test_setup(rings_shorten_the_period_where_the_use_depends_little_on_it, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
