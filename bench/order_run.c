@@ -89,7 +89,7 @@ static void exchange_times(struct order_run *r)
             int64_t there = ORDER_RUN_BEGIN + (after < 0 ? after * 50 * CLOCK_MS : after * CLOCK_S);
             int64_t own = own_time(n, there), said = there + r->wrong[n];
             snprintf(insert, sizeof insert,
-                     "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1)",
+                     "INSERT INTO exchanges VALUES(%lld, 0, %lld, %lld, %lld, %lld, %lld, 0, -1, 0, -1, 0)",
                      (long long)r->processes[n]->node->row, (long long)clock_identity_short(run_clock),
                      (long long)own - ORDER_RUN_BOUND, (long long)said, (long long)said,
                      (long long)own + ORDER_RUN_BOUND);
