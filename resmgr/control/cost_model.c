@@ -16,7 +16,10 @@
 #define LATE_MAX      0.5   /* of the period: more is a hiccup, or the period cannot be kept */
 #define BASE_SHARE    0.33  /* of the use that may count as base: more means that polls are cheaper at another period */
 #define BASE_BLENDING 0.5   /* of a new division into base and cost with the one before */
+#define BASE_IDLE     0.3   /* of a window without polls: what does not depend on them comes unevenly */
 #define CONTRAST      0.5   /* relative difference of rates from which base and cost can be told apart */
+#define POLLS         8     /* in a window of a node that keeps the budget itself, at least, ... */
+#define POLLS_WAIT    5e8   /* ... or such a window is so long, ns */
 #define UNSURE        2.0   /* mean deviations of one window that the smoothed estimate may be off by */
 
 enum {
@@ -129,7 +132,7 @@ static void cost_model_close(struct policy_cost_model *s, bool on)
     if (s->polls > 0)
         fit = cost_model_polled(s, use);
     else if (on && s->deferred)
-        s->base = use;
+        s->base = s->base > 0 ? blend(s->base, use, BASE_IDLE) : use;
     else if (on) /* less than a period: the use bounds the base */
         s->base = fmin(s->base, use);
     else
@@ -184,8 +187,9 @@ void cost_model_step(struct policy_member *member, const struct policy_measure *
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
     s->polls += member->on ? polls : 0;
-    bool waits = member->on && !s->deferred; /* for a poll */
-    double least = fmax(COST_MODEL_WINDOW, waits ? period : 0);
+    bool waits = member->on && !s->deferred; /* for a poll, or several where nothing is urgent */
+    double several = s->kept ? fmin(POLLS * period, POLLS_WAIT) : 0;
+    double least = fmax(COST_MODEL_WINDOW, waits ? fmax(period, several) : 0);
     if (s->elapsed >= least && (!waits || s->polls >= 1 || s->elapsed >= 4 * least))
         cost_model_end_window(s, member->on, period);
 }

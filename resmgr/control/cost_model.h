@@ -9,7 +9,8 @@
  * `late` is by how much polls come later than the period says, because waking up takes time on a busy CPU.
  *
  * - Measurements are collected into windows of at least COST_MODEL_WINDOW, one period and one poll, so that the phase
- *   between sampling and polling does not matter.
+ *   between sampling and polling does not matter. Where the node keeps its budget itself, nothing is urgent, and they
+ *   have several polls.
  * - The cost is smoothed. A window that deviates far more than usual is ignored unless the next one agrees; then the
  *   estimate takes their value at once. So an outlier has no effect, and a step is followed immediately.
  * - Base and cost can be told apart only when the period changes. Until then all use counts as cost, which is exact at

@@ -150,6 +150,26 @@ static void the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_k
     }
 }
 
+/* 100 ms at a period of 1 s hold the noise of all that is done once a second. */
+static void a_window_has_several_polls_where_the_node_keeps_the_budget(void **unused)
+{
+    (void)unused;
+    struct policy_measure seen = {.cpu = 5, .elapsed = COST_MODEL_WINDOW, .kept = true};
+    static const struct {
+        int64_t period;
+        uint32_t steps; /* of 90 ms in a window */
+    } cases[] = {{CLOCK_MS, 1}, {20 * CLOCK_MS, 2}, {50 * CLOCK_MS, 5}, {100 * CLOCK_MS, 6}, {CLOCK_S, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)start(NULL);
+        m.period = cases[i].period;
+        seen.polls = (double)seen.elapsed / (double)m.period;
+        for (uint32_t k = 1; k <= 3 * cases[i].steps; k++) {
+            cost_model_step(&m, &seen);
+            assert_int_equal(model->windows, k / cases[i].steps);
+        }
+    }
+}
+
 /* It does not wait for a poll of a period that is longer than a window. */
 static void a_window_in_which_all_polls_were_deferred_shows_the_base(void **unused)
 {
@@ -219,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup(one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget, start),
         cmocka_unit_test_setup(the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget,
                                start),
+        cmocka_unit_test_setup(a_window_has_several_polls_where_the_node_keeps_the_budget, start),
         cmocka_unit_test_setup(a_window_in_which_all_polls_were_deferred_shows_the_base, start),
         cmocka_unit_test_setup(a_surprise_that_passes_widens_the_spread_within_bounds, start),
         cmocka_unit_test_setup(three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts, start),
