@@ -443,7 +443,7 @@ static void the_monitors_own_metrics_are_the_nodes(void **state)
 static void how_fast_rings_fill_is_the_most_that_a_poll_shows(void **state)
 {
     (void)state;
-    begin(POLICY_ELASTIC, 1);
+    begin(POLICY_ELASTIC, 0);
     experiment.sensing.ring_records = 100;
     const double period = (double)agent_setting(agent).period;
     agent_taken(agent, 9, now - (int64_t)(4 * period), now, now);
