@@ -53,10 +53,9 @@ struct agent_outcome {
     struct policy_setting before, after;
     struct policy_actions actions; /* of one member, the node: `own` */
     struct policy_member_actions own;
-    uint32_t floor; /* aspects less important than this are only counted; 0: none */
-    int64_t
-        lossless; /* ns: the longest period at which polls find no ring full, by what they found lately; 0: unknown */
-    int cause;    /* index of the first `hold` limit in violation; -1: none */
+    uint32_t floor;   /* aspects less important than this are only counted; 0: none */
+    int64_t lossless; /* ns: freshness_lossless() */
+    int cause;        /* index of the first `hold` limit in violation; -1: none */
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
     bool limit_changed;               /* a limit changed its state at this step */

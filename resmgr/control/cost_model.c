@@ -16,10 +16,10 @@
 #define LATE_MAX      0.5   /* of the period: more is a hiccup, or the period cannot be kept */
 #define BASE_SHARE    0.33  /* of the use that may count as base: more means that polls are cheaper at another period */
 #define BASE_BLENDING 0.5   /* of a new division into base and cost with the one before */
-#define BASE_IDLE     0.3   /* of a window without polls: what does not depend on them comes unevenly */
+#define BASE_IDLE     0.3   /* of the base that a window without polls shows: such work comes unevenly */
 #define CONTRAST      0.5   /* relative difference of rates from which base and cost can be told apart */
 #define POLLS         8     /* in a window of a node that keeps the budget itself, at least, ... */
-#define POLLS_WAIT    5e8   /* ... or such a window is so long, ns */
+#define POLLS_WAIT    5e8   /* ... unless that takes longer than this, ns */
 #define UNSURE        2.0   /* mean deviations of one window that the smoothed estimate may be off by */
 
 enum {
@@ -74,7 +74,8 @@ static double cost_model_gain(struct policy_cost_model *s)
 
 static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
 {
-    if (!s->known && s->kept && s->surprises == 0) { /* work that is done once may be in it: the next one decides */
+    if (!s->known && s->kept &&
+        s->surprises == 0) { /* it may hold work that is done once: wait for the second window */
         s->surprise = cost;
         s->surprises = 1;
         return SURPRISING;
@@ -128,7 +129,7 @@ static void cost_model_close(struct policy_cost_model *s, bool on)
 {
     double use = 100 * s->cpu / s->elapsed;
     enum fit fit = ORDINARY;
-    s->pollless = on && s->deferred && s->polls <= 0 ? s->pollless + 1 : 0;
+    s->empty = on && s->deferred && s->polls <= 0 ? s->empty + 1 : 0;
     if (s->polls > 0)
         fit = cost_model_polled(s, use);
     else if (on && s->deferred)
@@ -187,7 +188,7 @@ void cost_model_step(struct policy_member *member, const struct policy_measure *
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
     s->polls += member->on ? polls : 0;
-    bool waits = member->on && !s->deferred; /* for a poll, or several where nothing is urgent */
+    bool waits = member->on && !s->deferred; /* for polls */
     double several = s->kept ? fmin(POLLS * period, POLLS_WAIT) : 0;
     double least = fmax(COST_MODEL_WINDOW, waits ? fmax(period, several) : 0);
     if (s->elapsed >= least && (!waits || s->polls >= 1 || s->elapsed >= 4 * least))

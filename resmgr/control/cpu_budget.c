@@ -81,8 +81,8 @@ static int64_t time_of(const struct cpu_budget *b, double used)
 }
 
 /*
- * `cpu` without what is forgiven. Work that is done once, as when a node attaches to processes, may cost more than a
- * window has. It is over, and polls that are deferred do not undo it; so it counts as what was left, once a window.
+ * `cpu` without what is forgiven. Attaching to processes, which a node does once, may cost more than a window allows.
+ * Deferring polls afterwards does not undo it. So, once a window, such work counts only as far as there was room.
  */
 static int64_t counted(struct cpu_budget *b, int64_t now, int64_t cpu)
 {
@@ -99,8 +99,8 @@ void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t p
 {
     if (b->share > 0 && b->count > 0)
         cpu = counted(b, now, cpu);
-    /* A dear poll, as the first one is, must not keep all others from showing what they cost; and a few carry much of
-     * what does not depend on them. */
+    /* One dear poll must not defer all others for ever: so the estimate halves while there is none. The base counts as
+     * cost of polls, and looks large where they are few: so the estimate rises slowly. */
     double poll = polls > 0 ? (double)(cpu - b->begun) / (double)polls : b->poll / 2;
     b->poll = b->poll > 0 ? fmin(poll, RISE * b->poll) : poll;
     b->begun = cpu;

@@ -33,9 +33,9 @@ struct cpu_budget {
     int64_t begun;             /* CPU time when the sampling interval began */
     double poll;               /* ns of CPU that a poll took lately; 0: unknown */
     int64_t forgiven;          /* ns of CPU that do not count */
-    int64_t forgave;           /* when that was more last */
+    int64_t forgave;           /* when that grew last */
     int64_t look;              /* when to read the CPU time next */
-    int64_t last;              /* when a poll had room last */
+    int64_t last;              /* when a poll was admitted last */
     int64_t lossless;          /* ns between two polls at which no ring fills up; the owner sets it; 0: unknown */
     bool deferred;             /* a poll was deferred in this sampling interval */
 };

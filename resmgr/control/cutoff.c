@@ -78,7 +78,7 @@ void cutoff_step(struct policy_state *state, const struct policy_observation *se
     double least = m->cost_model.known ? 100 * m->cost_model.cost / (double)state->period_max : 0;
     if (!seen->members[i].unconfirmed)
         retry_timer_pass(&r->retry, seen->members[i].elapsed);
-    bool idle = m->cost_model.pollless >= EVIDENCE; /* and uses the CPU nevertheless */
+    bool idle = m->cost_model.empty >= EVIDENCE; /* and uses the CPU nevertheless */
     double use = idle ? m->cost_model.base : m->cost_model.use;
     bool too_much = !r->over && m->on && (idle || is_at_the_end(state, m)) && use > budget;
     if (too_much && load_shedding_more(m))

@@ -20,7 +20,7 @@
 #define REDUCTION_MAX 8.0
 
 enum {
-    FORGIVEN = 32 /* divisor of the time for which a limit was held, before it counts as infeasible beside a budget */
+    FORGIVEN = 32 /* divisor of the time for which a limit held: so much less counts against the time in violation */
 };
 
 /* The limit that is furthest from holding; NULL: none is known. */

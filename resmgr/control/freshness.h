@@ -30,8 +30,7 @@ int64_t freshness_bound(const struct policy_member *m, int64_t period);
 /** Whether polls were deferred in the last `lately` ns: to poll more often is not possible. */
 bool freshness_is_pressed(const struct policy_member *m, int64_t lately);
 
-/** The longest period, ns, at which polls find no ring full, late as they are, by what they found lately; 0: unknown.
- */
+/** The longest period, ns, at which even late polls find no ring full, by what they found lately; 0: unknown. */
 int64_t freshness_lossless(const struct policy_member *m);
 
 #endif

@@ -180,11 +180,11 @@ static void a_window_in_which_all_polls_were_deferred_shows_the_base(void **unus
     for (uint32_t i = 1; i <= 3; i++) {
         cost_model_step(&m, &seen);
         assert_float_equal(model->base, 4, 1e-9);
-        assert_int_equal(model->pollless, i);
+        assert_int_equal(model->empty, i);
     }
     seen.polls = 1;
     cost_model_step(&m, &seen);
-    assert_int_equal(model->pollless, 0);
+    assert_int_equal(model->empty, 0);
 }
 
 /* One window that is far off makes the model less sure, by no more than twice what is usual. */

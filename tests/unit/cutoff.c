@@ -59,14 +59,14 @@ static void it_takes_three_windows_without_a_poll_that_use_more(void **state)
 {
     (void)state;
     s.members[0].period = CLOCK_MS;
-    s.members[0].cost_model.pollless = 3;
+    s.members[0].cost_model.empty = 3;
     step();
     assert_true(s.members[0].on); /* 1 % of 10 */
     s.members[0].cost_model.base = BUDGET + 1;
-    s.members[0].cost_model.pollless = 2;
+    s.members[0].cost_model.empty = 2;
     step();
     assert_true(s.members[0].on);
-    s.members[0].cost_model.pollless = 3;
+    s.members[0].cost_model.empty = 3;
     step();
     assert_false(s.members[0].on);
     assert_true(actions.infeasible);
