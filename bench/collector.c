@@ -3,7 +3,7 @@
 
 /*
  * What a tree of collectors costs: sources that are made up on the wire, over real bezel-collector processes. One
- * figure a line: `name value unit`. bench-collector
+ * figure a line: `name value unit`. bench-collector [DEPTH]: all of them, or those of the levels of one such tree.
  *
  *   memory_kib_per_idle_source         resident memory of the root for each of 1,000 sources: a node with one process
  *   memory_kib_per_idle_source_inner   the same of an inner collector
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SOURCES = 1000, INNER_MAX = 12 };
+enum { SOURCES = 1000, INNER_MAX = 12, DEPTH_MAX = 3 };
 
 static const uint8_t run_id[16] = "a run's identity";
 static struct fake_sensor *sources[SOURCES];
@@ -171,7 +171,7 @@ static void measure_memory(void)
 static void measure_levels(unsigned depth)
 {
     enum { NODES = 8, TURNS = 400, RECORDS = 1000 };
-    int64_t before[3] = {0};
+    int64_t before[DEPTH_MAX] = {0};
     start(&root, NULL);
     const char *endpoint = root.endpoint;
     for (unsigned level = 2; level <= depth; level++)
@@ -226,11 +226,17 @@ static void measure_1000_nodes(const char *name, bool tree)
     stop_all();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    unsigned long asked = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
     file_raise_limit();
+    if (argc > 1) {
+        must(asked >= 1 && asked <= DEPTH_MAX, "reading the depth of the tree, 1 to 3,");
+        measure_levels((unsigned)asked);
+        return 0;
+    }
     measure_memory();
-    for (unsigned depth = 1; depth <= 3; depth++)
+    for (unsigned depth = 1; depth <= DEPTH_MAX; depth++)
         measure_levels(depth);
     measure_1000_nodes("direct", false);
     measure_1000_nodes("three_level", true);

@@ -4,9 +4,9 @@
 /*
  * Level of detail: what it costs to make, what it takes of the disk, and how soon the columns of any window are there.
  * The run has 32 streams in shared memory, with records of 28 bytes on average; or few records in each packet, as a
- * node that is polled often has them. One figure a line: `name value unit`. bench-levels [RUN [PACKETS RECORDS]]: of a
- * run that is there, or is stored there with so many packets of so many records in each stream; the levels are made
- * anew.
+ * node that is polled often has them. One figure a line: `name value unit`; those of making are of five rounds, for
+ * bench/rounds.awk. bench-levels [RUN [PACKETS RECORDS]]: of a run that is there, or is stored there with so many
+ * packets of so many records in each stream; the levels are made anew.
  */
 #include "collector/levels/levels.h"
 #include "base/clock.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 2000, ZOOMS = 40, WINDOWS = 10 };
+enum { COLUMNS = 2000, ZOOMS = 40, WINDOWS = 10, ROUNDS = 5 };
 
 static char scratch[] = "/dev/shm/bezel-bench-XXXXXX";
 
@@ -64,19 +64,23 @@ static struct levels *open_all(const char *run)
     return l;
 }
 
-/* Makes the levels, and prints what they cost. */
+/* Makes the levels, round by round, and prints what they cost. */
 static void make(const char *run, const char *ns, const char *bytes)
 {
     char path[PATH_MAX + 8];
     snprintf(path, sizeof path, "%s/levels", run);
-    must(file_remove_tree(path) == 0, "removing levels");
+    struct levels_totals t = {0};
+    for (int i = 0; i < ROUNDS; i++) {
+        must(file_remove_tree(path) == 0, "removing levels");
+        struct levels *made = open_all(run);
+        t = levels_totals(made);
+        levels_close(made);
+        printf("round\n%s %.1f ns\n", ns, (double)t.cpu_ns / (double)t.records);
+    }
     struct levels *l = open_all(run);
-    struct levels_totals t = levels_totals(l);
-    printf("%s %.1f ns\n", ns, (double)t.cpu_ns / (double)t.records);
     fprintf(stderr, "%s: %llu records, %zu streams, %.1f MiB of memory\n", run, (unsigned long long)t.records,
             levels_stream_count(l), (double)t.memory / (1 << 20));
-    levels_close(l);
-    l = open_all(run);
+    printf("end\n");
     printf("%s %.4f ratio\n", bytes, (double)levels_totals(l).kept / (double)t.bytes);
     levels_close(l);
 }

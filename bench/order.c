@@ -8,7 +8,7 @@
  * collector's own store, and lies in shared memory. One figure a line: `name value unit`.
  *
  *   bench-order                       all figures
- *   bench-order NODES [siso|miso]     reads one such run, for a profiler
+ *   bench-order NODES [siso|miso]     those of one such run, which is read once
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -115,6 +115,13 @@ static int by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
+static void print_cost(unsigned nodes, double wall, double cpu)
+{
+    printf("ordered_records_per_s_%u_sources %.0f 1/s\n", nodes, 1e9 / wall);
+    printf("order_cpu_ns_per_record_%u_sources %.1f ns\n", nodes, cpu);
+    fflush(stdout);
+}
+
 static void measure(unsigned nodes)
 {
     double wall[ROUNDS], cpu[ROUNDS];
@@ -126,9 +133,7 @@ static void measure(unsigned nodes)
     }
     qsort(wall, ROUNDS, sizeof *wall, by_value);
     qsort(cpu, ROUNDS, sizeof *cpu, by_value);
-    printf("ordered_records_per_s_%u_sources %.0f 1/s\n", nodes, 1e9 / wall[ROUNDS / 2]);
-    printf("order_cpu_ns_per_record_%u_sources %.1f ns\n", nodes, cpu[ROUNDS / 2]);
-    fflush(stdout);
+    print_cost(nodes, wall[ROUNDS / 2], cpu[ROUNDS / 2]);
     order_run_remove(&run);
 }
 
@@ -141,7 +146,7 @@ int main(int argc, char **argv)
     if (nodes > 0 && nodes <= ORDER_RUN_NODES) {
         make_run(nodes, siso);
         struct cost cost = read_run(nodes);
-        printf("%.1f ns of time, %.1f ns of CPU\n", cost.wall, cost.cpu);
+        print_cost(nodes, cost.wall, cost.cpu);
         order_run_remove(&run);
         return 0;
     }

@@ -6,6 +6,7 @@
 # NAME_q1 and NAME_q3 with the quartiles, and where rounds are left out NAME_left_out, `N /ROUNDS`. Other lines in a round:
 #
 #   ratio NAME A B             NAME is A over B of the same round
+#   sum NAME A B               NAME is A and B of the same round together, in the unit of A
 #   machine CLOCK_NS STALLED   what a reading of the clock costs, and percent of the time that others took: bench-round
 #   stolen PERCENT             of the round's time, by the hypervisor
 #   void REASON                it is left out
@@ -92,6 +93,11 @@ $1 == "void" { sub(/^void /, ""); leave_out(rounds, $0); next }
 $1 == "ratio" {
     if ((($3, rounds) in value) && (($4, rounds) in value) && value[$4, rounds] > 0)
         take($2, value[$3, rounds] / value[$4, rounds], "ratio")
+    next
+}
+$1 == "sum" {
+    if ((($3, rounds) in value) && (($4, rounds) in value))
+        take($2, value[$3, rounds] + value[$4, rounds], unit[$3])
     next
 }
 NF == 3 { take($1, $2, $3) }

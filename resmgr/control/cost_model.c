@@ -72,21 +72,26 @@ static double cost_model_gain(struct policy_cost_model *s)
     return fmax(SMOOTHING, gain);
 }
 
-static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
+/* The first window of a node that keeps the budget may hold work that is done once: the cheaper of two counts. */
+static enum fit cost_model_learn_first(struct policy_cost_model *s, double cost)
 {
-    if (!s->known && s->kept &&
-        s->surprises == 0) { /* it may hold work that is done once: wait for the second window */
+    if (s->kept && s->surprises == 0) {
         s->surprise = cost;
         s->surprises = 1;
         return SURPRISING;
     }
-    if (!s->known && s->kept) {
-        cost = fmin(cost, s->surprise);
-        s->surprises = 0;
-    }
-    if (!s->known || s->cost <= 0 || cost <= 0) {
-        s->cost = s->known ? blend(s->cost, cost, SMOOTHING) : cost;
-        s->known = true;
+    s->cost = s->kept ? fmin(cost, s->surprise) : cost;
+    s->surprises = 0;
+    s->known = true;
+    return ORDINARY;
+}
+
+static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
+{
+    if (!s->known)
+        return cost_model_learn_first(s, cost);
+    if (s->cost <= 0 || cost <= 0) {
+        s->cost = blend(s->cost, cost, SMOOTHING);
         return ORDINARY;
     }
     double off = log(cost / s->cost), before = s->surprises > 0 ? log(s->surprise / s->cost) : 0;

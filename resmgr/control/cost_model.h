@@ -9,15 +9,15 @@
  * `late` is by how much polls come later than the period says, because waking up takes time on a busy CPU.
  *
  * - Measurements are collected into windows of at least COST_MODEL_WINDOW, one period and one poll, so that the phase
- *   between sampling and polling does not matter. Where the node keeps its budget itself, a window has
- *   eight polls, or half a second: a hurry would follow noise.
+ *   between sampling and polling does not matter. Where the node keeps its budget itself, a window has eight polls, or
+ *   half a second: a hurry would follow noise.
  * - The cost is smoothed. A window that deviates far more than usual is ignored unless the next one agrees; then the
  *   estimate takes their value at once. So an outlier has no effect, and a step is followed immediately.
  * - Base and cost can be told apart only when the period changes. Until then all use counts as cost, which is exact at
  *   the present period and too high for longer ones. While polling is off, or all polls are deferred, the use is the
  *   base.
  * - Where the node keeps its budget itself, the cheaper of the first two windows gives the cost: the first poll is
- * dear, because it attaches to processes.
+ *   dear, because it attaches to processes.
  * - Unknown measurements are left out, with their time. So are the windows of a node that gets no CPU for most of its
  *   polls.
  *

@@ -32,6 +32,7 @@ enum { PROCESSES = 2, PACKETS = 12, RESTARTS = 8, TRIES = 40, SAID = 2048 };
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
+static bool light; /* fewer of the calls fail */
 
 /* ---- a clock that can be moved on -------------------------------------------------------------------------------- */
 
@@ -231,11 +232,10 @@ static void go_on_without_power(struct scene *t)
 /* Each call in turn fails, or as many as there is time for; then this and the next ones. */
 static void fail_each(struct scene *t, struct fault fault)
 {
-    enum { FEW = 64 };
     t->fault = fault;
     t->fault.at = 0;
-    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 1 : 8;
-    uint64_t stride = calls <= FEW ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
+    uint64_t calls = run_with(t), few = light ? 16 : 64, rounds = light ? 1 : 8;
+    uint64_t stride = calls <= few ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
     for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
         t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
         (void)run_with(t);
@@ -321,7 +321,8 @@ static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stor
     enum { BEGINNING = 600 << 10, STEP = 512 << 10, SAVES = 200 /* of 40 s */ };
     struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
     (void)state;
-    for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % STEP)
+    uint64_t step = light ? 3 * STEP : STEP;
+    for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % step)
         (void)fill(&t, BEGINNING + STORE_RESERVE + room, SAVES);
     fake_free(t.sensor);
 }
@@ -330,11 +331,12 @@ static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stor
 static void a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books(void **state)
 {
     enum { PAGE = 4 << 10, PAGES = 20 };
+    uint64_t step = light ? 3 * PAGE : PAGE;
     struct scene t = {.sensor = make_sensor(300), .sync = STORE_SYNC_NEVER, .fault = {.name = "full at the end"}};
     (void)state;
     uint64_t used = fill(&t, 0, 0);
-    for (uint64_t more = 0; more < PAGES * PAGE; more += PAGE)
-        (void)fill(&t, used + more + seed_next(&seed) % PAGE, 0);
+    for (uint64_t more = 0; more < PAGES * PAGE; more += step)
+        (void)fill(&t, used + more + seed_next(&seed) % step, 0);
     fake_free(t.sensor);
 }
 
@@ -404,7 +406,7 @@ static void past_any_want_of_memory_it_goes_on_without_a_loss(void **state)
 {
     struct scene t = {.sensor = make_sensor(40), .sync = STORE_SYNC_NEVER, .fault = {.name = "no memory"}};
     (void)state;
-    uint64_t stride = getenv("BEZEL_TEST_LIGHT") ? 15 : 1;
+    uint64_t stride = light ? 15 : 1;
     for (long left = 0; run_without_memory(&t, left); left += 1 + (long)(seed_next(&seed) % stride))
         ;
     fake_free(t.sensor);
@@ -420,5 +422,6 @@ int main(void)
         cmocka_unit_test(past_any_want_of_memory_it_goes_on_without_a_loss),
     };
     seed = seed_start();
+    light = getenv("BEZEL_TEST_LIGHT") != NULL;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
