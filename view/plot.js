@@ -52,7 +52,7 @@ const plots = (() => {
 
     class View {
         constructor(begin, end, narrowest = 1e3) {
-            Object.assign(this, { begin, end, narrowest, from: begin, to: end, cursor: null, listeners: [], onChosen: null });
+            Object.assign(this, { begin, end, narrowest, from: begin, to: end, cursor: null, listeners: [], onChosen: null, dragging: false, onDropped: null });
         }
         changed() {
             for (const listener of [...this.listeners])
@@ -741,6 +741,7 @@ const plots = (() => {
                 if (e.button !== 0)
                     return;
                 c.setPointerCapture(e.pointerId);
+                this.view.dragging = true;
                 this.selected = [inside(xOf(e)), inside(xOf(e))];
             });
             c.addEventListener("pointerup", () => {
@@ -755,6 +756,7 @@ const plots = (() => {
                     this.onClick(this.timeAt(s[0]), this.timeAt(s[0] + 1) - this.timeAt(s[0]));
             });
             c.addEventListener("pointercancel", () => { this.selected = null; this.wake(); });
+            c.addEventListener("lostpointercapture", () => { this.view.dragging = false; this.view.onDropped?.(); });
             c.addEventListener("dblclick", () => this.view.all());
             c.addEventListener("wheel", e => {
                 e.preventDefault();

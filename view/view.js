@@ -239,9 +239,12 @@
 
     const reachable = section => section ? [...section.querySelectorAll("button, canvas")] : [];
 
-    /* Puts the open items into the page. A row that stays keeps its plot, and what has the focus keeps it. */
+    /*
+     * Puts the open items into the page. A row that stays keeps its plot, and what has the focus keeps it. While a part is
+     * dragged, its row would lose the pointer: this waits for the end.
+     */
     function build() {
-        if (!page.catalogue)
+        if (!page.catalogue || page.view.dragging)
             return;
         const focused = document.activeElement?.closest("section.item"), part = reachable(focused).indexOf(document.activeElement);
         const before = page.shown, all = visibleItems(), items = all.slice(0, 400);
@@ -518,5 +521,6 @@
     makeHead();
     listen();
     page.view.onChosen = stay;
+    page.view.onDropped = build;
     live = new Live(handlers);
 })();
