@@ -202,7 +202,7 @@ static void live_on(struct scene *t, struct life *l, const char *base, unsigned 
     assert_undamaged(dir);
     l->image_max = last ? 0 : number == 0 ? FIRST_IMAGES : 1;
     if (getenv("BEZEL_TEST_LIGHT") && number == 0)
-        l->image_max /= 4;
+        l->image_max /= 8;
     l->drawn = l->image_max;
     disk_calls_watch(l->disk, may_end_here, l);
     disk_calls_split(&seed);

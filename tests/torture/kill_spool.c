@@ -171,7 +171,7 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
     (void)unused;
     static uint64_t list[SPOOL_BYTES_MIN / 32];
     uint64_t torn = 0;
-    int restarts = getenv("BEZEL_TEST_LIGHT") ? 100 : 600;
+    int restarts = getenv("BEZEL_TEST_LIGHT") ? 40 : 600;
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < restarts; i++) {
         uint64_t writes = 1 + seed_next(&seed) % (i % 10 ? 30 : 3000);
