@@ -14,7 +14,7 @@
     const of = id => document.getElementById(id);
     const page = {
         view: new plots.View(0, 1e9, 10), catalogue: null, report: null, data: null, follow: true, linked: true,
-        open: new Set(), filter: "", shown: new Map(), current: null, order: [], arrowsOf: new Map(),
+        open: new Set(), filter: "", shown: new Map(), current: null, order: [], arrowsOf: new Map(), due: false,
     };
     let live = null, asked = false, applying = false, state = {};
 
@@ -240,11 +240,12 @@
     const reachable = section => section ? [...section.querySelectorAll("button, canvas")] : [];
 
     /*
-     * Puts the open items into the page. A row that stays keeps its plot, and what has the focus keeps it. While a part is
-     * dragged, its row would lose the pointer: this waits for the end.
+     * Puts the open items into the page. A row that stays keeps its plot, and what has the focus keeps it. A row that is
+     * dragged would lose the pointer, so this waits until it is dropped.
      */
     function build() {
-        if (!page.catalogue || page.view.dragging)
+        page.due = page.view.dragging;
+        if (!page.catalogue || page.due)
             return;
         const focused = document.activeElement?.closest("section.item"), part = reachable(focused).indexOf(document.activeElement);
         const before = page.shown, all = visibleItems(), items = all.slice(0, 400);
@@ -521,6 +522,6 @@
     makeHead();
     listen();
     page.view.onChosen = stay;
-    page.view.onDropped = build;
+    page.view.onDropped = () => page.due && build();
     live = new Live(handlers);
 })();

@@ -227,7 +227,7 @@ static void times_near_each_other_are_read_as_any(void **state)
         expect_near(&seed, &read, &kept);
         run_clock_free(&c);
     }
-    assert_true(kept > read / 4 * 3); /* 0.95 in the mean, 0.88 of the few rounds of a sanitizer */
+    assert_true(kept > read / 4 * 3); /* 0.95 as a rule; 0.88 was seen in few rounds */
 }
 
 static void without_exchanges_it_is_the_same_clock_or_unknown(void **state)
