@@ -44,7 +44,11 @@ struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t s
 
 void fake_forget_processes(struct fake_sensor *f)
 {
+    f->forgotten = realloc(f->forgotten, (f->forgotten_count + FAKE_PROCESSES) * sizeof *f->forgotten);
+    if (!f->forgotten)
+        give_up("there is no memory");
     for (unsigned i = 0; i < f->process_count; i++) {
+        f->forgotten[f->forgotten_count++] = f->processes[i]->said.instance;
         for (unsigned r = 0; r < FAKE_RINGS; r++)
             free(f->processes[i]->rings[r].bytes);
         dict_free(f->processes[i]->dict);
@@ -59,6 +63,7 @@ void fake_free(struct fake_sensor *f)
         return;
     link_close(f->link, 0);
     fake_forget_processes(f);
+    free(f->forgotten);
     free(f);
 }
 
@@ -323,11 +328,15 @@ bool fake_connect(struct fake_sensor *f, const char *endpoint)
     return fake_say(f);
 }
 
+/* NULL: of a process that was forgotten. */
 static struct fake_stream *stream_at(struct fake_sensor *f, const struct message_position *at)
 {
     for (unsigned i = 0; i < f->process_count; i++)
         if (f->processes[i]->said.instance == at->instance && at->ring < FAKE_RINGS)
             return &f->processes[i]->rings[at->ring];
+    for (size_t i = 0; i < f->forgotten_count; i++)
+        if (f->forgotten[i] == at->instance)
+            return NULL;
     give_up("the collector names ring %u of process %llx at packet %llu: there are %u processes, of %d rings each",
             at->ring, (unsigned long long)at->instance, (unsigned long long)at->next_seq, f->process_count, FAKE_RINGS);
 }
@@ -339,7 +348,7 @@ static struct fake_stream *stream_at(struct fake_sensor *f, const struct message
 static void take_position(struct fake_sensor *f, const struct message_position *at)
 {
     struct fake_stream *s = stream_at(f, at);
-    if (s->is_refused && at->next_seq < s->acked)
+    if (!s || (s->is_refused && at->next_seq < s->acked))
         return;
     if (at->next_seq > s->packets || at->next_seq < s->acked)
         give_up(

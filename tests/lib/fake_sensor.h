@@ -51,6 +51,8 @@ struct fake_sensor {
     uint64_t saved_instance; /* of the last one */
     unsigned process_count;
     struct fake_process *processes[FAKE_PROCESSES];
+    uint64_t *forgotten; /* instances of forgotten processes */
+    size_t forgotten_count;
     uint64_t seed;
     struct message in, out;
     uint8_t frame[MESSAGE_MAX_BYTES];
@@ -63,7 +65,7 @@ struct fake_sensor {
 struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t seed);
 void fake_free(struct fake_sensor *f);
 
-/** Makes room for other processes. Over this connection only: a new one would be told of positions of the old. */
+/** Makes room for other processes. What the collector still says of these is passed over. */
 void fake_forget_processes(struct fake_sensor *f);
 
 /** Adds a process of aspects tick() and shown(int64, float64, enum, string), with some strings. Returns its index. */
