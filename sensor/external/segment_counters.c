@@ -127,10 +127,9 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         struct ring_reader *r = &a->rings[i].reader;
         if (!r->ring)
             continue;
-        r->tail += ring_waiting(r);
+        ring_skip(r);
         a->rings[i].base_ordinal = bezel_ring_attempts(r->ring);
         write_counter(&r->ring->base_ordinal, a->rings[i].base_ordinal);
-        ring_release(r);
     }
     if (memcmp(s->session, run, sizeof s->session) != 0) /* else the session before set them, for this run */
         segment_reset_knobs(a);

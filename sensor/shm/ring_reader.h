@@ -21,6 +21,7 @@ enum {
     RING_SLOT_BYTES = BEZEL_SLOT_BYTES,
     RING_VALUES_MAX = 12,
     RING_OWNERS = BEZEL_RING_OWNERS,
+    RING_CACHE_LINE = 64, /* of most processors; two slots */
     RING_SLOTS_MIN = 64,
     RING_SLOTS_MAX = 1 << 20,
     RING_SLOTS_DEFAULT = 4096,
@@ -118,10 +119,35 @@ static inline uint32_t ring_take(struct ring_reader *r, uint32_t waiting, struct
     return bytes;
 }
 
-/** Gives the slots before the private tail back to the writer. */
+/**
+ * Takes the cache lines of the slots from position `from` to the private tail for this CPU alone: it stores a word of
+ * each again. The writer fetches such a line ahead, because it is gone. A line that was only read is in the writer's
+ * cache still, but shared: no prefetch helps there, and the writer's next store waits until the reader's copy is
+ * invalid.
+ */
+static inline void ring_take_lines(const struct ring_reader *r, uint32_t from)
+{
+    for (uint32_t at = from | RING_SLOT_BYTES; (int32_t)(r->tail - at) > 0; at += RING_CACHE_LINE) {
+        uint64_t *word = ring_slot(r, at);
+        uint64_t same = __atomic_load_n(word, __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
+        __atomic_store_n(word, same, __ATOMIC_RELAXED);          /* relaxed: the slot is the reader's until R2 */
+    }
+}
+
+/** Gives the slots before the private tail, which were read, back to the writer; not in an overwriting ring. */
 static inline void ring_release(struct ring_reader *r)
 {
+    uint32_t from = __atomic_load_n(&r->ring->tail, __ATOMIC_RELAXED); /* relaxed: we wrote it */
+    if (from % RING_SLOT_BYTES == 0 && r->tail - from <= r->bytes)     /* else somebody else did */
+        ring_take_lines(r, from);
     __atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_RELEASE); /* R2 release: pairs R3, ends the loads */
+}
+
+/** Passes over the slots that wait: gives them back unread. */
+static inline void ring_skip(struct ring_reader *r)
+{
+    r->tail += ring_waiting(r);
+    __atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_RELEASE); /* R2 release: pairs R3, nothing was loaded */
 }
 
 /** How far ordinal `low` is ahead of `expected`; negative: behind. Correct up to a distance of 2^43, hours of losses.

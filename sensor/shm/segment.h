@@ -8,8 +8,8 @@
  *
  * The process writes the head, the dictionary, the ring states, heads and counters. The external sensor writes
  * `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `knob_shift`, the bases, the loss
- * causes and the tails. Processes forked from it add to `unobserved`. Each side treats the other's words as hostile: it
- * checks them before use, and no content makes it crash.
+ * causes, the tails, and words of slots that it has read, as they are. Processes forked from it add to `unobserved`.
+ * Each side treats the other's words as hostile: it checks them before use, and no content makes it crash.
  *
  * Two locks on the file (fcntl) show who is alive: the process holds byte SEGMENT_LOCK_PROCESS, and the one external
  * sensor that may read holds byte SEGMENT_LOCK_READER.

@@ -145,11 +145,12 @@ static void read_what_waits(struct ring_reader *r, uint64_t *seed)
     check_counters(r->ring);
 }
 
-/* A snapshot holds consecutive records; what the one before held is skipped. */
-static void read_snapshot(const struct ring_reader *r, struct ring_reader *copy)
+/* A snapshot holds consecutive records; what the one before held is skipped. No word of a slot is stored meanwhile. */
+static void read_snapshot(struct ring_reader *r, struct ring_reader *copy)
 {
     struct ring_record record;
     uint64_t ordinal = 0;
+    ring_skip(r);
     assert_true(ring_copy(r, copy));
     for (uint32_t waiting; (waiting = ring_waiting(copy)) > 0; ordinal++) {
         assert_true(ring_may_wait(copy, waiting));

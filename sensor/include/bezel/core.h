@@ -23,7 +23,7 @@
  *
  * Memory order (labels: each release names the acquire that it pairs with; docs/MEMORY-MODEL.md has all of them):
  *   R0 head   writer -> reader   publishes the slots, and every counter stored before them
- *   R2 tail   reader -> writer   gives slots back: the reader's loads from them are done
+ *   R2 tail   reader -> writer   gives slots back: the reader's loads from them, and stores into them, are done
  */
 #ifndef BEZEL_CORE_H
 #define BEZEL_CORE_H
@@ -233,7 +233,7 @@ static inline __attribute__((always_inline)) void bezel_store_one(const struct b
                                                                   uint32_t count, uint64_t value0, uint64_t value1)
 {
     uint64_t *at = bezel_slot_at(ring, w->mask, head);
-    __builtin_prefetch(at + BEZEL_AHEAD_WORDS, 1); /* the line is in the reader's cache: fetch it in time */
+    __builtin_prefetch(at + BEZEL_AHEAD_WORDS, 1); /* the line is in the reader's cache */
     at[0] = (BEZEL_AS_(uint64_t, head) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
     at[1] = ticks;
     if (count > 0)
