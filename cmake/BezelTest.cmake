@@ -80,26 +80,29 @@ function(bezel_test file)
     bezel_test_attributes(${name})
 endfunction()
 
-# bezel_script(NAME [ARGS arg... | ALONE] [SAME_THREADS] [WAITS]) runs script NAME of this folder, with the build folder as its
+# bezel_script(NAME [ARGS arg... | ALONE] [SAME_THREADS] [DEV_ONLY]) runs script NAME of this folder, with the build folder as its
 # argument, with ARGS, or with none. SAME_THREADS: other scripts have the programs start the same threads, with the same work,
-# and preset tsan leaves this one out. WAITS: it is long, and preset asan leaves it out, too.
+# and preset tsan leaves this one out. DEV_ONLY: no preset with sanitizers runs it. Label `sanitized` marks the others of e2e/.
 function(bezel_script file)
-    cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE;SAME_THREADS;WAITS" "" "ARGS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE;SAME_THREADS;DEV_ONLY" "" "ARGS;ENVIRONMENT" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     if(NOT DEFINED T_ARGS AND NOT T_ALONE)
         set(T_ARGS ${PROJECT_BINARY_DIR})
+    endif()
+    if(T_DEV_ONLY AND BEZEL_SANITIZED)
+        bezel_leave_out(${folder}/${file} "" "preset dev runs it")
+        return()
     endif()
     if(T_SAME_THREADS AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
         bezel_leave_out(${folder}/${file} "" "other scripts start the same threads")
         return()
     endif()
-    if(T_WAITS AND CMAKE_C_FLAGS MATCHES "-fsanitize=")
-        bezel_leave_out(${folder}/${file} "" "it waits for a minute; preset dev runs it")
-        return()
-    endif()
     add_test(NAME ${folder}/${file} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGS})
     bezel_test_attributes(${folder}/${file})
     set_tests_properties(${folder}/${file} PROPERTIES ENVIRONMENT "${T_ENVIRONMENT}")
+    if(folder STREQUAL e2e AND NOT T_DEV_ONLY)
+        set_tests_properties(${folder}/${file} PROPERTIES LABELS sanitized)
+    endif()
 endfunction()
 
 # bezel_helper(NAME LIBS lib...) builds tests/lib/NAME.c, a program that tests run.

@@ -395,7 +395,7 @@ static void lie_and_step(bool over, bool large_one)
     uint64_t seed = seed_start();
     size_t bytes;
     char dir[SCRATCH_PATH];
-    int lies = getenv("BEZEL_TEST_FULL") ? 1500 : getenv("BEZEL_TEST_LIGHT") ? 100 : 500, most = 0;
+    int lies = getenv("BEZEL_TEST_FULL") ? 1500 : getenv("BEZEL_TEST_LIGHT") ? 40 : 500, most = 0;
     overwrites = over;
     larger = large_one;
     memset(page, 0, sizeof *page);
