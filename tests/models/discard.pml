@@ -4,9 +4,11 @@
  * The ring that discards what it has no room for: one writer, one reader. A slot is a single word here: a record of two
  * slots is torn if they do not belong together.
  *
+ * The reader stores each word again that it has read, before it gives the slot back.
+ *
  * Held: the records that the reader takes are those that were stored, whole, each once, in order; no slot is stored to
- * before it was given back and its loads are done; the counters are never behind the records; in the end, attempts =
- * taken + dropped, and at most one more where the writer was killed.
+ * before it was given back and the reader's loads and stores are done; the counters are never behind the records; in the
+ * end, attempts = taken + dropped, and at most one more where the writer was killed.
  *
  * Checked: plain -DSLOTS=2 -DRECORDS=4 : R0 R1 R2 R3
  * Checked: larger -DSLOTS=4 -DRECORDS=5 : R0 R1 R2 R3
@@ -14,7 +16,7 @@
  * Checked: liar -DSLOTS=2 -DRECORDS=4 -DLIAR :
  */
 #define THREADS 2
-#define DEPTH   (RECORDS + 3)
+#define DEPTH   (2 * RECORDS + 3)
 #define PLACES  (4 + SLOTS)
 
 #define HEAD     0
@@ -75,9 +77,9 @@ inline write() {
             store(WRITER, ATTEMPTS, RELAXED, ordinal + 1);
             store(WRITER, DROPPED, RELAXED, dropped)
         :: else ->
-            store(WRITER, SLOT(head), RELAXED, FIRST_WORD(ordinal, slots));
+            store_after(WRITER, SLOT(head), FIRST_WORD(ordinal, slots));
             if
-            :: slots == 2 -> store(WRITER, SLOT(head + 1), RELAXED, SECOND_WORD(ordinal))
+            :: slots == 2 -> store_after(WRITER, SLOT(head + 1), SECOND_WORD(ordinal))
             :: else
             fi;
             store(WRITER, ATTEMPTS, RELAXED, ordinal + 1);
@@ -143,9 +145,11 @@ proctype reader() {
             if
             :: first % 2 == 0 ->
                 load_slot(READER, SLOT(tail + 1), second);
-                assert(second == SECOND_WORD((first - 1) / 2))
+                assert(second == SECOND_WORD((first - 1) / 2));
+                store_after(READER, SLOT(tail + 1), second)
             :: else
             fi;
+            store_after(READER, SLOT(tail), first);
             d_step {
                 taken++;
                 next = (first - 1) / 2 + 1;

@@ -130,6 +130,14 @@ inline store(t, place, label, v) {
     d_step { append_(t, place, label, v) }
 }
 
+/* A relaxed store to a place to which another thread stores, too: that one's last store must have come before it. */
+inline store_after(t, place, v) {
+    d_step {
+        assert(stamp[AT(place, last[place])] <= clock[OF(t, author[AT(place, last[place])])]);
+        append_(t, place, RELAXED, v)
+    }
+}
+
 /* Adds to the newest store what the store before it published: read-modify-writes continue a release. */
 inline continue_(place) {
     do
