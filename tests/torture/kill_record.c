@@ -30,7 +30,7 @@ enum {
     STEPS_MAX = 1000000,
     SCENE_STEPS_FULL = 300000, /* in all lives of a scene, about: no instruction is left out; */
     SCENE_STEPS = 20000,       /* usually, and in the light version, */
-    SCENE_STEPS_LIGHT = 4000,  /* some are */
+    SCENE_STEPS_LIGHT = 2000,  /* some are */
     KILLS_MIN = 10,
     KILLS_MIN_LIGHT = 4,
 };
