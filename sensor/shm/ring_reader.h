@@ -121,9 +121,8 @@ static inline uint32_t ring_take(struct ring_reader *r, uint32_t waiting, struct
 
 /**
  * Takes the cache lines of the slots from position `from` to the private tail for this CPU alone: it stores a word of
- * each again. The writer fetches such a line ahead, because it is gone. A line that was only read is in the writer's
- * cache still, but shared: no prefetch helps there, and the writer's next store waits until the reader's copy is
- * invalid.
+ * each again. The writer's cache has such a line no longer, and fetches it ahead. It still has a line that was only
+ * read, but shares it: no prefetch helps there, and the writer's next store waits until the reader's copy is invalid.
  */
 static inline void ring_take_lines(const struct ring_reader *r, uint32_t from)
 {
@@ -138,7 +137,7 @@ static inline void ring_take_lines(const struct ring_reader *r, uint32_t from)
 static inline void ring_release(struct ring_reader *r)
 {
     uint32_t from = __atomic_load_n(&r->ring->tail, __ATOMIC_RELAXED); /* relaxed: we wrote it */
-    if (from % RING_SLOT_BYTES == 0 && r->tail - from <= r->bytes)     /* else somebody else did */
+    if (from % RING_SLOT_BYTES == 0 && r->tail - from <= r->bytes)     /* else somebody damaged it */
         ring_take_lines(r, from);
     __atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_RELEASE); /* R2 release: pairs R3, ends the loads */
 }

@@ -145,7 +145,7 @@ static void read_what_waits(struct ring_reader *r, uint64_t *seed)
     check_counters(r->ring);
 }
 
-/* A snapshot holds consecutive records; what the one before held is skipped. No word of a slot is stored meanwhile. */
+/* A snapshot holds consecutive records; what the one before held is skipped. ring_skip() stores into no slot. */
 static void read_snapshot(struct ring_reader *r, struct ring_reader *copy)
 {
     struct ring_record record;
