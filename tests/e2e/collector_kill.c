@@ -5,6 +5,7 @@
 #include "collector/rundb/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <fcntl.h>
@@ -117,13 +118,13 @@ static void what_was_acknowledged_is_stored_once_whenever_it_is_killed(void **st
             tear(&c, f);
         assert_true(collector_start(&c, listen));
         if (i % 3 == 0)
-            assert_true(fake_settle(f, 20 * CLOCK_S));
+            assert_true(fake_settle(f, PATIENCE));
     }
-    assert_true(fake_settle(f, 20 * CLOCK_S));
+    assert_true(fake_settle(f, PATIENCE));
     assert_files(&c, f, true);
     assert_true(collector_command(&c, VERB_QUERY));
     assert_int_equal(c.message.reply.collector.records, fake_records(f));
-    assert_true(fake_say_bye(f, 20 * CLOCK_S));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     assert_files(&c, f, true);
     assert_books(&c, f);

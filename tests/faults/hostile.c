@@ -7,6 +7,7 @@
 #include "tests/faults/faults.h"
 #include "tests/lib/fake_collector.h"
 #include "tests/lib/fake_sensor.h"
+#include "tests/lib/patience.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -209,7 +210,7 @@ static void try_liar(struct bed *b, const struct bed_options *o, const void *of)
     for (unsigned i = 0; i < o->rounds; i++) {
         uint64_t before = f->lies;
         lead(b, port);
-        for (int64_t end = clock_now() + 10 * CLOCK_S; f->lies < before + 200 && clock_now() < end;)
+        for (int64_t end = clock_now() + PATIENCE; f->lies < before + 200 && clock_now() < end;)
             fake_collector_round(f, 10 * CLOCK_MS);
         b->result.tried += (unsigned)(f->lies - before);
         lead(b, b->port);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "mdr/link/link.h"
 #include "mdr/message.h"
+#include "tests/lib/patience.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +37,7 @@ static const char *variable(const char *name)
 static struct link *bind_soon(const char *control)
 {
     struct link *link;
-    for (int64_t end = clock_now() + 5 * CLOCK_S; clock_now() < end;) {
+    for (int64_t end = clock_now() + PATIENCE; clock_now() < end;) {
         if (link_bind(control, MESSAGE_MAX_BYTES, NULL, &link) == 0)
             return link; /* the one of a killed bezeld may be there yet for a moment */
         clock_sleep_until(clock_now() + CLOCK_MS);

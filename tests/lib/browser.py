@@ -14,7 +14,7 @@ import os
 import subprocess
 import time
 
-DEADLINE = 20  # seconds
+DEADLINE = 60  # seconds
 
 
 class Browser:

@@ -143,7 +143,7 @@ bool collector_command(struct collector_process *c, enum message_verb verb)
     if (command_caller_open(&caller, c->control, (struct command_caller_keys){0}, run, "") != 0)
         return false;
     c->message.command = (struct message_command){.verb = verb};
-    bool answered = begin_command(&caller, &c->message, 20 * CLOCK_S);
+    bool answered = begin_command(&caller, &c->message, PATIENCE);
     command_caller_close(&caller, 0);
     return answered && c->message.type == MESSAGE_REPLY;
 }

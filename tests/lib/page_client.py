@@ -85,7 +85,7 @@ class Page:
     def say(self, text):
         self.frame(1, text.encode())
 
-    def hear(self, seconds=10):
+    def hear(self, seconds=60):
         """The next message: a dictionary, with `arrays` of a picture, or a text."""
         self.socket.settimeout(seconds)
         message, kind = b"", 0

@@ -76,7 +76,7 @@ await() {
     tries=0
     until "$@" >/dev/null 2>&1; do
         tries=$((tries + 1))
-        [ $tries -le 300 ] || fail "after 30 s still not: $*"
+        [ $tries -le 600 ] || fail "after 60 s still not: $*"
         sleep 0.1
     done
 }
