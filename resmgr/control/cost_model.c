@@ -130,6 +130,18 @@ static enum fit cost_model_polled(struct policy_cost_model *s, double use)
     return fit;
 }
 
+/*
+ * A window in which all polls were deferred shows the base; but one of more use than windows with polls shows something
+ * else. What counts as base from now on no longer counts as cost of polls.
+ */
+static void cost_model_without_polls(struct policy_cost_model *s, double use)
+{
+    double base = blend(s->base, fmin(use, s->use), BASE_IDLE);
+    if (s->rate > 0)
+        s->cost = fmax(0, s->cost - (base - s->base) / 100 / s->rate);
+    s->base = base;
+}
+
 static void cost_model_close(struct policy_cost_model *s, bool on)
 {
     double use = 100 * s->cpu / s->elapsed;
@@ -138,7 +150,7 @@ static void cost_model_close(struct policy_cost_model *s, bool on)
     if (s->polls > 0)
         fit = cost_model_polled(s, use);
     else if (on && s->deferred)
-        s->base = s->base > 0 ? blend(s->base, use, BASE_IDLE) : use;
+        cost_model_without_polls(s, use);
     else if (on) /* less than a period: the use bounds the base */
         s->base = fmin(s->base, use);
     else

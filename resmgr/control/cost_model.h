@@ -14,8 +14,8 @@
  * - The cost is smoothed. A window that deviates far more than usual is ignored unless the next one agrees; then the
  *   estimate takes their value at once. So an outlier has no effect, and a step is followed immediately.
  * - Base and cost can be told apart only when the period changes. Until then all use counts as cost, which is exact at
- *   the present period and too high for longer ones. While polling is off, or all polls are deferred, the use is the
- *   base.
+ *   the present period and too high for longer ones. While polling is off, the use is the base. While all polls are
+ *   deferred, it shows the base too, but something else may use CPU just then: each window counts for little.
  * - Where the node keeps its budget itself, the cheaper of the first two windows gives the cost: the first poll is
  *   dear, because it attaches to processes.
  * - Unknown measurements are left out, with their time. So are the windows of a node that gets no CPU for most of its

@@ -99,7 +99,7 @@ struct policy_cost_model {
     uint32_t surprises; /* number of these windows */
     bool deferred;      /* polls were deferred in the open window */
     uint32_t windows;   /* measured since the last change */
-    uint32_t empty;     /* windows in a row in which all polls were deferred: their use is the base */
+    uint32_t empty;     /* windows in a row in which all polls were deferred */
     bool kept;          /* the node keeps its budget within the sampling interval */
     uint32_t starved;   /* windows in a row in which most polls did not come */
     double polls, cpu, elapsed;     /* of the open window: CPU and time in ns */

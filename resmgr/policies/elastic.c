@@ -47,8 +47,8 @@ enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 #define TIGHT       0.0953 /* ln 1.1: worth it with a limit on the flow of records */
 #define TIGHT_USE   0.75   /* of the budget, where records are not lost at that: the rest is for bursts, ... */
 #define TIGHT_MOST  0.9    /* ... and this much, bursts included, where they would be */
-#define TIGHT_LEAST 0.2    /* of the budget: however much bursts need */
-#define TIGHT_ROOM  0.5    /* of what the budget leaves beside the base, at least, instead of TIGHT_USE */
+#define TIGHT_LEAST 0.2    /* of what the budget leaves beside the base: for polls, however much bursts need */
+#define TIGHT_ROOM  0.5    /* of the same: at least so much instead of TIGHT_USE */
 
 /* The target of a member. */
 struct aim {
@@ -74,9 +74,10 @@ static bool has_flow_limit(const struct policy_observation *seen, uint32_t i)
 static void tighten(const struct policy_member *m, struct aim *aim)
 {
     const struct constraints *c = &aim->alone;
-    double most = fmax(TIGHT_MOST * c->budget - m->freshness.excess, TIGHT_LEAST * c->budget);
+    double base = m->cost_model.base, room = c->budget - base;
+    double most = fmax(TIGHT_MOST * c->budget - m->freshness.excess, base + TIGHT_LEAST * room);
     int64_t shortest = cost_model_period(&m->cost_model, most, c->shortest, c->longest);
-    double base = m->cost_model.base, use = fmax(TIGHT_USE * c->budget, base + TIGHT_ROOM * (c->budget - base));
+    double use = fmax(TIGHT_USE * c->budget, base + TIGHT_ROOM * room);
     int64_t ample = cost_model_period(&m->cost_model, fmin(most, use), c->shortest, c->longest);
     double lossless = (double)freshness_lossless(m), midway = sqrt(lossless * (double)shortest);
     aim->tight = true;

@@ -170,8 +170,25 @@ static void a_window_has_several_polls_where_the_node_keeps_the_budget(void **un
     }
 }
 
+/* Such windows are believed little by little; what counts as base from then on is no cost of polls any more. */
+static void windows_in_which_all_polls_were_deferred_show_the_base(void **unused)
+{
+    (void)unused;
+    windows(20, 0, COST);
+    struct policy_measure seen = {.cpu = 4, .elapsed = COST_MODEL_WINDOW, .deferred = true};
+    for (uint32_t i = 1; i <= 20; i++) {
+        cost_model_step(&m, &seen);
+        assert_int_equal(model->empty, i);
+        assert_float_equal(model->base, 4 * (1 - pow(0.7, i)), 1e-9);
+        assert_float_equal(cost_model_use(model, CLOCK_MS), 5, 1e-9);
+    }
+    seen.polls = 1;
+    cost_model_step(&m, &seen);
+    assert_int_equal(model->empty, 0);
+}
+
 /* It does not wait for a poll of a period that is longer than a window. */
-static void a_window_in_which_all_polls_were_deferred_shows_the_base(void **unused)
+static void a_window_without_polls_ends_however_long_the_period_is(void **unused)
 {
     (void)unused;
     windows(2, 0, COST);
@@ -179,12 +196,19 @@ static void a_window_in_which_all_polls_were_deferred_shows_the_base(void **unus
     struct policy_measure seen = {.cpu = 4, .elapsed = COST_MODEL_WINDOW, .deferred = true};
     for (uint32_t i = 1; i <= 3; i++) {
         cost_model_step(&m, &seen);
-        assert_float_equal(model->base, 4, 1e-9);
         assert_int_equal(model->empty, i);
     }
-    seen.polls = 1;
+}
+
+/* A node that uses more without polls than with them does something else: its polls are not too dear for the budget. */
+static void more_use_without_polls_than_with_them_is_not_the_base(void **unused)
+{
+    (void)unused;
+    windows(20, 0, COST);
+    struct policy_measure seen = {.cpu = 80, .elapsed = COST_MODEL_WINDOW, .deferred = true};
     cost_model_step(&m, &seen);
-    assert_int_equal(model->empty, 0);
+    assert_float_equal(model->base, 0.3 * 5, 1e-9);
+    assert_float_equal(cost_model_use(model, CLOCK_MS), 5, 1e-9);
 }
 
 /* One window that is far off makes the model less sure, by no more than twice what is usual. */
@@ -240,7 +264,9 @@ int main(void)
         cmocka_unit_test_setup(the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget,
                                start),
         cmocka_unit_test_setup(a_window_has_several_polls_where_the_node_keeps_the_budget, start),
-        cmocka_unit_test_setup(a_window_in_which_all_polls_were_deferred_shows_the_base, start),
+        cmocka_unit_test_setup(windows_in_which_all_polls_were_deferred_show_the_base, start),
+        cmocka_unit_test_setup(a_window_without_polls_ends_however_long_the_period_is, start),
+        cmocka_unit_test_setup(more_use_without_polls_than_with_them_is_not_the_base, start),
         cmocka_unit_test_setup(a_surprise_that_passes_widens_the_spread_within_bounds, start),
         cmocka_unit_test_setup(three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts, start),
         cmocka_unit_test_setup(who_defers_its_polls_is_neither_starved_nor_late, start),

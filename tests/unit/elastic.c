@@ -166,6 +166,19 @@ static void rings_shorten_the_period_where_the_use_depends_little_on_it(void **u
     assert_in_range(m->period, period_of(5e3, 1.01), CLOCK_MS); /* 9 % in all */
 }
 
+/* A burst used far more than the budget. Whatever the next one needs, a fifth of what the base leaves is for polls. */
+static void however_much_bursts_need_there_is_room_for_polls_beside_the_base(void **unused)
+{
+    (void)unused;
+    seen.limits[seen.limit_count++] =
+        (struct policy_limit){.state = LIMIT_HELD, .on_flow = true, .compare = COMPARE_AT_MOST, .bound = 1};
+    seen.members[0].kept = true;
+    m->freshness.excess = 100;
+    m->cost_model.base = 3;
+    step(COST);
+    assert_int_equal(m->period, period_of(COST, 0.2 * (BUDGET - 3)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +189,7 @@ int main(void)
         cmocka_unit_test_setup(lengthening_does_not_wait_for_a_cost_that_stepped, start),
         cmocka_unit_test_setup(a_budget_for_all_is_divided_by_weight, start),
         cmocka_unit_test_setup(rings_shorten_the_period_where_the_use_depends_little_on_it, start),
+        cmocka_unit_test_setup(however_much_bursts_need_there_is_room_for_polls_beside_the_base, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
