@@ -52,6 +52,9 @@ static void record(struct node *n, bool over)
 {
     const struct message_save *c = &n->snapshot.cause;
     struct external_saved s = external_saved(n->external);
+    int64_t processes = count_recorders(n);
+    if (n->snapshot.processes < processes)
+        n->snapshot.processes = processes;
     own_trace_record_snapshot(n->own_trace,
                               &(struct builtin_snapshot){.origin = c->node,
                                                          .number = c->number,
@@ -60,7 +63,7 @@ static void record(struct node *n, bool over)
                                                          .moment = (int64_t)(c->at - (uint64_t)n->realtime_offset),
                                                          .duration = n->options.experiment->limits[c->limit].snapshot,
                                                          .records = (int64_t)s.records,
-                                                         .processes = count_recorders(n),
+                                                         .processes = n->snapshot.processes,
                                                          .first = s.first_ns,
                                                          .last = s.last_ns,
                                                          .state = over});
