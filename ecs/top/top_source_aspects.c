@@ -286,7 +286,8 @@ int top_source_refine(struct top_source *s, const uint32_t *rows, size_t count)
 static int by_time(const void *a, const void *b)
 {
     const struct top_record *x = a, *y = b;
-    return (x->at > y->at) - (x->at < y->at);
+    int order = (x->at > y->at) - (x->at < y->at);
+    return order ? order : (x->offset > y->offset) - (x->offset < y->offset); /* of one ring: which came first */
 }
 
 /* The older half gives way. */

@@ -226,6 +226,7 @@ static int compare_items(const struct top_item *x, const struct top_item *y, con
     }
 }
 
+/* Items are in the order in which they came: of those with one time, the latest is first where the newest is. */
 static int by_column(const void *a, const void *b, void *context)
 {
     const struct sorting *s = context;
@@ -233,7 +234,8 @@ static int by_column(const void *a, const void *b, void *context)
     int order = compare_items(&s->data->items[i], &s->data->items[j], s->column);
     if (order)
         return s->down ? -order : order;
-    return i < j ? -1 : 1;
+    bool latest_first = s->down && s->column->kind == TOP_IS_CLOCK;
+    return (i < j) == latest_first ? 1 : -1;
 }
 
 static bool matches(const char *text, const char *filter, bool glob)

@@ -267,6 +267,22 @@ static void rows_are_sorted_as_people_count_and_the_unknown_is_the_least(void **
     top_grid_fini(&t.grid);
 }
 
+/* Records may have one time. */
+static void of_rows_with_one_time_the_latest_is_first_where_the_newest_is(void **state)
+{
+    (void)state;
+    struct scene t;
+    set_up(&t, TOP_RECORDS, 80, 24, TOP_BRAILLE);
+    for (int i = 0; i < 4; i++)
+        add(&t, NULL, NULL, NULL)->at = NOW + (i == 3);
+    for (int down = 0; down < 2; down++) {
+        assert_int_equal(top_table_order(&t.d, (struct top_sort){0, down}, "", order), 4);
+        for (uint32_t i = 0; i < 4; i++)
+            assert_int_equal(order[i], down ? 3 - i : i);
+    }
+    top_grid_fini(&t.grid);
+}
+
 static void only_visible_rows_are_made(void **state)
 {
     (void)state;
@@ -333,6 +349,7 @@ int main(void)
         cmocka_unit_test(narrow_and_wide_screens_hold),
         cmocka_unit_test(the_filter_takes_parts_of_names_and_globs),
         cmocka_unit_test(rows_are_sorted_as_people_count_and_the_unknown_is_the_least),
+        cmocka_unit_test(of_rows_with_one_time_the_latest_is_first_where_the_newest_is),
         cmocka_unit_test(only_visible_rows_are_made),
         cmocka_unit_test(numbers_are_short),
         cmocka_unit_test(braille_has_a_dot_for_each_part),
