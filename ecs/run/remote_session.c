@@ -73,10 +73,16 @@ static void take_own(struct remote_session *s, struct command_caller *c, const s
         ask(s, c);
 }
 
+/* The answer to a command that named a session which the bezeld does not have, or not any more. */
+static bool is_gone(const struct message *m)
+{
+    return m->type == MESSAGE_REPLY && (m->reply.answer == ANSWER_ABSENT || m->reply.answer == ANSWER_STALE);
+}
+
 bool remote_session_take(struct remote_session *s, struct command_caller *c, const struct message *m)
 {
     if (s->phase != REMOTE_SESSION_ASKED && s->phase != REMOTE_SESSION_SERVED)
-        return s->taken;
+        return s->taken || is_gone(m);
     if (m->type == MESSAGE_REFUSE) {
         end(s, "%s", m->refuse.reason);
         return true;
@@ -84,7 +90,6 @@ bool remote_session_take(struct remote_session *s, struct command_caller *c, con
     if (m->type != MESSAGE_REPLY)
         return false;
     const struct message_reply *r = &m->reply;
-    bool gone = r->answer == ANSWER_ABSENT || r->answer == ANSWER_STALE;
     s->answered = clock_now();
     if (r->answer == ANSWER_TAKEN) {
         s->taken = true;
@@ -93,7 +98,7 @@ bool remote_session_take(struct remote_session *s, struct command_caller *c, con
         s->phase = REMOTE_SESSION_OVER;
     else if (s->phase == REMOTE_SESSION_ASKED || ((int)r->id == s->request_id && s->request_id != 0))
         take_own(s, c, r);
-    else if (gone)
+    else if (is_gone(m))
         s->answered = 0; /* the bezeld was restarted: remote_session_tick() asks it at once */
     else if (r->state == DAEMON_FAILED && r->answer == ANSWER_NODE)
         end(s, "%s", r->text);

@@ -252,6 +252,20 @@ static void what_ends_a_session_says_why(void **state)
     assert_string_equal(s.why, "taken over");
 }
 
+/* Commands that were on their way when it ended find none. That is no news: why it is over stays. */
+static void a_session_that_is_over_takes_what_says_that_it_is_absent(void **state)
+{
+    (void)state;
+    be_served();
+    assert_true(take(7, (struct message_reply){.state = DAEMON_FAILED, .answer = ANSWER_NODE, .text = "told to end"}));
+    assert_int_equal(s.phase, REMOTE_SESSION_OVER);
+    assert_true(take(8, (struct message_reply){.answer = ANSWER_ABSENT, .text = "no such session"}));
+    assert_true(take(9, (struct message_reply){.answer = ANSWER_STALE, .text = "another life"}));
+    assert_false(take(10, (struct message_reply){.state = DAEMON_DRAINING, .answer = ANSWER_NODE}));
+    assert_int_equal(s.phase, REMOTE_SESSION_OVER);
+    assert_string_equal(s.why, "told to end");
+}
+
 static void a_session_that_was_stopped_is_over_with_its_answer(void **state)
 {
     (void)state;
@@ -397,6 +411,7 @@ int main(void)
         SESSION_TEST(it_is_requested_until_it_serves),
         SESSION_TEST(where_nobody_serves_the_remedy_is_told),
         SESSION_TEST(what_ends_a_session_says_why),
+        SESSION_TEST(a_session_that_is_over_takes_what_says_that_it_is_absent),
         SESSION_TEST(a_session_that_was_stopped_is_over_with_its_answer),
         SESSION_TEST(a_silent_session_is_requested_again),
         SESSION_TEST(a_bezeld_that_was_restarted_is_asked_at_once_and_may_resume),
