@@ -20,7 +20,7 @@ struct snapshot {
     bool last;          /* the last copy was taken; the window has no room for the rest of it yet */
     int64_t due, until; /* the next step; the end of the duration */
     int64_t record_due; /* when its progress is due to be recorded */
-    int64_t processes;  /* whose rings overwrite: the most until now, since some end before it is over */
+    int64_t processes;  /* whose rings overwrite: the most until now; some end before the snapshot does */
 };
 
 enum snapshot_step { SNAPSHOT_NOTHING, SNAPSHOT_COPY, SNAPSHOT_LAST_COPY, SNAPSHOT_REST };

@@ -82,8 +82,8 @@ endfunction()
 
 # bezel_script(NAME [ARGS arg... | ALONE] [SAME_THREADS] [DEV_ONLY]) runs script NAME of this folder, with the build folder as its
 # argument, with ARGS, or with none. SAME_THREADS: other scripts have the programs start the same threads, with the same work,
-# and preset tsan leaves this one out. DEV_ONLY: no preset with sanitizers runs it. The
-# other scripts of e2e/ have label `sanitized`: tests/run --all leaves them to preset asan.
+# and preset tsan leaves this one out. DEV_ONLY: no preset with sanitizers runs it. The other scripts of
+# e2e/ have label `sanitized`: tests/run --all leaves them to preset asan.
 function(bezel_script file)
     cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE;SAME_THREADS;DEV_ONLY" "" "ARGS;ENVIRONMENT" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)

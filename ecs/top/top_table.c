@@ -226,7 +226,7 @@ static int compare_items(const struct top_item *x, const struct top_item *y, con
     }
 }
 
-/* Items are in the order in which they came: of those with one time, the latest is first where the newest is. */
+/* Items are in the order in which they came. Of two with the same time, the later one is first where the newest is. */
 static int by_column(const void *a, const void *b, void *context)
 {
     const struct sorting *s = context;

@@ -131,8 +131,8 @@ static enum fit cost_model_polled(struct policy_cost_model *s, double use)
 }
 
 /*
- * A window in which all polls were deferred shows the base; but one of more use than windows with polls shows something
- * else. What counts as base from now on no longer counts as cost of polls.
+ * A window in which all polls were deferred shows the base. If it shows more use than windows with polls do, the rest
+ * is something else. What now counts as base no longer counts as cost of polls.
  */
 static void cost_model_without_polls(struct policy_cost_model *s, double use)
 {

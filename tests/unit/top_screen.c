@@ -267,8 +267,7 @@ static void rows_are_sorted_as_people_count_and_the_unknown_is_the_least(void **
     top_grid_fini(&t.grid);
 }
 
-/* Records may have one time. */
-static void of_rows_with_one_time_the_latest_is_first_where_the_newest_is(void **state)
+static void the_later_of_two_with_the_same_time_is_first_where_the_newest_is(void **state)
 {
     (void)state;
     struct scene t;
@@ -349,7 +348,7 @@ int main(void)
         cmocka_unit_test(narrow_and_wide_screens_hold),
         cmocka_unit_test(the_filter_takes_parts_of_names_and_globs),
         cmocka_unit_test(rows_are_sorted_as_people_count_and_the_unknown_is_the_least),
-        cmocka_unit_test(of_rows_with_one_time_the_latest_is_first_where_the_newest_is),
+        cmocka_unit_test(the_later_of_two_with_the_same_time_is_first_where_the_newest_is),
         cmocka_unit_test(only_visible_rows_are_made),
         cmocka_unit_test(numbers_are_short),
         cmocka_unit_test(braille_has_a_dot_for_each_part),
