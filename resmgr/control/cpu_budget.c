@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define FILLED  0.96  /* of the budget: the rest is for work that follows an admitted poll */
+#define LAST    0.99  /* of the budget, for polls that rings need: no ring is to fill up while any of it is left */
 #define USED_UP 0.98  /* of that: less stays unused between two readings of the clock */
 #define DEAR    8     /* polls like those before, ... */
 #define MUCH    0.125 /* ... and so much of what a window may use: more than both at once is work that is done once */
@@ -112,16 +113,18 @@ void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t p
 int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu)
 {
     double most = b->share * (double)b->window, need = fmin(b->poll, most);
+    int64_t needed = b->lossless > 0 ? b->last + b->lossless : INT64_MAX;
+    double reserve = needed <= now ? (LAST / FILLED - 1) * most : 0;
     cpu = counted(b, now, cpu);
     note(b, now, cpu);
-    double level = (double)cpu + need - most, spare = used_until(b, now - b->window) - level;
-    int64_t next = spare < SCARCE * most ? b->last + b->lossless : now;
-    if (spare >= 0 && next <= now) {
-        b->look = now + (int64_t)spare; /* before that, no thread alone uses it up */
+    double level = (double)cpu + need - most - reserve, spare = used_until(b, now - b->window) - level;
+    bool scarce = needed != INT64_MAX && spare < SCARCE * most;
+    if (spare >= 0 && (needed <= now || !scarce)) {
+        b->look = now + (int64_t)fmax(spare - reserve, 0); /* before that, no thread alone uses it up */
         b->last = now;
         return now;
     }
-    int64_t room = spare >= 0 ? next : time_of(b, level) + b->window, latest = now + b->window / WAITS;
+    int64_t room = needed > now && scarce ? needed : time_of(b, level) + b->window, latest = now + b->window / WAITS;
     b->deferred = true;
     b->look = now;
     return room <= now ? now + 1 : room < latest ? room : latest;

@@ -5,7 +5,7 @@
  * Keeps a node within its CPU budget over the window of the limit, at any time. A policy answers a sudden load only at
  * the next sampling instant, when the budget may be exceeded already. So a poll begins only if the use in the window
  * that ends now leaves room for one like those before; else it waits until enough of that use is older than the window.
- * Where little room is left, polls come only as often as rings need them.
+ * Where little room is left, polls come only as often as rings need them, and these may use what is kept from others.
  * What was not used lately is there for a burst; and where polls are deferred all the time, they come as evenly as
  * those of a window before. Before the start all of the budget counts as used, so that it is not spent at once. What
  * exceeds the budget by far at once, as when a node attaches to processes, defers nothing (cpu_budget.c). Pure; one

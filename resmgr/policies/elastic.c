@@ -47,6 +47,7 @@ enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 #define TIGHT       0.0953 /* ln 1.1: worth it with a limit on the flow of records */
 #define TIGHT_USE   0.75   /* of the budget, where records are not lost at that: the rest is for bursts, ... */
 #define TIGHT_MOST  0.9    /* ... and this much, bursts included, where they would be */
+#define TIGHT_ALL   0.93   /* of the budget, for polls that rings need: bursts get the rest */
 #define TIGHT_LEAST 0.2    /* of what the budget leaves beside the base: for polls, however much bursts need */
 #define TIGHT_ROOM  0.5    /* of the same: at least so much instead of TIGHT_USE */
 
@@ -69,7 +70,7 @@ static bool has_flow_limit(const struct policy_observation *seen, uint32_t i)
 /*
  * With a limit on the flow of records: midway between the shortest period that the budget has room for, bursts
  * included, and the longest at which no ring is found full; but so short that most of the budget is used, for loads
- * that grow.
+ * that grow. Where that room is not enough for the rings, polls come before bursts.
  */
 static void tighten(const struct policy_member *m, struct aim *aim)
 {
@@ -79,7 +80,10 @@ static void tighten(const struct policy_member *m, struct aim *aim)
     int64_t shortest = cost_model_period(&m->cost_model, most, c->shortest, c->longest);
     double use = fmax(TIGHT_USE * c->budget, base + TIGHT_ROOM * room);
     int64_t ample = cost_model_period(&m->cost_model, fmin(most, use), c->shortest, c->longest);
-    double lossless = (double)freshness_lossless(m), midway = sqrt(lossless * (double)shortest);
+    double lossless = (double)freshness_lossless(m), least = fmax(lossless, (double)c->shortest);
+    if (lossless > 0 && least < (double)shortest) /* rings would be full at each poll, not only in bursts */
+        shortest = cost_model_period(&m->cost_model, TIGHT_ALL * c->budget, (int64_t)least, shortest);
+    double midway = sqrt(lossless * (double)shortest);
     aim->tight = true;
     aim->period = lossless <= 0 || midway > (double)ample ? ample
                   : midway > (double)shortest             ? (int64_t)midway

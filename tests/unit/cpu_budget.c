@@ -195,6 +195,26 @@ static void what_little_is_left_is_for_the_polls_that_rings_need(void **state)
     assert_int_equal(cpu_budget_look(&q, room, cpu), room);
 }
 
+/* The budget is used up. Another poll, of 20 us, waits until rings need it, and may use 0.99 of the budget then. */
+static void the_last_of_the_budget_is_for_polls_that_rings_need(void **state)
+{
+    (void)state;
+    struct cpu_budget q = rested();
+    const int64_t most = EVERY / 1000 * 96, all = EVERY / 1000 * 99, apart = 3 * CLOCK_MS;
+    int64_t now = START + EVERY;
+    q.lossless = apart;
+    q.poll = 20 * CLOCK_US;
+    assert_int_equal(cpu_budget_look(&q, now, 0), now);
+    assert_int_equal(cpu_budget_look(&q, now + CLOCK_MS, most), now + apart);
+    assert_int_equal(cpu_budget_look(&q, now + apart, most), now + apart);
+    assert_int_equal(cpu_budget_look(&q, now + apart + CLOCK_US, most), now + 2 * apart); /* asks again at once */
+    now += 2 * apart;
+    assert_true(cpu_budget_look(&q, now, all - 10 * CLOCK_US) > now);
+    assert_int_equal(cpu_budget_look(&q, now, all - 20 * CLOCK_US), now);
+    q.lossless = 0; /* nothing is known of rings: none needs a poll */
+    assert_true(cpu_budget_look(&q, now + apart, most) > now + apart);
+}
+
 /* The few polls of an interval share what does not depend on them, and look dear: room is kept for 1.25 times the cost.
  */
 static void a_polls_cost_rises_slowly(void **state)
@@ -264,6 +284,7 @@ int main(void)
         cmocka_unit_test(polls_that_are_deferred_come_as_far_apart_as_they_are_dear),
         cmocka_unit_test(a_dear_poll_does_not_defer_all_others_for_ever),
         cmocka_unit_test(what_little_is_left_is_for_the_polls_that_rings_need),
+        cmocka_unit_test(the_last_of_the_budget_is_for_polls_that_rings_need),
         cmocka_unit_test(a_polls_cost_rises_slowly),
         cmocka_unit_test(work_that_is_done_once_defers_no_poll_for_long),
         cmocka_unit_test(a_poll_dearer_than_the_budget_begins_once_a_window),

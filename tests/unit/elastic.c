@@ -179,6 +179,28 @@ static void however_much_bursts_need_there_is_room_for_polls_beside_the_base(voi
     assert_int_equal(m->period, period_of(COST, 0.2 * (BUDGET - 3)));
 }
 
+/* With what a burst of 4 % needs kept free, polls would come every ms; rings need them sooner. */
+static void polls_that_rings_need_come_before_what_is_left_for_bursts(void **unused)
+{
+    (void)unused;
+    const struct {
+        double full;         /* ns after which a ring is full */
+        int64_t least, most; /* ns, of the period */
+    } cases[] = {{1e6, 900000, CLOCK_MS},
+                 {800e3, 720000, 800000},
+                 {200e3, period_of(COST, 0.93 * BUDGET), period_of(COST, 0.93 * BUDGET)}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)start(NULL);
+        seen.limits[seen.limit_count++] =
+            (struct policy_limit){.state = LIMIT_HELD, .on_flow = true, .compare = COMPARE_AT_MOST, .bound = 1};
+        seen.members[0].kept = true;
+        m->freshness.excess = 0.4 * BUDGET;
+        m->freshness.filling = 1 / cases[i].full;
+        step(COST);
+        assert_in_range(m->period, cases[i].least, cases[i].most);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup(a_budget_for_all_is_divided_by_weight, start),
         cmocka_unit_test_setup(rings_shorten_the_period_where_the_use_depends_little_on_it, start),
         cmocka_unit_test_setup(however_much_bursts_need_there_is_room_for_polls_beside_the_base, start),
+        cmocka_unit_test_setup(polls_that_rings_need_come_before_what_is_left_for_bursts, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
