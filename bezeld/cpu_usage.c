@@ -23,10 +23,11 @@ void cpu_usage_took(struct cpu_usage *u, uint32_t records)
     u->records += records;
 }
 
-void cpu_usage_polled(struct cpu_usage *u, int64_t now)
+int64_t cpu_usage_polled(struct cpu_usage *u, int64_t now)
 {
     u->polls++;
     poll_stats_poll(&u->poll_stats, now);
+    return cpu_budget_polled(&u->cpu_budget, now);
 }
 
 bool cpu_usage_begin(struct cpu_usage *u, int64_t now, int64_t cpu)

@@ -29,9 +29,10 @@ struct cpu_usage {
 void cpu_usage_open(struct cpu_usage *u, int64_t cpu);
 void cpu_usage_start(struct cpu_usage *u, const struct experiment *e, int64_t now, int64_t cpu);
 
-/** cpu_usage_took(): records were taken out of rings. cpu_usage_polled(): a poll is complete. */
+/** cpu_usage_took(): records were taken out of rings. cpu_usage_polled(): a poll is complete; returns when the CPU
+ * budget lets the next be due at the earliest. */
 void cpu_usage_took(struct cpu_usage *u, uint32_t records);
-void cpu_usage_polled(struct cpu_usage *u, int64_t now);
+int64_t cpu_usage_polled(struct cpu_usage *u, int64_t now);
 
 /**
  * A sampling instant: measures the interval that ends, and begins another. If less than half of `every` is over, the

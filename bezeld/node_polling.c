@@ -52,8 +52,10 @@ bool node_poll(struct node *n, int64_t now)
 
 void node_polled(struct node *n, int64_t now)
 {
-    cpu_usage_polled(&n->usage, now);
+    int64_t earliest = cpu_usage_polled(&n->usage, now);
     schedule_polled(&n->schedule, now, until_next(n));
+    if (n->schedule.poll_due < earliest)
+        schedule_poll_at(&n->schedule, earliest);
 }
 
 void node_collect(struct node *n, int64_t now)

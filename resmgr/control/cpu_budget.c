@@ -9,7 +9,9 @@
 #define USED_UP 0.98  /* of that: less stays unused between two readings of the clock */
 #define DEAR    8     /* polls like those before, ... */
 #define MUCH    0.125 /* ... and so much of what a window may use: more than both at once is work that is done once */
-#define SCARCE  0.05  /* of what a window may use: with less left, polls come only as often as rings need them */
+#define SCARCE  0.05  /* of what a window may use: with less left, polls come the later, the less it is */
+#define LOOK    20e3  /* ns of CPU that a look which comes too early uses, wake-up included, at least */
+#define WORTH   2     /* times what a look uses: so much must a wait free */
 #define RISE    1.25  /* of a poll's cost, from one sampling interval to the next */
 
 enum { WAITS = 8 }; /* in a window, at least: what a poll waits for may come earlier than expected */
@@ -110,24 +112,46 @@ void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t p
     b->deferred = false;
 }
 
+/* How far apart polls are to be: rings need them the later, the less of what a window may use is left. */
+static int64_t apart(const struct cpu_budget *b, double left)
+{
+    return (int64_t)(fmin(1, fmax(0, 1 - left / SCARCE)) * (double)b->lossless);
+}
+
+/* When the window has room again. A look that comes too early uses CPU, so a wait must free more than that. */
+static int64_t next_room(const struct cpu_budget *b, int64_t now, int64_t cpu, double level)
+{
+    int64_t room = time_of(b, level) + b->window;
+    double look = b->waits > 0 ? fmax(LOOK, (double)(cpu - b->waits)) : LOOK;
+    return (int64_t)fmax((double)room, (double)now + WORTH * look / b->share);
+}
+
 int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu)
 {
     double most = b->share * (double)b->window, need = fmin(b->poll, most);
-    int64_t needed = b->lossless > 0 ? b->last + b->lossless : INT64_MAX;
-    double reserve = needed <= now ? (LAST / FILLED - 1) * most : 0;
+    bool needed = b->lossless > 0 && now - b->last >= b->lossless;
+    double reserve = needed ? (LAST / FILLED - 1) * most : 0;
     cpu = counted(b, now, cpu);
     note(b, now, cpu);
     double level = (double)cpu + need - most - reserve, spare = used_until(b, now - b->window) - level;
-    bool scarce = needed != INT64_MAX && spare < SCARCE * most;
-    if (spare >= 0 && (needed <= now || !scarce)) {
-        b->look = now + (int64_t)fmax(spare - reserve, 0); /* before that, no thread alone uses it up */
-        b->last = now;
+    b->apart = apart(b, (spare - reserve) / most);
+    int64_t next = needed ? now : b->last + b->apart;
+    if (spare >= 0 && next <= now) {
+        b->look = now + (int64_t)fmax(spare - reserve - SCARCE * most, 0); /* no thread alone uses that up before */
         return now;
     }
-    int64_t room = needed > now && scarce ? needed : time_of(b, level) + b->window, latest = now + b->window / WAITS;
+    int64_t room = next > now ? next : next_room(b, now, cpu, level), latest = now + b->window / WAITS;
+    b->waits = cpu;
     b->deferred = true;
     b->look = now;
-    return room <= now ? now + 1 : room < latest ? room : latest;
+    return room < latest ? room : latest;
+}
+
+int64_t cpu_budget_polled(struct cpu_budget *b, int64_t now)
+{
+    b->last = now;
+    b->waits = 0;
+    return now + b->apart;
 }
 
 bool cpu_budget_is_used_up(const struct cpu_budget *b, double percent)

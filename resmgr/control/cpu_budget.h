@@ -5,7 +5,8 @@
  * Keeps a node within its CPU budget over the window of the limit, at any time. A policy answers a sudden load only at
  * the next sampling instant, when the budget may be exceeded already. So a poll begins only if the use in the window
  * that ends now leaves room for one like those before; else it waits until enough of that use is older than the window.
- * Where little room is left, polls come only as often as rings need them, and these may use what is kept from others.
+ * Where little room is left, polls come the later, up to as late as rings allow; and those that rings need may use what
+ * is kept from others. A wait frees more CPU time than the look after it uses.
  * What was not used lately is there for a burst; and where polls are deferred all the time, they come as evenly as
  * those of a window before. Before the start all of the budget counts as used, so that it is not spent at once. What
  * exceeds the budget by far at once, as when a node attaches to processes, defers nothing (cpu_budget.c). Pure; one
@@ -35,7 +36,9 @@ struct cpu_budget {
     int64_t forgiven;          /* ns of CPU that do not count */
     int64_t forgave;           /* when that grew last */
     int64_t look;              /* when to read the CPU time next */
-    int64_t last;              /* when a poll was admitted last */
+    int64_t last;              /* when a poll came last */
+    int64_t apart;             /* ns between two polls that what is left of the budget asked for at the last look */
+    int64_t waits;             /* CPU time when the next poll was deferred last; 0: it was not */
     int64_t lossless;          /* ns between two polls at which no ring fills up; the owner sets it; 0: unknown */
     bool deferred;             /* a poll was deferred in this sampling interval */
 };
@@ -52,8 +55,12 @@ static inline bool cpu_budget_asks(const struct cpu_budget *b, int64_t now)
     return b->share > 0 && now >= b->look;
 }
 
-/** When a poll that is due at `now` may begin: `now`, or later. `cpu`: the CPU time at `now`. */
+/** When a poll that is due at `now` may begin: `now`, or later. `cpu`: the CPU time at `now`. Asking again, before the
+ * poll, gives the same answer as long as little CPU time passes. */
 int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu);
+
+/** A poll came at `now`. Returns the time before which none is to be due, so that the next look is not too early. */
+int64_t cpu_budget_polled(struct cpu_budget *b, int64_t now);
 
 /** Whether a use of `percent` of one CPU in an interval shows that polls were deferred. For a manager. */
 bool cpu_budget_is_used_up(const struct cpu_budget *b, double percent);

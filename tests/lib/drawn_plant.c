@@ -193,6 +193,7 @@ static void poll(struct world *w)
 {
     const struct drawn_plant *p = w->p;
     int64_t since = (int64_t)w->last;
+    int64_t earliest = cpu_budget_polled(&w->cpu_budget, w->now);
     double noise = 1 + p->noise * (2 * seed_unit(&w->seed) - 1), found = empty_rings(w);
     double cost = poll_cost(p, load_of(w), found) * noise * exp(w->drift) + (w->polls == 0 ? p->first : 0);
     w->polls++;
@@ -203,6 +204,8 @@ static void poll(struct world *w)
     w->due += w->period;
     if (w->due <= w->now)
         w->due += ((w->now - w->due) / w->period + 1) * w->period;
+    if (w->due < earliest)
+        w->due = earliest;
 }
 
 static bool is_deferred(struct world *w)
@@ -210,9 +213,12 @@ static bool is_deferred(struct world *w)
     if (!cpu_budget_asks(&w->cpu_budget, w->now))
         return false;
     int64_t room = cpu_budget_look(&w->cpu_budget, w->now, (int64_t)w->cpu);
+    if (room <= w->now) /* a node asks before it looks for records, and again before it takes them */
+        room = cpu_budget_look(&w->cpu_budget, w->now, (int64_t)w->cpu);
     if (room <= w->now)
         return false;
     w->due = room;
+    w->cpu += w->p->turn; /* a look costs as much as a poll of no rings */
     return true;
 }
 

@@ -38,6 +38,7 @@ static int64_t interval(struct cpu_budget *q, int64_t period, int64_t cost, int6
             due = room;
             continue;
         }
+        cpu_budget_polled(q, due);
         cpu += cost;
         ++*polls;
         due += period > cost ? period : cost;
@@ -125,6 +126,7 @@ static void polls_that_are_deferred_come_as_far_apart_as_they_are_dear(void **st
         now += cost;
         while ((room = cpu_budget_look(&q, now, cpu)) > now)
             now = room;
+        cpu_budget_polled(&q, now);
         if (polls > 20)
             assert_in_range(now - begun, apart / 2, 2 * apart);
     }
@@ -162,6 +164,7 @@ static int64_t longest_wait(int again)
         int64_t due = now, room;
         while ((room = cpu_budget_look(&q, now, cpu)) > now)
             now = room;
+        cpu_budget_polled(&q, now);
         longest = i > 500 && now - due > longest ? now - due : longest;
     }
     return longest;
@@ -177,22 +180,54 @@ static void work_that_is_done_once_defers_no_poll_for_long(void **state)
 }
 
 /* A poll that is due every 100 us and takes 20 % of a CPU uses up 10 %; when 5 % of that are left, rings decide. */
-static void what_little_is_left_is_for_the_polls_that_rings_need(void **state)
+static void the_less_is_left_the_later_come_the_polls_that_rings_need(void **state)
 {
     (void)state;
     struct cpu_budget q = rested();
-    const int64_t most = EVERY / 1000 * 96, apart = 3 * CLOCK_MS;
-    int64_t now = START + EVERY, cpu = 0, last = now, room;
-    q.lossless = apart;
-    while ((room = cpu_budget_look(&q, now, cpu)) == now) {
+    const int64_t most = EVERY / 1000 * 96, due = 100 * CLOCK_US, lossless = 3 * CLOCK_MS;
+    int64_t now = START + EVERY, cpu = 0, last = now, gap = due, room;
+    q.lossless = lossless;
+    while (now < START + 2 * EVERY - lossless) {
+        while ((room = cpu_budget_look(&q, now, cpu)) > now)
+            now = room;
+        assert_int_equal(cpu_budget_look(&q, now + 1, cpu), now + 1); /* a node asks before it looks, and again then */
+        assert_true(now - last >= gap || cpu == 0);
+        gap = cpu == 0 ? due : now - last;
+        if (cpu < most - most / 20)
+            assert_int_equal(gap, due);
         last = now;
+        int64_t earliest = cpu_budget_polled(&q, now);
         cpu += 20 * CLOCK_US;
-        now += 100 * CLOCK_US;
+        now = earliest > now + due ? earliest : now + due;
     }
-    assert_in_range(cpu, most - most / 20, most - most / 20 + 40 * CLOCK_US);
-    assert_int_equal(room, last + apart);
-    assert_true(q.deferred);
-    assert_int_equal(cpu_budget_look(&q, room, cpu), room);
+    assert_in_range(gap, lossless / 2, lossless);
+    assert_in_range(cpu, most - most / 50, EVERY / 1000 * 99);
+}
+
+/* The budget was used evenly. A poll takes what 1.6 ms of it have, and a look that comes too early what 0.6 ms have. */
+static void waiting_frees_more_than_it_uses(void **state)
+{
+    (void)state;
+    struct cpu_budget q = rested();
+    int64_t now = START + EVERY, cpu = 0, polls = 0;
+    while (cpu < EVERY / 1000 * 96) {
+        (void)cpu_budget_look(&q, now, cpu);
+        now += CLOCK_MS / 4;
+        cpu += 24 * CLOCK_US;
+    }
+    for (int64_t begun = now; now < begun + 3 * EVERY;) {
+        int64_t room = cpu_budget_look(&q, now, cpu);
+        if (room == now) {
+            polls++;
+            cpu_budget_polled(&q, now);
+            now += 100 * CLOCK_US;
+            cpu += 150 * CLOCK_US;
+        } else {
+            now = room;
+            cpu += 60 * CLOCK_US;
+        }
+    }
+    assert_in_range(polls, 3 * EVERY / (4 * CLOCK_MS), 3 * EVERY / (3 * CLOCK_MS / 2));
 }
 
 /* The budget is used up. Another poll, of 20 us, waits until rings need it, and may use 0.99 of the budget then. */
@@ -205,9 +240,12 @@ static void the_last_of_the_budget_is_for_polls_that_rings_need(void **state)
     q.lossless = apart;
     q.poll = 20 * CLOCK_US;
     assert_int_equal(cpu_budget_look(&q, now, 0), now);
+    cpu_budget_polled(&q, now);
     assert_int_equal(cpu_budget_look(&q, now + CLOCK_MS, most), now + apart);
     assert_int_equal(cpu_budget_look(&q, now + apart, most), now + apart);
-    assert_int_equal(cpu_budget_look(&q, now + apart + CLOCK_US, most), now + 2 * apart); /* asks again at once */
+    assert_int_equal(cpu_budget_look(&q, now + apart + CLOCK_US, most), now + apart + CLOCK_US);
+    assert_int_equal(cpu_budget_polled(&q, now + apart), now + 2 * apart);
+    assert_int_equal(cpu_budget_look(&q, now + apart + CLOCK_US, most), now + 2 * apart);
     now += 2 * apart;
     assert_true(cpu_budget_look(&q, now, all - 10 * CLOCK_US) > now);
     assert_int_equal(cpu_budget_look(&q, now, all - 20 * CLOCK_US), now);
@@ -245,6 +283,7 @@ static void a_poll_dearer_than_the_budget_begins_once_a_window(void **state)
         cpu_budget_begin(&q, now, cpu, 1);
         while ((room = cpu_budget_look(&q, now, cpu)) > now)
             now = room;
+        cpu_budget_polled(&q, now);
         assert_in_range(now - begun, EVERY, 4 * EVERY);
     }
 }
@@ -259,7 +298,7 @@ static void the_clock_is_looked_at_now_and_then_only(void **state)
             looks++;
             assert_int_equal(cpu_budget_look(&q, t, 0), t);
         }
-    assert_in_range(looks, 10, 400);
+    assert_in_range(looks, 10, 800);
 }
 
 static void without_a_budget_or_with_another_policy_nothing_asks(void **state)
@@ -283,7 +322,8 @@ int main(void)
         cmocka_unit_test(what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old),
         cmocka_unit_test(polls_that_are_deferred_come_as_far_apart_as_they_are_dear),
         cmocka_unit_test(a_dear_poll_does_not_defer_all_others_for_ever),
-        cmocka_unit_test(what_little_is_left_is_for_the_polls_that_rings_need),
+        cmocka_unit_test(the_less_is_left_the_later_come_the_polls_that_rings_need),
+        cmocka_unit_test(waiting_frees_more_than_it_uses),
         cmocka_unit_test(the_last_of_the_budget_is_for_polls_that_rings_need),
         cmocka_unit_test(a_polls_cost_rises_slowly),
         cmocka_unit_test(work_that_is_done_once_defers_no_poll_for_long),
