@@ -54,8 +54,7 @@ void node_polled(struct node *n, int64_t now)
 {
     int64_t earliest = cpu_usage_polled(&n->usage, now);
     schedule_polled(&n->schedule, now, until_next(n));
-    if (n->schedule.poll_due < earliest)
-        schedule_poll_at(&n->schedule, earliest);
+    schedule_poll_after(&n->schedule, earliest);
 }
 
 void node_collect(struct node *n, int64_t now)

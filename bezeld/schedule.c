@@ -39,6 +39,12 @@ void schedule_poll_within(struct schedule *s, int64_t now, int64_t period)
         s->poll_due = now + period;
 }
 
+void schedule_poll_after(struct schedule *s, int64_t at)
+{
+    if (!s->busy_wait && s->poll_due < at)
+        s->poll_due = at;
+}
+
 void schedule_busy_wait(struct schedule *s, bool busy_wait)
 {
     s->busy_wait = busy_wait;

@@ -42,9 +42,11 @@ void schedule_turn(struct schedule *s, int64_t now);
 /** A poll is done: the next one is a period later, at once if that is 0. Missed polls are not made up for. */
 void schedule_polled(struct schedule *s, int64_t now, int64_t period);
 
-/** Sets the next poll to `at`; moves it to within `period`, if it is later. */
+/** Sets the next poll to `at`; moves it to within `period`, if it is later; to `at`, if it is earlier. The last two do
+ * nothing while busy-waiting. */
 void schedule_poll_at(struct schedule *s, int64_t at);
 void schedule_poll_within(struct schedule *s, int64_t now, int64_t period);
+void schedule_poll_after(struct schedule *s, int64_t at);
 
 /** Turns busy-waiting on or off. */
 void schedule_busy_wait(struct schedule *s, bool busy_wait);

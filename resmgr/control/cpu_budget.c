@@ -9,9 +9,9 @@
 #define USED_UP 0.98  /* of that: less stays unused between two readings of the clock */
 #define DEAR    8     /* polls like those before, ... */
 #define MUCH    0.125 /* ... and so much of what a window may use: more than both at once is work that is done once */
-#define SCARCE  0.05  /* of what a window may use: with less left, polls come the later, the less it is */
+#define SCARCE  0.05  /* of what a window may use: with less left, polls come further apart */
 #define LOOK    20e3  /* ns of CPU that a look which comes too early uses, wake-up included, at least */
-#define WORTH   2     /* times what a look uses: so much must a wait free */
+#define WORTH   2     /* times what the last look used: a wait frees that much */
 #define RISE    1.25  /* of a poll's cost, from one sampling interval to the next */
 
 enum { WAITS = 8 }; /* in a window, at least: what a poll waits for may come earlier than expected */
@@ -112,7 +112,8 @@ void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t p
     b->deferred = false;
 }
 
-/* How far apart polls are to be: rings need them the later, the less of what a window may use is left. */
+/* How far apart polls are to be: the further, the less of what a window may use is left; no further than rings allow.
+ */
 static int64_t apart(const struct cpu_budget *b, double left)
 {
     return (int64_t)(fmin(1, fmax(0, 1 - left / SCARCE)) * (double)b->lossless);
@@ -122,7 +123,7 @@ static int64_t apart(const struct cpu_budget *b, double left)
 static int64_t next_room(const struct cpu_budget *b, int64_t now, int64_t cpu, double level)
 {
     int64_t room = time_of(b, level) + b->window;
-    double look = b->waits > 0 ? fmax(LOOK, (double)(cpu - b->waits)) : LOOK;
+    double look = b->look_cpu > 0 ? fmax(LOOK, (double)(cpu - b->look_cpu)) : LOOK;
     return (int64_t)fmax((double)room, (double)now + WORTH * look / b->share);
 }
 
@@ -141,7 +142,7 @@ int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu)
         return now;
     }
     int64_t room = next > now ? next : next_room(b, now, cpu, level), latest = now + b->window / WAITS;
-    b->waits = cpu;
+    b->look_cpu = cpu;
     b->deferred = true;
     b->look = now;
     return room < latest ? room : latest;
@@ -150,7 +151,7 @@ int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu)
 int64_t cpu_budget_polled(struct cpu_budget *b, int64_t now)
 {
     b->last = now;
-    b->waits = 0;
+    b->look_cpu = 0;
     return now + b->apart;
 }
 

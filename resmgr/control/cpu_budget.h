@@ -5,8 +5,8 @@
  * Keeps a node within its CPU budget over the window of the limit, at any time. A policy answers a sudden load only at
  * the next sampling instant, when the budget may be exceeded already. So a poll begins only if the use in the window
  * that ends now leaves room for one like those before; else it waits until enough of that use is older than the window.
- * Where little room is left, polls come the later, up to as late as rings allow; and those that rings need may use what
- * is kept from others. A wait frees more CPU time than the look after it uses.
+ * The less room is left, the further apart polls come, but no further than rings allow; and polls that rings need may
+ * use what is kept from others. A wait frees more CPU time than the look after it uses.
  * What was not used lately is there for a burst; and where polls are deferred all the time, they come as evenly as
  * those of a window before. Before the start all of the budget counts as used, so that it is not spent at once. What
  * exceeds the budget by far at once, as when a node attaches to processes, defers nothing (cpu_budget.c). Pure; one
@@ -38,7 +38,7 @@ struct cpu_budget {
     int64_t look;              /* when to read the CPU time next */
     int64_t last;              /* when a poll came last */
     int64_t apart;             /* ns between two polls that what is left of the budget asked for at the last look */
-    int64_t waits;             /* CPU time when the next poll was deferred last; 0: it was not */
+    int64_t look_cpu;          /* CPU time at the look that deferred the next poll; 0: none did */
     int64_t lossless;          /* ns between two polls at which no ring fills up; the owner sets it; 0: unknown */
     bool deferred;             /* a poll was deferred in this sampling interval */
 };

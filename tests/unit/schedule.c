@@ -57,6 +57,21 @@ static void a_period_moves_a_poll_nearer_and_never_off(void **state)
     assert_int_equal(s.poll_due, T0 + 50);
 }
 
+/* A CPU budget that is used up moves polls apart, but a node that waits busily has none. */
+static void a_poll_comes_no_earlier_than_told_unless_it_waits_busily(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_poll_at(&s, T0 + 100);
+    schedule_poll_after(&s, T0 + 50);
+    assert_int_equal(s.poll_due, T0 + 100);
+    schedule_poll_after(&s, T0 + 200);
+    assert_int_equal(s.poll_due, T0 + 200);
+    schedule_busy_wait(&s, true);
+    schedule_poll_after(&s, T0 + 300);
+    assert_int_equal(s.poll_due, T0 + 200);
+}
+
 static void a_poll_that_waits_busily_counts_from_the_last_one(void **state)
 {
     (void)state;
@@ -106,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_begins_with_a_poll_and_samples_after_an_interval),
         cmocka_unit_test(missed_polls_are_not_made_up_for),
+        cmocka_unit_test(a_poll_comes_no_earlier_than_told_unless_it_waits_busily),
         cmocka_unit_test(a_period_moves_a_poll_nearer_and_never_off),
         cmocka_unit_test(a_poll_that_waits_busily_counts_from_the_last_one),
         cmocka_unit_test(late_steps_begin_anew),
