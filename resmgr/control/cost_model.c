@@ -10,6 +10,7 @@
 #define LOOSE_MAX     1.0   /* ln, squared */
 #define SURPRISE      0.15  /* ln: below it no deviation is a surprise ... */
 #define SURPRISES     3.0   /* ... nor below so many mean deviations: 2.4 of the usual kind */
+#define DEARER        0.1   /* ln: nor below it where more is used than should be */
 #define STARVED       0.5   /* of the polls that even a late node makes: with fewer it is starved of CPU */
 #define FAR_OFF       0.693 /* ln 2: for so much less, one window is enough if the node itself keeps the budget */
 #define LATE_LASTS    3e9   /* ns over which lateness is smoothed */
@@ -86,7 +87,7 @@ static enum fit cost_model_learn_first(struct policy_cost_model *s, double cost)
     return ORDINARY;
 }
 
-static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
+static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost, double use)
 {
     if (!s->known)
         return cost_model_learn_first(s, cost);
@@ -96,7 +97,7 @@ static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
     }
     double off = log(cost / s->cost), before = s->surprises > 0 ? log(s->surprise / s->cost) : 0;
     double usual = fmax(SURPRISE, SURPRISES * hypot(s->spread, sqrt(s->loose)));
-    bool surprising = fabs(off) > usual;
+    bool surprising = fabs(off) > usual || (s->most > 0 && use > s->most && off > DEARER);
     if (before != 0 && !(surprising && before * off > 0)) { /* no step: the spread is larger, within bounds */
         s->spread = blend(s->spread, fmin(fabs(before), 2 * usual), SPREADING);
         s->surprises = 0;
@@ -122,7 +123,7 @@ static enum fit cost_model_polled(struct policy_cost_model *s, double use)
         s->loose = fmin(pow(log(rate / s->rate_then) / 2, 2), LOOSE_MAX);
     s->last_rate = rate;
     s->base = fmin(s->base, use);
-    enum fit fit = cost_model_learn_cost(s, (use - s->base) / 100 / rate);
+    enum fit fit = cost_model_learn_cost(s, (use - s->base) / 100 / rate, use);
     if (s->windows < FIRST_WINDOWS) {
         s->sum_rate += rate;
         s->sum_use += use;

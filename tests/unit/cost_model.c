@@ -94,6 +94,26 @@ static void base_and_cost_are_told_apart_where_the_rate_changed_enough(void **un
     }
 }
 
+/* A deviation that is usual is no step, unless more is used than should be, in two windows. */
+static void two_windows_above_the_most_are_a_step(void **unused)
+{
+    (void)unused;
+    static const struct {
+        double most;
+        int n; /* windows that are dearer by a quarter */
+        bool stepped;
+    } cases[] = {{0, 2, false}, {6.5, 2, false}, {6, 1, false}, {6, 2, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)start(NULL);
+        windows(8, 0, COST);
+        model->spread = 0.15;
+        model->most = cases[i].most;
+        windows(cases[i].n, 0, 1.25 * COST); /* 6.25 % */
+        assert_int_equal(model->stepped, cases[i].stepped);
+        assert_true((fabs(model->cost - 1.25 * COST) < 1) == cases[i].stepped);
+    }
+}
+
 /* Across a step of the cost nothing can be compared. */
 static void a_step_of_the_cost_is_no_base(void **unused)
 {
@@ -258,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup(the_period_for_a_use_is_the_one_that_has_it, start),
         cmocka_unit_test_setup(the_first_window_gives_the_cost, start),
         cmocka_unit_test_setup(base_and_cost_are_told_apart_where_the_rate_changed_enough, start),
+        cmocka_unit_test_setup(two_windows_above_the_most_are_a_step, start),
         cmocka_unit_test_setup(a_step_of_the_cost_is_no_base, start),
         cmocka_unit_test_setup(the_base_is_at_most_the_use, start),
         cmocka_unit_test_setup(one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget, start),
