@@ -94,7 +94,7 @@ struct policy_cost_model {
     double base;        /* percent of one CPU that does not depend on the period */
     double spread;      /* mean deviation of a measurement from the estimate, in ln */
     double use;         /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
-    double most;        /* percent of one CPU that should be used at most: more is a surprise; 0: none is */
+    double most;        /* percent of one CPU: two windows that use more are a step; 0: there is no such bound */
     bool stepped;       /* the cost made a step since the last change of the period */
     double surprise;    /* mean cost in the latest windows that deviate too far to count at once; if there are any */
     uint32_t surprises; /* number of these windows */

@@ -47,10 +47,10 @@ enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 #define TIGHT       0.0953 /* ln 1.1: worth it with a limit on the flow of records */
 #define TIGHT_USE   0.75   /* of the budget, where records are not lost at that: the rest is for bursts, ... */
 #define TIGHT_MOST  0.9    /* ... and this much, bursts included, where they would be */
-#define TIGHT_OVER  0.96   /* of the budget: two windows above it show that a poll costs more than it did */
 #define TIGHT_ALL   0.93   /* of the budget, for polls that rings need: bursts get the rest */
 #define TIGHT_LEAST 0.2    /* of what the budget leaves beside the base: for polls, however much bursts need */
 #define TIGHT_ROOM  0.5    /* of the same: at least so much instead of TIGHT_USE */
+#define TIGHT_OVER  0.96   /* of the budget: two windows above it show that a poll costs more than it did */
 
 /* The target of a member. */
 struct aim {
