@@ -201,6 +201,32 @@ static void polls_that_rings_need_come_before_what_is_left_for_bursts(void **unu
     }
 }
 
+/* Polls became dearer, as they often did before. Where that nearly uses up the budget, two windows are enough. */
+static void two_windows_that_nearly_use_up_the_budget_lengthen_the_period(void **unused)
+{
+    (void)unused;
+    static const struct {
+        double use; /* of the budget */
+        bool lengthens;
+    } cases[] = {{0.95, false}, {0.97, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)start(NULL);
+        seen.limits[seen.limit_count++] =
+            (struct policy_limit){.state = LIMIT_HELD, .on_flow = true, .compare = COMPARE_AT_MOST, .bound = 1};
+        seen.members[0].kept = true;
+        step(COST);
+        int64_t before = m->period;
+        m->cost_model.spread = 1;
+        m->cost_model.windows = 100;
+        seen.members[0].cpu = cases[i].use * BUDGET;
+        seen.members[0].polls = CLOCK_S / (double)before;
+        policy_step(&s, &seen, &actions);
+        assert_int_equal(m->period, before);
+        policy_step(&s, &seen, &actions);
+        assert_int_equal((double)m->period > 1.2 * (double)before, cases[i].lengthens);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup(rings_shorten_the_period_where_the_use_depends_little_on_it, start),
         cmocka_unit_test_setup(however_much_bursts_need_there_is_room_for_polls_beside_the_base, start),
         cmocka_unit_test_setup(polls_that_rings_need_come_before_what_is_left_for_bursts, start),
+        cmocka_unit_test_setup(two_windows_that_nearly_use_up_the_budget_lengthen_the_period, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
