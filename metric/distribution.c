@@ -11,7 +11,7 @@
 
 /*
  * A double's bits, from the sign on, are its octave (12 bits) and the step in it (7 bits), so two shifts find a bucket.
- * Zero and subnormal numbers are one octave of each sign. Neighbouring octaves have neighbouring slots.
+ * Zero and subnormal numbers are one octave of each sign.
  */
 
 enum {
@@ -24,7 +24,7 @@ enum {
 
 static struct distribution_octave *find(struct distribution_octave *slots, uint32_t capacity, uint32_t octave)
 {
-    uint32_t at = octave & (capacity - 1);
+    uint32_t at = (uint32_t)distribution_slot(octave, capacity);
     while (slots[at].counts && slots[at].octave != octave)
         at = (at + 1) & (capacity - 1);
     return &slots[at];

@@ -49,6 +49,15 @@ struct distribution_cursor {
 
 #define DISTRIBUTION_CURSOR ((struct distribution_cursor){.bucket = UINT64_MAX})
 
+/**
+ * The slot where an octave, sign and exponent, is looked for first. Neighbouring octaves have neighbouring slots; those
+ * of negative numbers go the other way, so that they do not lie on those of the positive ones.
+ */
+static inline uint64_t distribution_slot(uint64_t octave, uint32_t capacity)
+{
+    return (octave ^ -(octave >> 11)) & (capacity - 1);
+}
+
 /** The counter of a bucket, the upper bits of a double; NULL where it needs memory that there is not. */
 uint64_t *distribution_counter(struct distribution *d, uint64_t bucket, size_t *memory);
 
@@ -71,7 +80,7 @@ static inline bool distribution_add(struct distribution *d, struct distribution_
     memcpy(&bits, &value, sizeof bits);
     uint64_t bucket = bits >> DISTRIBUTION_BUCKET_SHIFT, octave = bucket / DISTRIBUTION_STEPS;
     if (bucket != c->bucket) {
-        const struct distribution_octave *slot = d->slots ? &d->slots[octave & (d->capacity - 1)] : NULL;
+        const struct distribution_octave *slot = d->slots ? &d->slots[distribution_slot(octave, d->capacity)] : NULL;
         bool found = slot && slot->octave == octave && slot->counts;
         uint64_t *counter = __builtin_expect(found, 1) ? slot->counts + bucket % DISTRIBUTION_STEPS
                                                        : distribution_counter(d, bucket, memory);

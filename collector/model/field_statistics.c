@@ -52,15 +52,11 @@ struct column {
     uint32_t last; /* number of the record that has the last value taken */
 };
 
-/*
- * The sum of the values taken, of which two readings are known: that modulo 2^64, and that of doubles, whose error for
- * as many numbers as a packet holds is far below 2^63. Together they are exact.
- */
-static void add_sum(struct field_statistics *s, uint64_t modulo, double near)
+/* Adds a sum of int64 in two parts: that of the upper halves, which have the sign, and that of the lower ones. */
+static void add_sum(struct field_statistics *s, int64_t high, uint64_t low)
 {
-    int64_t rest = (int64_t)modulo, wraps = (int64_t)floor((near - (double)rest) * 0x1p-64 + 0.5);
-    uint64_t low = s->low + (uint32_t)rest;
-    s->high = saturate_add(s->high, wraps * (INT64_C(1) << 32) + (rest >> 32) + (int64_t)(low >> 32));
+    low += s->low;
+    s->high = saturate_add(s->high, high + (int64_t)(low >> 32));
     s->low = (uint32_t)low;
 }
 
@@ -71,28 +67,27 @@ static inline __attribute__((always_inline)) void add_whole(struct field_statist
     struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
     const uint8_t *at = c->first;
     int64_t min = s->count ? s->min.i : INT64_MAX, max = s->count ? s->max.i : INT64_MIN;
-    uint64_t modulo = 0, unknown = 0;
-    double near = 0;
+    int64_t high = 0; /* as a packet has less than 2^31 records, neither sum overflows */
+    uint64_t low = 0, unknown = 0;
     uint32_t i = 0, last = 0, n = c->run->count, stride = c->run->stride;
     for (; i < n; i++, at += stride) {
         int64_t v = (int64_t)bytes_get_u64(at);
-        double value = (double)v;
         if (v < least) {
             unknown++;
             continue;
         }
-        if (!distribution_add(&s->values, &cursor, value, memory))
+        if (!distribution_add(&s->values, &cursor, (double)v, memory))
             break;
         min = v < min ? v : min;
         max = v > max ? v : max;
-        modulo += (uint64_t)v;
-        near += value;
+        high += v >> 32;
+        low += (uint32_t)v;
         last = i;
     }
     distribution_end(&cursor);
     s->min.i = min;
     s->max.i = max;
-    add_sum(s, modulo, near);
+    add_sum(s, high, low);
     c->taken = i - unknown;
     c->unknown = unknown;
     c->last = last;
