@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SOURCES = 1000, INNER_MAX = 12, DEPTH_MAX = 3 };
@@ -84,15 +85,10 @@ static const char *start_inner(const char *parent)
 
 static int64_t cpu_of(const struct collector_process *c)
 {
-    char path[64], *text;
-    size_t n;
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)c->pid);
-    must(file_read(path, 4096, &text, &n) == 0, path);
-    const char *at = strrchr(text, ')');
-    must(at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) == 2, path);
-    free(text);
-    return (int64_t)(user + system) * (CLOCK_S / sysconf(_SC_CLK_TCK));
+    clockid_t clock;
+    struct timespec t;
+    must(clock_getcpuclockid(c->pid, &clock) == 0 && clock_gettime(clock, &t) == 0, "reading CPU time");
+    return t.tv_sec * CLOCK_S + t.tv_nsec;
 }
 
 static double kib_of(const struct collector_process *c)
