@@ -26,6 +26,11 @@ int64_t clock_process_cpu(void)
     return clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+int64_t clock_thread_cpu(void)
+{
+    return clock_read(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_realtime_read(int64_t *width)
 {
     int64_t offset = 0;

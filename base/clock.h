@@ -17,6 +17,9 @@ int64_t clock_now(void);
 /** CPU time that this process has used, all threads, in nanoseconds. */
 int64_t clock_process_cpu(void);
 
+/** The same of the calling thread. */
+int64_t clock_thread_cpu(void);
+
 /** CLOCK_REALTIME minus CLOCK_MONOTONIC in nanoseconds: the best of several back-to-back readings. */
 int64_t clock_realtime_offset(void);
 

@@ -89,7 +89,7 @@ static struct cost read_run(unsigned nodes)
     struct run_reader *r;
     struct record_item item;
     const struct model_process *before = NULL;
-    int64_t began = clock_now(), cpu = order_run_cpu(), last = INT64_MIN;
+    int64_t began = clock_now(), cpu = clock_process_cpu(), last = INT64_MIN;
     uint64_t records = 0, turns = 0;
     int more;
     must(run_reader_open(run.path, &RECORD_FILTER_ALL, &r) == 0 && run_reader_look(r, RUN_READER_ALL) == 0,
@@ -101,7 +101,7 @@ static struct cost read_run(unsigned nodes)
         last = item.at.ns;
         records++;
     }
-    cpu = order_run_cpu() - cpu;
+    cpu = clock_process_cpu() - cpu;
     began = clock_now() - began;
     must(more == 0 && records == RATE && run_reader_totals(r).proofs[RECORD_LATE] == 0, "reading all");
     must(nodes == 1 || turns > RATE / 10 * 9, "taking turns");

@@ -135,7 +135,7 @@ static struct seen read_run(void)
     struct run_reader *r;
     struct record_item item;
     struct seen seen = {0};
-    int64_t first = 0, cpu = order_run_cpu();
+    int64_t first = 0, cpu = clock_process_cpu();
     int more;
     must(run_reader_open(run.path, &RECORD_FILTER_ALL, &r) == 0 && run_reader_look(r, RUN_READER_ALL) == 0,
          "opening a run");
@@ -145,7 +145,7 @@ static struct seen read_run(void)
         seen.lasted = (double)(item.logical - first);
     }
     seen.totals = run_reader_totals(r);
-    seen.cpu = (double)(order_run_cpu() - cpu) / (double)event_count;
+    seen.cpu = (double)(clock_process_cpu() - cpu) / (double)event_count;
     must(more == 0 && seen.totals.records == event_count && seen.totals.proofs[RECORD_CONTRARY] == 0, "reading all");
     run_reader_close(r);
     return seen;

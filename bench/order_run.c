@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EXCHANGES_BEFORE = 8, EXCHANGES = EXCHANGES_BEFORE + 3 };
@@ -145,11 +144,4 @@ void order_run_close(struct order_run *r)
 void order_run_remove(struct order_run *r)
 {
     order_run_must(r, file_remove_tree(r->path) == 0, "removing the run");
-}
-
-int64_t order_run_cpu(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
 }

@@ -48,7 +48,4 @@ void order_run_store(struct order_run *r, unsigned n, enum packet_kind kind, con
 void order_run_close(struct order_run *r);
 void order_run_remove(struct order_run *r);
 
-/** CPU time of this program up to now, ns. */
-int64_t order_run_cpu(void);
-
 #endif

@@ -51,7 +51,7 @@ struct distribution_cursor {
 
 /**
  * The slot where an octave, sign and exponent, is looked for first. Neighbouring octaves have neighbouring slots; those
- * of negative numbers go the other way, so that they do not lie on those of the positive ones.
+ * of negative numbers run backwards, so that numbers of one size but of different signs rarely meet.
  */
 static inline uint64_t distribution_slot(uint64_t octave, uint32_t capacity)
 {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { READ_BYTES = 256 << 10 };
 
@@ -344,13 +343,6 @@ static int begin_round(struct levels *l, int64_t until)
     return 0;
 }
 
-static int64_t thread_cpu(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
-}
-
 /* Goes through the streams that are left of this round. Returns 1 where the time is over, 0, or an error. */
 static int go_on(struct levels *l, int64_t until)
 {
@@ -381,10 +373,10 @@ static int update(struct levels *l, int64_t until)
 
 int levels_update(struct levels *l, int64_t budget_ns)
 {
-    int64_t began = thread_cpu();
+    int64_t began = clock_thread_cpu();
     int more = update(l, clock_now() + budget_ns);
     levels_part_close(&l->part);
     levels_store_rest(&l->store);
-    l->cpu_ns += thread_cpu() - began;
+    l->cpu_ns += clock_thread_cpu() - began;
     return more;
 }

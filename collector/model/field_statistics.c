@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void add_whole(struct field_statist
     struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
     const uint8_t *at = c->first;
     int64_t min = s->count ? s->min.i : INT64_MAX, max = s->count ? s->max.i : INT64_MIN;
-    int64_t high = 0; /* as a packet has less than 2^31 records, neither sum overflows */
+    int64_t high = 0; /* a packet has fewer than 2^31 records: neither sum overflows */
     uint64_t low = 0, unknown = 0;
     uint32_t i = 0, last = 0, n = c->run->count, stride = c->run->stride;
     for (; i < n; i++, at += stride) {

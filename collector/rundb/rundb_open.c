@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -62,21 +61,14 @@ const char *rundb_why(int err)
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
-static int64_t cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
-}
-
 void rundb_allow(int seconds)
 {
-    guard.until = seconds ? cpu_now() + seconds * CLOCK_S : 0;
+    guard.until = seconds ? clock_thread_cpu() + seconds * CLOCK_S : 0;
 }
 
 bool rundb_is_too_long(void)
 {
-    return guard.until != 0 && cpu_now() > guard.until;
+    return guard.until != 0 && clock_thread_cpu() > guard.until;
 }
 
 static int on_progress(void *context)

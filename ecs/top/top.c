@@ -78,13 +78,6 @@ static void catch_signals(void)
 
 /* ---- a refresh --------------------------------------------------------------------------------------------------- */
 
-static int64_t cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
-}
-
 static uint64_t memory_now(void)
 {
     unsigned long size = 0, resident = 0;
@@ -99,7 +92,7 @@ static uint64_t memory_now(void)
 
 static void look_at_cost(struct top *t)
 {
-    int64_t now = clock_now(), cpu = cpu_now();
+    int64_t now = clock_now(), cpu = clock_process_cpu();
     if (t->cpu_at && now - t->cpu_at < CLOCK_S / 2)
         return;
     if (t->cpu_at)
@@ -331,7 +324,7 @@ static int draw(struct top *t)
 /* Takes in what is new for a while. Where there is more, the next refresh comes at once. */
 static int refresh_screen(struct top *t, int64_t *next)
 {
-    int64_t begin = cpu_now();
+    int64_t begin = clock_process_cpu();
     t->data.growing = run_reader_goes_on(t->o->run);
     t->ended_at = t->data.growing ? 0 : t->ended_at ? t->ended_at : clock_now();
     bool settled = t->ended_at && clock_now() - t->ended_at > settling && !t->data.reading;
@@ -346,7 +339,7 @@ static int refresh_screen(struct top *t, int64_t *next)
     look_at_cost(t);
     (void)top_link_receive(&t->link, &t->state); /* all of it is drawn anyway */
     int err = draw(t);
-    t->cost = cpu_now() - begin;
+    t->cost = clock_process_cpu() - begin;
     int64_t least = t->o->interval > COST * t->cost || more > 0 ? t->o->interval : COST * t->cost;
     t->data.refresh = least > t->o->interval ? least : 0;
     *next = clock_now() + (more > 0 ? 0 : least);
