@@ -13,6 +13,18 @@ static inline int64_t saturate_add(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? a < 0 ? INT64_MIN : INT64_MAX : sum;
 }
 
+static inline int64_t saturate_sub(int64_t a, int64_t b)
+{
+    int64_t difference;
+    return __builtin_sub_overflow(a, b, &difference) ? a < 0 ? INT64_MIN : INT64_MAX : difference;
+}
+
+/** A time as it is in a packet, ns: a time beyond the range of int64_t is the end of that range. */
+static inline int64_t saturate_time(uint64_t ns)
+{
+    return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
+
 /**
  * A foreign time or duration in ns, clamped to +-2^61 (73 years): no sum or difference of three of them overflows.
  */

@@ -192,7 +192,7 @@ int record_order_set_model(struct record_order *o, const struct model *m)
         if (!node->model)
             return BEZEL_EMALFORMED;
         if (node->last > 0) /* what it gave was made before this one, whose time is better known by now */
-            (void)record_front_add(&o->front, node, run_clock_at(&node->model->run_clock, (int64_t)node->last));
+            (void)record_front_add(&o->front, node, run_clock_at(&node->model->run_clock, saturate_time(node->last)));
     }
     return 0;
 }
@@ -205,10 +205,10 @@ int record_order_set_model(struct record_order *o, const struct model *m)
 static struct clock_reading run_time_of(struct order_node *node, uint64_t time)
 {
     const struct run_clock *clock = &node->model->run_clock;
-    struct clock_reading at = run_clock_at_near(clock, &node->near, time < INT64_MAX ? (int64_t)time : INT64_MAX);
+    struct clock_reading at = run_clock_at_near(clock, &node->near, saturate_time(time));
     int64_t least = clock->jumped ? node->first_ns : node->last_ns;
     if (time >= node->last && at.ns < least) {
-        at.bound = saturate_add(at.bound, least - at.ns);
+        at.bound = saturate_add(at.bound, saturate_sub(least, at.ns));
         at.ns = least;
     }
     return at;
@@ -248,7 +248,7 @@ static void place_node(struct record_order *o, struct order_node *node)
 
 static struct heap_entry entry_of(struct record_stream *s)
 {
-    return (struct heap_entry){s->time < INT64_MAX ? (int64_t)s->time : INT64_MAX, s};
+    return (struct heap_entry){saturate_time(s->time), s};
 }
 
 int record_order_add(struct record_order *o, struct record_stream *s)
@@ -355,8 +355,21 @@ static struct order_node *sender_of(const struct record_order *o, const struct o
     return sender;
 }
 
-/* Whether `item`, which comes next of the node, waits for a sending that is there. Returns 1, 0, or an error. */
-static int must_wait(struct record_order *o, struct order_node *node, const struct record_item *item)
+/* The key behind what comes next of the sender: that is the sending, or stands before it. */
+static int64_t key_behind(const struct order_node *sender, const struct record_sent *sent)
+{
+    int64_t key = sent->at.ns > sender->least ? sent->at.ns : sender->least;
+    if (sender->held == 0 && sender->key > key)
+        key = sender->key;
+    return saturate_add(key, 1);
+}
+
+/*
+ * Whether `item`, which comes next of the node at place `key`, waits for a sending that is there. Each wait moves the
+ * item to a later place, so it ends; at the end of time there is none, and what stands there does not wait. Returns 1,
+ * 0, or an error.
+ */
+static int must_wait(struct record_order *o, struct order_node *node, int64_t key, const struct record_item *item)
 {
     if (!item->r || (item->aspect->kind != DICT_SENT && item->aspect->kind != DICT_RECEIVED))
         return 0;
@@ -366,10 +379,11 @@ static int must_wait(struct record_order *o, struct order_node *node, const stru
         return err;
     const struct record_sent *sent = record_messages_find(o->messages, item);
     const struct order_node *sender = sent ? sender_of(o, node, item->at, sent) : NULL;
-    if (sender) {
+    int64_t behind = sender ? key_behind(sender, sent) : INT64_MIN;
+    if (behind > key) {
         node->waits = sent->key;
         node->tachyon = sent->at.ns > item->at.ns;
-        node->least = (sent->at.ns > sender->least ? sent->at.ns : sender->least) + 1;
+        node->least = behind;
         return 1;
     }
     node->tachyon = sent && sent->given && sent->at.ns > item->at.ns;
@@ -430,7 +444,7 @@ static int give_held(struct record_order *o, struct record_item *item)
     h->item.process = p;
     h->item.aspect = h->item.r ? &p->dict->aspects[h->record.aspect - 1] : NULL;
     if (!wait)
-        wait = must_wait(o, node, &h->item);
+        wait = must_wait(o, node, h->key, &h->item);
     if (wait > 0) {
         h->key = node->least;
         heap_down(&o->held, 0, (struct heap_entry){h->key, h}, held_is_before);
@@ -513,7 +527,7 @@ int record_order_next(struct record_order *o, struct record_item *item)
         int wait = node->held > 0;
         fill_item(item, s, node);
         if (!wait && o->messages)
-            wait = must_wait(o, node, item);
+            wait = must_wait(o, node, node->key, item);
         if (!wait)
             return give_first(o, node, item);
         err = wait < 0 ? wait : hold_back(o, node);

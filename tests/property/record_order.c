@@ -184,6 +184,16 @@ static int by_host_and_time(const void *a, const void *b)
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : *(const size_t *)a < *(const size_t *)b ? -1 : 1;
 }
 
+/* The time of a host's first event, or an earlier one. */
+static uint64_t first_of(unsigned host)
+{
+    uint64_t first = 10 * CLOCK_S + ahead[host];
+    for (size_t i = 0; i < event_count; i++)
+        if (events[i].host == host && events[i].time < first)
+            first = events[i].time;
+    return first;
+}
+
 /* Stores events `list`, of one thread of one host, as one packet; 0 of them: opens the stream. */
 static void store_events(unsigned host, unsigned thread, const size_t *list, uint32_t count)
 {
@@ -200,7 +210,7 @@ static void store_events(unsigned host, unsigned thread, const size_t *list, uin
                               .records = count,
                               .first_ordinal = s->at.next_ordinal};
     memcpy(h.uuid, p->node->uuid, sizeof h.uuid);
-    h.timestamp_begin = count ? events[list[0]].time : 10 * CLOCK_S + ahead[host];
+    h.timestamp_begin = count ? events[list[0]].time : first_of(host);
     h.timestamp_end = count ? events[list[count - 1]].time : h.timestamp_begin;
     uint8_t *at = packet + PACKET_HEADER_BYTES;
     for (uint32_t i = 0; i < count; i++) {
@@ -280,7 +290,7 @@ static void take(struct given *to, const struct record_item *item)
     e->given = true;
     e->ns = item->at.ns;
     e->proof = item->proof;
-    assert_true(item->logical >= item->at.ns && item->logical > to->logical);
+    assert_true(item->logical >= item->at.ns && (item->logical > to->logical || item->logical == INT64_MAX));
     to->logical = item->logical;
     to->list[to->count++] = e;
 }
@@ -507,6 +517,59 @@ static void tags_that_contradict_each_other_hold_nothing_up(void **state)
     }
 }
 
+/* Two hosts whose clocks are known, or known to be apart by any time, as their offsets from the wall clock say. */
+static void begin_apart(bool siso, int64_t offset)
+{
+    begin_run("extremes", siso, ROUND_TRIP / 2);
+    for (unsigned i = HOSTS - 2; i < HOSTS; i++) {
+        struct message_hello hello = {.uuid = {0xe0, (uint8_t)i}, .clock = {0xe0, (uint8_t)i}};
+        hello.realtime_offset = i == HOSTS - 1 ? offset : 0;
+        snprintf(hello.node, sizeof hello.node, "apart%u", i);
+        struct model_node *node = model_add_node(g.model, &hello);
+        assert_non_null(node);
+        assert_int_equal(rundb_add_node(g.rundb, node), 0);
+        processes[i] = add_process(&g, node, names[i], i + 1);
+    }
+    assert_int_equal(rundb_commit(g.rundb), 0);
+}
+
+/* Each host sends a message at time `sent`, which the other one receives at `received`: in circles, where that is so.
+ */
+static void exchange_at(unsigned from, unsigned to, const uint64_t sent[2], const uint64_t received[2])
+{
+    const unsigned hosts[2] = {from, to};
+    for (unsigned i = 0; i < 2; i++) {
+        events[event_count++] = (struct event){hosts[i], 0, SENT, hosts[1 - i] + 1, i, sent[i], .stored = true};
+        events[event_count++] =
+            (struct event){hosts[i], 0, RECEIVED, hosts[1 - i] + 1, 1 - i, received[i], .stored = true};
+        events[event_count - 2].sending = events[event_count - 1].sending = SIZE_MAX;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        bool in_order = sent[i] <= received[i];
+        size_t first = 2 * (size_t)i, list[2] = {first + !in_order, first + in_order};
+        store_events(hosts[i], 0, NULL, 0);
+        store_events(hosts[i], 0, list, 2);
+    }
+}
+
+/* Every time that a packet can carry, with clocks that are as far apart as they can say. */
+static void messages_at_the_ends_of_time_hold_nothing_up(void **state)
+{
+    static const uint64_t times[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
+    static const int64_t offsets[] = {INT64_MIN, -1, 0, INT64_MAX};
+    enum { TIMES = sizeof times / sizeof *times, OFFSETS = sizeof offsets / sizeof *offsets };
+    (void)state;
+    for (int round = 0; round < 2 * TIMES * TIMES * OFFSETS; round++) {
+        const uint64_t a[2] = {times[round / 2 % TIMES], times[round / 2 / TIMES % TIMES]};
+        const uint64_t b[2] = {times[draw(TIMES)], times[draw(TIMES)]};
+        begin_apart(round % 2, offsets[round / 2 / TIMES / TIMES]);
+        exchange_at(HOSTS - 2, draw(2) ? HOSTS - 1 : 1, a, b);
+        const struct given *given = read_run();
+        assert_int_equal(given->count, 4);
+        grown_close(&g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +577,7 @@ int main(void)
         cmocka_unit_test(a_run_that_grows_is_given_in_the_order_in_which_it_is_read_later),
         cmocka_unit_test(clocks_beyond_their_bounds_leave_marks),
         cmocka_unit_test(tags_that_contradict_each_other_hold_nothing_up),
+        cmocka_unit_test(messages_at_the_ends_of_time_hold_nothing_up),
     };
     seed = seed_start();
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
