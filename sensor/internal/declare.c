@@ -256,14 +256,44 @@ static void give_up(void)
             enable_from(a, 0, &sensor_enable_never);
 }
 
+/*
+ * Puts `a` into the list of aspects, where it is not yet. A record may come before the aspect's constructor, which
+ * registers it: from a constructor that the linker placed earlier.
+ */
+static void list_aspect(struct bezel_aspect *a)
+{
+    for (const struct bezel_aspect *b = sensor_process.aspects; b; b = b->next)
+        if (b == a)
+            return;
+    if (!sensor_process.aspects_end)
+        sensor_process.aspects_end = &sensor_process.aspects;
+    a->next = NULL;
+    *sensor_process.aspects_end = a;
+    sensor_process.aspects_end = &a->next;
+    (void)sensor_hook(); /* if not now, then when the segment is made */
+    sensor_unobserved_prepare();
+}
+
+/*
+ * Before this, libc is not ready for us: it has no environment, and no thread-local storage yet. Only functions in a
+ * program's .preinit_array, and those that choose the implementation of another (ifunc), run so early. Their records
+ * are counted, and the constructor of their aspect declares it.
+ */
+__attribute__((constructor(101))) static void note_loaded(void)
+{
+    sensor_process.loaded = true;
+}
+
 void sensor_declare(struct bezel_aspect *aspect)
 {
     sigset_t mask;
+    if (!sensor_process.loaded)
+        return;
     sensor_lock(&mask);
+    if (aspect)
+        list_aspect(aspect); /* not pinned: that takes the loader's lock. Its constructor will do so */
     if (!sensor_declare_all() && aspect)
         give_up();
-    if (aspect && aspect->enable == &bezel_enable_unset) /* filled in by hand and never registered */
-        enable_from(aspect, 0, &sensor_enable_never);
     sensor_unlock(&mask);
 }
 
@@ -283,14 +313,9 @@ void bezel_aspect_register(struct bezel_aspect *aspect)
     sigset_t mask;
     sensor_pin(aspect); /* before our lock, because the loader has a lock too, and may call us */
     sensor_lock(&mask);
-    if (!sensor_process.aspects_end)
-        sensor_process.aspects_end = &sensor_process.aspects;
-    aspect->next = NULL;
-    *sensor_process.aspects_end = aspect;
-    sensor_process.aspects_end = &aspect->next;
-    (void)sensor_hook(); /* if not now, then at the first record */
-    sensor_unobserved_prepare();
-    if (sensor_process.own.segment)
-        declare_one(aspect);
+    list_aspect(aspect);
+    bool lost = __atomic_load_n(&aspect->early, __ATOMIC_RELAXED) > 0; /* relaxed: a counter */
+    if ((sensor_process.own.segment || lost) && !sensor_declare_all())
+        give_up();
     sensor_unlock(&mask);
 }

@@ -125,7 +125,7 @@ bool sensor_hook(void)
 bool sensor_open(void)
 {
     char dir[PATH_MAX];
-    if (sensor_process.own.segment || sensor_process.failed)
+    if (sensor_process.own.segment || sensor_process.failed || !sensor_process.loaded)
         return sensor_process.own.segment != NULL;
     file_bezel_dir(dir, sizeof dir);
     sensor_process.failed = true;

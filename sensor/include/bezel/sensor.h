@@ -29,7 +29,8 @@
  * with the cause "no-ring"). A handler may leave by longjmp(). It must not change to another user-level context
  * (swapcontext()) and come back later, nor run on an alternate stack that disarms itself (SS_AUTODISARM). After fork(),
  * from a handler too, the child records into a segment of its own, and a record that the fork interrupted is its
- * parent's; a child made by a bare clone or _Fork() must not record before it calls exec.
+ * parent's; a child made by a bare clone or _Fork() must not record before it calls exec. Constructors and destructors
+ * may record, in any order; records from before all constructors (.preinit_array, ifunc) are counted as lost.
  *
  * Environment, read once at the process's first record:
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
@@ -109,8 +110,8 @@ extern BEZEL_API const uint32_t bezel_enable_unset;
  * Registers `aspect`; BEZEL_ASPECT() calls this before main(). Borrows `aspect` for ever: a library that contains it
  * stays in memory when it is unloaded. Two aspects of the same name and the same fields are one. If the fields differ,
  * records of the later aspect are lost, and counted under the aspect bezel_undeclared. The same happens to aspects that
- * exceed a limit, find no room, or are named bezel_undeclared: the notice BEZEL-ASPECT-REFUSED has the reason. Not
- * async-signal-safe.
+ * exceed a limit, find no room, or are named bezel_undeclared: the notice BEZEL-ASPECT-REFUSED has the reason. A record
+ * before this registers the aspect, too, but does not keep its library in memory. Not async-signal-safe.
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 

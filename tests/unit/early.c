@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Records from before main() and after it, however the program is linked: each is stored, or counted as lost where libc
+ * is not ready yet.
+ */
+#include "tests/lib/early.h"
+#include "tests/lib/node_fixture.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct counts {
+    uint64_t attempts, no_ring, stored;
+};
+
+static struct counts counts_of(struct fixture *f)
+{
+    static struct message_books b;
+    struct counts sum = {0, 0, f->records};
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (!p || !p->at->dict)
+            continue;
+        external_books(p, clock_now(), &b);
+        for (uint32_t r = 0; r < b.row_count; r++) {
+            sum.attempts += b.rows[r].attempts;
+            sum.no_ring += b.rows[r].no_ring;
+        }
+    }
+    return sum;
+}
+
+enum {
+    EARLY_RECORDS = EARLY_TIMES * (EARLY_PLACES + 2), /* EARLY_LOCAL and its end are in two threads */
+    EARLY_LOST = EARLY_TIMES * EARLY_UNREADY,
+};
+
+static char *const *command;
+
+static void execute(void *unused)
+{
+    (void)unused;
+    execv(command[0], command);
+    _exit(126);
+}
+
+/* Observes the program, and checks that what it and its libraries record, `more` records, is accounted for. */
+static void check(char *const argv[], uint64_t more)
+{
+    struct fixture f = {.dir = ""};
+    command = argv;
+    fixture_observe(&f, execute);
+    struct counts c = counts_of(&f);
+    assert_int_equal(c.attempts, EARLY_RECORDS + more);
+    assert_int_equal(c.no_ring, EARLY_LOST);
+    assert_int_equal(c.stored, EARLY_RECORDS + more - EARLY_LOST);
+    fixture_end(&f);
+}
+
+static char early[] = EARLY, early_hidden[] = EARLY_HIDDEN, early_static[] = EARLY_STATIC;
+static char plugin[] = EARLY_PLUGIN, apart[] = "+" EARLY_PLUGIN;
+
+static void of_a_plain_program(void **unused)
+{
+    (void)unused;
+    check((char *[]){early, NULL}, 0);
+}
+
+static void with_hidden_names_optimised_as_a_whole_and_bound_at_once(void **unused)
+{
+    (void)unused;
+    check((char *[]){early_hidden, NULL}, 0);
+}
+
+static void with_a_static_library_at_a_fixed_address(void **unused)
+{
+    (void)unused;
+    check((char *[]){early_static, NULL}, 0);
+}
+
+static void of_a_library_that_is_loaded_and_unloaded(void **unused)
+{
+    (void)unused;
+    check((char *[]){early, plugin, plugin, NULL}, 2);
+}
+
+static void of_a_library_in_a_name_space_of_its_own(void **unused)
+{
+    (void)unused;
+    check((char *[]){early, apart, NULL}, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_a_plain_program),
+        cmocka_unit_test(with_hidden_names_optimised_as_a_whole_and_bound_at_once),
+        cmocka_unit_test(with_a_static_library_at_a_fixed_address),
+        cmocka_unit_test(of_a_library_that_is_loaded_and_unloaded),
+        cmocka_unit_test(of_a_library_in_a_name_space_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
