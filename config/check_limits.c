@@ -3,6 +3,7 @@
 #include "config/check_internal.h"
 
 #include "base/clock.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 
@@ -129,7 +130,7 @@ static int add_built_in(struct reader *r, struct experiment *e, enum experiment_
 static bool find_metric(struct reader *r, const struct tree *t, struct experiment *e, const char *name,
                         struct experiment_limit *l)
 {
-    struct diagnostics_near near = {.wanted = name};
+    struct near near = {.wanted = name};
     if (strcmp(name, sensor_cpu) == 0) {
         l->metric = LIMIT_ON_SENSOR_CPU;
         return true;
@@ -141,13 +142,13 @@ static bool find_metric(struct reader *r, const struct tree *t, struct experimen
             l->metric = (int)i;
             return true;
         }
-        diagnostics_near_consider(&near, e->metrics[i].name);
+        near_consider(&near, e->metrics[i].name);
     }
     if (built_in(name) != METRIC_RATE && e->metric_count < EXPERIMENT_METRICS_MAX)
         return (l->metric = add_built_in(r, e, built_in(name))) >= 0;
-    diagnostics_near_consider(&near, sensor_cpu);
+    near_consider(&near, sensor_cpu);
     for (int kind = METRIC_LATENCY; kind < METRIC_KINDS; kind++)
-        diagnostics_near_consider(&near, experiment_metric_word((enum experiment_metric_kind)kind));
+        near_consider(&near, experiment_metric_word((enum experiment_metric_kind)kind));
     if (near.best)
         reader_wrong(r, t, "there is no metric %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
     else

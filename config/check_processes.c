@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/check_internal.h"
 
+#include "base/near.h"
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
 #include "config/starting.h"
@@ -80,14 +81,14 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
     const char *text = reader_text(r, value, "the name of a node");
     if (!text)
         return;
-    struct diagnostics_near near = {.wanted = text};
+    struct near near = {.wanted = text};
     for (uint32_t i = 0; i < e->node_count; i++) {
         const char *name = e->nodes[i].name ? e->nodes[i].name : "";
         if (strcmp(name, text) == 0) {
             p->node = i;
             return;
         }
-        diagnostics_near_consider(&near, name);
+        near_consider(&near, name);
     }
     if (near.best)
         reader_wrong(r, value, "there is no node %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);

@@ -3,6 +3,7 @@
 #include "config/collectors.h"
 
 #include "base/address.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "config/check_internal.h"
 #include "config/diagnostics.h"
@@ -198,10 +199,10 @@ static int find_parent(struct reader *r, const struct tree *t, const struct expe
     int found = experiment_inner_find(e, text);
     if (found >= 0)
         return found;
-    struct diagnostics_near near = {.wanted = text};
+    struct near near = {.wanted = text};
     for (uint32_t i = 0; i < e->inner_count; i++)
-        diagnostics_near_consider(&near, e->inner[i].name ? e->inner[i].name : "");
-    diagnostics_near_consider(&near, root_name);
+        near_consider(&near, e->inner[i].name ? e->inner[i].name : "");
+    near_consider(&near, root_name);
     if (near.best)
         reader_wrong(r, t, "there is no collector %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);
     else

@@ -19,13 +19,4 @@ struct diagnostics_quoted diagnostics_quote(const char *text);
 int diagnostics_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
                     const char *format, va_list args) BEZEL_MUST_CHECK;
 
-/** Search for the candidate that is most similar to `wanted`; start with {.wanted = text}. `best` NULL: none. */
-struct diagnostics_near {
-    const char *wanted, *best;
-    unsigned distance;
-};
-
-/** Makes `candidate` the best one if `wanted` may be a misspelling of it, and no earlier candidate is as similar. */
-void diagnostics_near_consider(struct diagnostics_near *near, const char *candidate);
-
 #endif

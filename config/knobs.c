@@ -3,6 +3,7 @@
 #include "config/knobs.h"
 
 #include "base/clock.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "config/check_internal.h"
 #include "config/diagnostics.h"
@@ -95,14 +96,14 @@ static bool is_on(const struct experiment *e, uint32_t i, const char *name)
 
 static void no_such_limit(struct reader *r, const struct tree *t, const struct experiment *e, const char *name)
 {
-    struct diagnostics_near near = {.wanted = name};
+    struct near near = {.wanted = name};
     bool judged = false;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         if (!e->limits[i].text)
             continue;
         judged = judged || is_on(e, i, name);
         if (e->limits[i].kind == LIMIT_HOLD && metric_name(e, &e->limits[i]))
-            diagnostics_near_consider(&near, metric_name(e, &e->limits[i]));
+            near_consider(&near, metric_name(e, &e->limits[i]));
     }
     if (judged)
         reader_wrong(r, t, "limits on %s say 'expect': they are only judged, and no knob is steered for them",
@@ -147,7 +148,7 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
 static void check_process(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)
 {
     const char *name = t ? reader_text(r, t, "the name of a process") : NULL;
-    struct diagnostics_near near = {.wanted = name};
+    struct near near = {.wanted = name};
     if (!name)
         return;
     for (uint32_t i = 0; i < e->process_count && k->process < 0; i++) {
@@ -155,7 +156,7 @@ static void check_process(struct reader *r, const struct tree *t, const struct e
             continue;
         if (strcmp(e->processes[i].name, name) == 0)
             k->process = (int)i;
-        diagnostics_near_consider(&near, e->processes[i].name);
+        near_consider(&near, e->processes[i].name);
     }
     if (k->process >= 0)
         return;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/schema.h"
 
+#include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 
@@ -54,8 +55,8 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
 {
     va_list args;
     for (const struct tree *child = t->first; child; child = child->next) {
-        struct diagnostics_near near = {.wanted = child->key};
-        diagnostics_near_consider(&near, key);
+        struct near near = {.wanted = child->key};
+        near_consider(&near, key);
         if (near.best) /* the key is there, misspelt, and was reported */
             return;
     }
@@ -133,7 +134,7 @@ static const struct schema_word *read_word(struct reader *r, const struct tree *
     const char *text = reader_text(r, t, list);
     if (!text)
         return NULL;
-    struct diagnostics_near near = {.wanted = text};
+    struct near near = {.wanted = text};
     for (const struct schema_word *w = words; w->word; w++) {
         if (strcmp(w->word, text) == 0 && !w->given_up)
             return w;
@@ -142,7 +143,7 @@ static const struct schema_word *read_word(struct reader *r, const struct tree *
             return NULL;
         }
         if (!w->given_up)
-            diagnostics_near_consider(&near, w->word);
+            near_consider(&near, w->word);
     }
     if (near.best)
         reader_wrong(r, t, "%s is unknown; did you mean '%s'? allowed: %s", diagnostics_quote(text).s, near.best, list);
@@ -328,11 +329,11 @@ static void list_keys(char *list, const struct schema_field *fields)
 static void report_unknown_key(struct reader *r, const struct tree *t, const struct schema_field *fields)
 {
     char list[LIST_LENGTH_MAX] = "";
-    struct diagnostics_near near = {.wanted = t->key};
+    struct near near = {.wanted = t->key};
     list_keys(list, fields);
     for (const struct schema_field *f = fields; f->key; f++)
         if (f->kind < SCHEMA_LATER)
-            diagnostics_near_consider(&near, f->key);
+            near_consider(&near, f->key);
     if (near.best)
         reader_wrong_key(r, t, "is not a key; did you mean '%s'? allowed here: %s", near.best, list);
     else

@@ -3,6 +3,7 @@
 #include "config/starting.h"
 
 #include "base/clock.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
@@ -105,9 +106,9 @@ static int find(const struct experiment *e, const char *name)
 static void check_name(struct reader *r, const struct tree *t, const struct experiment *e, const char *name)
 {
     int found = find(e, name);
-    struct diagnostics_near near = {.wanted = name};
+    struct near near = {.wanted = name};
     for (uint32_t i = 0; found < 0 && i < e->process_count; i++)
-        diagnostics_near_consider(&near, e->processes[i].name ? e->processes[i].name : "");
+        near_consider(&near, e->processes[i].name ? e->processes[i].name : "");
     if (found < 0 && near.best)
         reader_wrong(r, t, "there is no process %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
     else if (found < 0)

@@ -42,9 +42,10 @@ struct record_filter {
 int record_filter_read(const char *text, struct record_condition *c, const char **why) BEZEL_MUST_CHECK;
 
 /**
- * Whether the condition makes sense for some process of `m` that the filter lets through: 0; BEZEL_ENOENT: no aspect
- * has the field; BEZEL_EINVAL: those that have it cannot be compared so. *why is then the sentence for the operator, in
- * `text`, of `size` bytes.
+ * Whether the names and the condition make sense for what `m` has: 0; BEZEL_ENOENT: no node, process, aspect or field
+ * has such a name; BEZEL_EINVAL: the fields that have it cannot be compared so. *why is then the sentence for the
+ * operator, in `text`, of `size` bytes, with the nearest name. A run without anything has nothing to compare names
+ * with: they make sense.
  */
 int record_filter_check(const struct record_filter *f, const struct model *m, char *text, size_t size) BEZEL_MUST_CHECK;
 

@@ -87,7 +87,7 @@ static int export_lines(struct wanted *w, const char *run, bool merged)
     if (code != OPTIONS_GO_ON)
         return code;
     int err = export_records(run, format, merged, &w->filter, stdout);
-    return err == BEZEL_EINVAL && w->where ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
+    return err == BEZEL_EINVAL && has_filter(w) ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
 }
 
 int cmd_export(int argc, char **argv)

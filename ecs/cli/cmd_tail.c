@@ -165,16 +165,16 @@ static int open_run(struct tail *t)
     return err ? fail(t, err) : OPTIONS_GO_ON;
 }
 
-/* A condition that no record of the run can meet is a mistake; while the run goes on, its field may still come. */
-static int check_condition(const struct tail *t)
+/* A name or a field that the run does not have is a mistake; while the run goes on, it may still come. */
+static int check_filter(const struct tail *t)
 {
     char text[512];
     int err = record_filter_check(&t->filter, run_reader_model(t->reader, NULL), text, sizeof text);
-    if (err == BEZEL_ENOENT && t->follow && goes_on(t)) {
-        log_warn("BEZEL-TAIL-FIELD", "--where '%s': %s; this goes on, in case that one comes", t->where, text);
+    if (err == BEZEL_ENOENT && goes_on(t)) {
+        log_warn("BEZEL-TAIL-NAME", "%s; so far: the run goes on, and it may still come", text);
         return OPTIONS_GO_ON;
     }
-    return err ? command_misuse("tail", "--where '%s': %s", t->where, text) : OPTIONS_GO_ON;
+    return err ? command_misuse("tail", "%s", text) : OPTIONS_GO_ON;
 }
 
 /* Prints all records that there are for now. */
@@ -254,7 +254,7 @@ static int tail_run(struct tail *t, enum record_writer_format format, uint64_t l
     if (code == OPTIONS_GO_ON)
         code = open_run(t);
     if (code == OPTIONS_GO_ON)
-        code = check_condition(t);
+        code = check_filter(t);
     if (code != OPTIONS_GO_ON)
         return code;
     run_reader_stop(t->reader, &stop);
@@ -304,14 +304,14 @@ static int make_request(struct tail *t, enum record_writer_format format, uint64
     return code;
 }
 
-/* As check_condition(), by what the server said. */
-static int check_note(const struct tail *t, const struct read_reading *said)
+/* As check_filter(), by what the server said. */
+static int check_note(const struct read_reading *said)
 {
     if (!said->note[0])
         return OPTIONS_GO_ON;
-    if (!t->follow || !said->grows)
-        return command_misuse("tail", "--where '%s': %s", t->where, said->note);
-    log_warn("BEZEL-TAIL-FIELD", "--where '%s': %s; this goes on, in case that one comes", t->where, said->note);
+    if (!said->grows)
+        return command_misuse("tail", "%s", said->note);
+    log_warn("BEZEL-TAIL-NAME", "%s; so far: the run goes on, and it may still come", said->note);
     return OPTIONS_GO_ON;
 }
 
@@ -380,7 +380,7 @@ static int tail_server(struct tail *t, const char *endpoint, enum record_writer_
     if (err == BEZEL_EAGAIN)
         code = EXIT_OK; /* it was stopped */
     else
-        code = err ? fail_remote(r, err) : check_note(t, remote_reader_said(r));
+        code = err ? fail_remote(r, err) : check_note(remote_reader_said(r));
     if (code == OPTIONS_GO_ON)
         code = print_server(t, r, format);
     remote_reader_close(r);

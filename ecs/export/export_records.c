@@ -190,11 +190,14 @@ static int put_records(struct records *x, const struct model *m, enum export_for
 {
     char why[512];
     enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
-    if (record_filter_check(x->filter, m, why, sizeof why) != 0) {
-        log_error("BEZEL-EXPORT-FIELD", "--where: %s", why);
+    int err = record_filter_check(x->filter, m, why, sizeof why);
+    if (err == BEZEL_ENOENT && x->served) {
+        log_warn("BEZEL-EXPORT-NAME", "%s; so far: the run goes on, and it may still come", why);
+    } else if (err) {
+        log_error("BEZEL-EXPORT-NAME", "%s", why);
         return BEZEL_EINVAL;
     }
-    int err = record_writer_open(x->out, as, m, x->filter, merged, &x->writer);
+    err = record_writer_open(x->out, as, m, x->filter, merged, &x->writer);
     if (!err)
         err = merged ? put_in_order(x, m) : put_all(x, m);
     if (err)

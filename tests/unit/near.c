@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Misspelt keys: which word is suggested, and when none is. */
-#include "config/diagnostics.h"
+#include "base/near.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 
 static const char *nearest(const char *wanted, const char *const *candidates)
 {
-    struct diagnostics_near near = {.wanted = wanted};
+    struct near near = {.wanted = wanted};
     for (; *candidates; candidates++)
-        diagnostics_near_consider(&near, *candidates);
+        near_consider(&near, *candidates);
     return near.best;
 }
 

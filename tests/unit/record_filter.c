@@ -132,22 +132,51 @@ static void what_is_no_condition_is_refused_with_a_remedy(void **state)
     }
 }
 
-/* The check of a condition against a run with one process. */
-static int check(const char *condition, const char *aspect, char *text, size_t size)
+/* The check of a filter against a run with one process; a condition of NULL is none. */
+static int check_names(const char *condition, struct record_filter f, char *text, size_t size)
 {
     struct message_hello hello = {.node = "studio"};
     static struct message_process said = {.instance = 1, .name = "client"};
-    struct record_filter f = RECORD_FILTER_ALL;
     const char *why;
     struct model *m = model_new("");
     struct model_node *node = model_add_node(m, &hello);
     struct model_process *p = model_add_process(node, &said);
     model_set_dictionary(p, make_dictionary());
-    f.aspect = aspect;
-    assert_int_equal(record_filter_read(condition, &f.condition, &why), 0);
+    assert_int_equal(condition ? record_filter_read(condition, &f.condition, &why) : 0, 0);
     int err = record_filter_check(&f, m, text, size);
     model_free(m);
     return err;
+}
+
+static int check(const char *condition, const char *aspect, char *text, size_t size)
+{
+    struct record_filter f = RECORD_FILTER_ALL;
+    f.aspect = aspect;
+    return check_names(condition, f, text, size);
+}
+
+static void a_name_that_nobody_has_is_answered_with_the_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *node, *process, *aspect, *text;
+    } cases[] = {
+        {"stud*", "cl?ent", "sh*", ""},
+        {"stdio", NULL, NULL, "the run has no node 'stdio'; the nearest is 'studio'"},
+        {"desk", NULL, NULL, "the run has no node 'desk'; there is 'studio'"},
+        {NULL, "cleint", NULL, "no process is named 'cleint'; the nearest is 'client'"},
+        {NULL, "server", NULL, "no process is named 'server'; there is 'client'"},
+        {NULL, NULL, "shwon", "no process that is wanted has an aspect 'shwon'; the nearest is 'shown' of client"},
+        {NULL, NULL, "x*", "has an aspect 'x*'; there is 'shown', 'work'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512] = "";
+        struct record_filter f = RECORD_FILTER_ALL;
+        f.node = cases[i].node, f.process = cases[i].process, f.aspect = cases[i].aspect;
+        assert_int_equal(check_names(NULL, f, text, sizeof text), cases[i].text[0] ? BEZEL_ENOENT : 0);
+        if (!strstr(text, cases[i].text))
+            fail_msg("of case %zu it is said: %s", i, text);
+    }
 }
 
 static void a_condition_that_makes_no_sense_is_explained(void **state)
@@ -162,7 +191,7 @@ static void a_condition_that_makes_no_sense_is_explained(void **state)
         {"latency > 5 ms", NULL, 0, ""},
         {"kind = key", "sh*", 0, ""},
         {"frame > 5", "work", BEZEL_ENOENT, "has a field 'frame'"},
-        {"duraton > 5 ms", NULL, BEZEL_ENOENT, "has a field 'duraton'"},
+        {"duraton > 5 ms", NULL, BEZEL_ENOENT, "has a field 'duraton'; the nearest is 'duration' of work"},
         {"frame > 5 ms", NULL, BEZEL_EINVAL, "a plain number, in the field's own unit"},
         {"codec > 5", NULL, BEZEL_EINVAL, "with a text, by = or !="},
         {"kind = 5 ms", NULL, BEZEL_EINVAL, "with a text, by = or !="},
@@ -183,6 +212,7 @@ int main(void)
         cmocka_unit_test(durations_are_compared_in_the_unit_of_the_field),
         cmocka_unit_test(labels_and_strings_are_compared_as_texts),
         cmocka_unit_test(what_is_no_condition_is_refused_with_a_remedy),
+        cmocka_unit_test(a_name_that_nobody_has_is_answered_with_the_nearest),
         cmocka_unit_test(a_condition_that_makes_no_sense_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
