@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # How tests are declared. A test is named FOLDER/NAME after its file in tests/. Exit code 77 skips it. tests/run lets each
-# run for 300 s: a test of 8 s took 120 s on a machine that others used. Attributes that all kinds share:
+# run for 300 s, times BEZEL_TEST_SCALE: a test of 8 s took 120 s on a machine that others used. Attributes that all kinds share:
 #
+#   TIMING       its subject is timing: it runs alone, in tests/run after all others, and is skipped where the machine is not
+#                quiet (tests/lib/machine)
 #   LONG         it is among the longest, and starts first, so that no CPU idles while the last one runs alone
 #   NEEDS T...   targets to build first
 #   IN_SOURCE    it runs in the root of the source tree
@@ -32,9 +34,21 @@ function(bezel_leave_out name target why)
     file(APPEND ${PROJECT_BINARY_DIR}/left-out.txt "${name}: ${why}\n")
 endfunction()
 
+# Sets `when` to what stands before the command of a test with the attributes above.
+macro(bezel_test_when)
+    set(when)
+    if(T_TIMING)
+        set(when ${BEZEL_TEST_ROOT}/lib/machine when-quiet)
+    endif()
+endmacro()
+
 # Sets the properties of test NAME from the attributes above, which the caller parsed with prefix T.
 macro(bezel_test_attributes name)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+    if(T_TIMING)
+        set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+        set_property(TEST ${name} APPEND PROPERTY LABELS timing)
+    endif()
     if(T_LONG)
         set_tests_properties(${name} PROPERTIES COST 1000)
     endif()
@@ -53,7 +67,7 @@ endmacro()
 #                processes, has nothing to find in it, so preset tsan leaves it out
 #   NO_THREAD    it starts none, though a library of it may: preset tsan leaves it out, too
 function(bezel_test file)
-    cmake_parse_arguments(T "LONG;IN_SOURCE;ONE_THREAD;NO_THREAD" "FROM" "LIBS;SOURCES;WRAP;DEFINES;NEEDS" ${ARGN})
+    cmake_parse_arguments(T "TIMING;LONG;IN_SOURCE;ONE_THREAD;NO_THREAD" "FROM" "LIBS;SOURCES;WRAP;DEFINES;NEEDS" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     set(name ${folder}/${file})
     set(target test_${folder}_${file})
@@ -76,7 +90,8 @@ function(bezel_test file)
         bezel_leave_out(${name} ${target} "it has one thread")
         return()
     endif()
-    add_test(NAME ${name} COMMAND ${target})
+    bezel_test_when()
+    add_test(NAME ${name} COMMAND ${when} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${target}>)
     bezel_test_attributes(${name})
 endfunction()
 
@@ -85,7 +100,7 @@ endfunction()
 # and preset tsan leaves this one out. DEV_ONLY: no preset with sanitizers runs it. The other scripts of
 # e2e/ have label `sanitized`: tests/run --all leaves them to preset asan.
 function(bezel_script file)
-    cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE;SAME_THREADS;DEV_ONLY" "" "ARGS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(T "TIMING;LONG;IN_SOURCE;ALONE;SAME_THREADS;DEV_ONLY" "" "ARGS;ENVIRONMENT" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     if(NOT DEFINED T_ARGS AND NOT T_ALONE)
         set(T_ARGS ${PROJECT_BINARY_DIR})
@@ -98,11 +113,12 @@ function(bezel_script file)
         bezel_leave_out(${folder}/${file} "" "other scripts start the same threads")
         return()
     endif()
-    add_test(NAME ${folder}/${file} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGS})
+    bezel_test_when()
+    add_test(NAME ${folder}/${file} COMMAND ${when} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGS})
     bezel_test_attributes(${folder}/${file})
     set_tests_properties(${folder}/${file} PROPERTIES ENVIRONMENT "${T_ENVIRONMENT}")
     if(folder STREQUAL e2e AND NOT T_DEV_ONLY)
-        set_tests_properties(${folder}/${file} PROPERTIES LABELS sanitized)
+        set_property(TEST ${folder}/${file} APPEND PROPERTY LABELS sanitized)
     endif()
 endfunction()
 

@@ -93,7 +93,7 @@ static pid_t start_bezeld(const char *stand)
     if (pid == 0)
         become_bezeld(stand, ready[1]);
     close(ready[1]);
-    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
+    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, (int)(PATIENCE / CLOCK_MS)), 1);
     close(ready[0]);
     return pid;
 }

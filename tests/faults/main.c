@@ -7,6 +7,7 @@
  */
 #include "base/hash.h"
 #include "tests/faults/faults.h"
+#include "tests/lib/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +97,7 @@ static void start_job(struct plan *p, struct job *j)
         try_fault(p, j, ends[1]);
     close(ends[1]);
     j->pipe = ends[0];
-    j->give_up = clock_now() + (int64_t)(PATIENCE_S + 15 * rounds_of(p, j->fault)) * CLOCK_S;
+    j->give_up = clock_now() + (int64_t)(PATIENCE_S + 15 * rounds_of(p, j->fault)) * CLOCK_S * test_scale();
     p->running++;
 }
 

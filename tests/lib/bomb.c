@@ -14,6 +14,8 @@
  * the file $BOMB, which is free when none of them lives; nothing else would know. $BOMB.ready is there when all are on
  * their way.
  */
+#include "tests/lib/patience.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -46,7 +48,7 @@ static void hop(bool daemon, time_t end)
             setsid();
         nap(1000);
     }
-    for (alarm(60);;)
+    for (alarm(60 * (unsigned)test_scale());;)
         pause();
 }
 
@@ -54,7 +56,7 @@ static void parent(time_t end)
 {
     while (time(NULL) < end) {
         if (fork() == 0)
-            for (alarm(60);;)
+            for (alarm(60 * (unsigned)test_scale());;)
                 pause();
         wait(NULL);
     }
@@ -68,7 +70,7 @@ static void run(const char *kind)
     else if (strcmp(kind, "parent") == 0)
         parent(end);
     else
-        for (alarm(60);;)
+        for (alarm(60 * (unsigned)test_scale());;)
             strcmp(kind, "stopped") == 0 ? (void)raise(SIGSTOP) : (void)pause();
     _exit(0);
 }
@@ -94,6 +96,6 @@ int main(int argc, char **argv)
     char ready[256];
     snprintf(ready, sizeof ready, "%s.ready", path);
     close(open(ready, O_WRONLY | O_CREAT, 0600));
-    for (alarm(60);;)
+    for (alarm(60 * (unsigned)test_scale());;)
         pause();
 }

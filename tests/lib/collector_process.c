@@ -51,7 +51,7 @@ static bool read_endpoint(struct collector_process *c, int fd)
 {
     size_t used = 0;
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    while (used < sizeof c->endpoint - 1 && poll(&poll_fd, 1, 30000) > 0) {
+    while (used < sizeof c->endpoint - 1 && poll(&poll_fd, 1, (int)(PATIENCE / CLOCK_MS)) > 0) {
         ssize_t n = read(fd, c->endpoint + used, sizeof c->endpoint - 1 - used);
         if (n <= 0)
             break;

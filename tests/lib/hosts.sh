@@ -94,7 +94,7 @@ hosts_boot() {
     tries=0
     until hosts_is_booted "$1"; do
         tries=$((tries + 1))
-        if [ $tries -gt 1200 ] || ! kill -0 "$(cat "$at/unshare")" 2>/dev/null; then
+        if [ $tries -gt "$(scaled 1200)" ] || ! kill -0 "$(cat "$at/unshare")" 2>/dev/null; then
             hosts_why="no full host: $(cat "$at/said")"
             return 1
         fi

@@ -8,10 +8,12 @@ import re
 import socket
 import struct
 
+PATIENCE = 60 * int(os.environ.get("BEZEL_TEST_SCALE", "1"))  # seconds
+
 
 def ask(port, path="/", host=None, more="", method="GET"):
     """Sends a request, and returns status, headers and body."""
-    with socket.create_connection(("127.0.0.1", port), 10) as s:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as s:
         s.sendall(("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s\r\n" % (method, path, host or "127.0.0.1:%d" % port, more)).encode())
         data = b""
         while True:
@@ -45,7 +47,7 @@ class Page:
 
     def __init__(self, port, cookie=None, origin=None, host=None):
         host = host or "127.0.0.1:%d" % port
-        self.socket = socket.create_connection(("127.0.0.1", port), 10)
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
         self.rest = b""
         lines = ["GET /live HTTP/1.1", "Host: " + host, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
                  "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(), "Sec-WebSocket-Protocol: bezel-view"]
@@ -85,7 +87,7 @@ class Page:
     def say(self, text):
         self.frame(1, text.encode())
 
-    def hear(self, seconds=60):
+    def hear(self, seconds=PATIENCE):
         """The next message: a dictionary, with `arrays` of a picture, or a text."""
         self.socket.settimeout(seconds)
         message, kind = b"", 0

@@ -6,6 +6,7 @@
 # files, with $dir/runs for runs and $BEZEL_DIR for segments; both are gone at the end, and so are the processes that
 # the test left.
 set -eu
+. "${hosts_lib:-$(dirname "$0")/../lib}/patience.sh"
 for tool in jq pgrep; do
     command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
@@ -73,12 +74,7 @@ forget() {
 
 # Waits until the command holds.
 await() {
-    tries=0
-    until "$@" >/dev/null 2>&1; do
-        tries=$((tries + 1))
-        [ $tries -le 600 ] || fail "after 60 s still not: $*"
-        sleep 0.1
-    done
+    holds_within 60 "$@" || fail "after $(scaled 60) s still not: $*"
 }
 
 # Whether the run that was started last has stored records of process $1.

@@ -134,7 +134,7 @@ static void start_bezeld(struct scene *s, bool hurry)
     close(ready[1]);
     close(parent_pipe[0]);
     s->parent_pipe = parent_pipe[1];
-    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
+    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, (int)(PATIENCE / CLOCK_MS)), 1);
     assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
     close(ready[0]);
     assert_true(begin_fill(&begun, experiment, "local", s->dir, run_id, s->collector.endpoint));

@@ -9,6 +9,7 @@
 #include "bezel/sensor.h"
 #include "sensor/shm/segment.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/step.h"
@@ -262,7 +263,7 @@ static void scribble_and_read(uint64_t seed, int64_t ns)
     memset(page, 0, sizeof *page);
     fixture_open(&f);
     pid_t program = fixture_spawn(victim, NULL), other = fixture_spawn(scribbler, &seed);
-    int64_t until = clock_now() + ns, deadline = until + 60 * CLOCK_S;
+    int64_t until = clock_now() + ns, deadline = until + PATIENCE;
     while (!page->stop) {
         int64_t now = clock_now();
         page->stop = now >= deadline || (now >= until && page->records > 1000);

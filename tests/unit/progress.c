@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "ecs/run/console.h"
+#include "tests/lib/patience.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -118,7 +119,7 @@ static void on_terminal(unsigned short columns, bool shared, char *text, size_t 
     char *found = NULL;
     for (size_t n = 0; !found; found = strstr(text, end)) {
         struct pollfd readable = {.fd = above, .events = POLLIN};
-        assert_int_equal(poll(&readable, 1, 10000), 1);
+        assert_int_equal(poll(&readable, 1, (int)(PATIENCE / CLOCK_MS)), 1);
         ssize_t more = read(above, text + n, size - 1 - n);
         assert_true(more > 0);
         n += (size_t)more;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "ecs/view/view_server.h"
 #include "ecs/view/web.h"
+#include "tests/lib/patience.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,8 +19,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#define PATIENCE (10 * CLOCK_S)
 
 static struct gate gate;
 static struct web *web;
