@@ -468,7 +468,7 @@ static int prepare(struct run *r, const char *text, size_t n)
         err = note_away(r);
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
-    return err;
+    return err ? err : rundir_point_latest(&r->dir);
 }
 
 static bool is_given_up(void *context)

@@ -167,7 +167,7 @@ static int fill(const struct rundir *run, const char *text, size_t n)
 }
 
 /* Makes a link of another name, then renames it: a reader finds the old link or the new one. */
-static int point_latest(const struct rundir *run)
+static int replace_latest(const struct rundir *run)
 {
     const char *name = strrchr(run->path, '/') + 1;
     int dir = (int)(name - run->path);
@@ -182,6 +182,14 @@ static int point_latest(const struct rundir *run)
         return errno = saved, err_from_errno(saved);
     }
     return 0;
+}
+
+int rundir_point_latest(const struct rundir *run)
+{
+    int err = replace_latest(run);
+    if (err)
+        log_error("BEZEL-RUN-DIR", "cannot point 'latest' to run directory %s: %s", run->path, limit_reason(err));
+    return err;
 }
 
 int rundir_init(struct rundir *run)
@@ -203,8 +211,6 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
         return err;
     }
     err = fill(run, text, n);
-    if (!err)
-        err = point_latest(run);
     if (err)
         log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, limit_reason(err_from_errno(errno)));
     return err;

@@ -41,11 +41,17 @@ int rundir_init(struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
  * Makes `<runs>/<YYYYmmdd-HHMMSS>-<experiment>` (with "-2", "-3" ... where it is taken), its folders log, output and
- * trace, its README, versions.txt and experiment.yaml with the `n` bytes at `text`; then points `<runs>/latest` to it,
- * atomically. Returns 0, or an error, logged to stderr.
+ * trace, its README, versions.txt and experiment.yaml with the `n` bytes at `text`. Returns 0, or an error, logged to
+ * stderr.
  */
 int rundir_make(const char *runs, const char *experiment, const char *text, size_t n,
                 struct rundir *run) BEZEL_MUST_CHECK;
+
+/**
+ * Points `<runs>/latest` to the run, atomically; once it is marked as running and has its database, since who followed
+ * the link before would find a run that was killed. Returns 0, or an error, logged to stderr.
+ */
+int rundir_point_latest(const struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
  * Makes the private folder within the default folder of segments (file_bezel_dir()), and removes those of killed runs.

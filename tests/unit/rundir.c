@@ -64,6 +64,10 @@ static void runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_new
             assert_string_not_equal(run[i].path, run[k].path);
             assert_string_not_equal(run[i].uuid, run[k].uuid);
         }
+        int found = rundir_find(NULL, runs, path, sizeof path); /* not yet: it does not run */
+        assert_true(found == BEZEL_ENOENT || (realpath(path, real) && strcmp(real, run[i].path) != 0));
+        rundir_mark_running(&run[i]);
+        assert_int_equal(rundir_point_latest(&run[i]), 0);
         assert_int_equal(rundir_find(NULL, runs, path, sizeof path), 0);
         assert_non_null(realpath(path, real));
         assert_string_equal(real, run[i].path);
@@ -71,6 +75,8 @@ static void runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_new
     assert_int_equal(rundir_find(run[0].path, runs, path, sizeof path), 0);
     assert_string_equal(path, run[0].path);
     assert_int_equal(rundir_find("/nonexistent", runs, path, sizeof path), BEZEL_ENOENT);
+    for (int i = 0; i < 3; i++)
+        rundir_close(&run[i]);
 }
 
 static void the_private_folder_is_private_and_goes_with_the_run(void **state)
