@@ -38,12 +38,12 @@ hosts_add() {
 }
 
 # The words before a command that is executed on host $1. The process that is started with them is the command, or passes
-# signals on to it and ends with it.
+# signals on to it and ends with it. `ip netns exec` would want / to be a mount point, which it is not in each chroot.
 on() {
     if hosts_is_on "$1"; then
         echo "env -u BEZEL_DIR PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $hosts_dir/enter $(cat "$hosts_dir/$1/init")"
     else
-        echo "ip netns exec $(hosts_name "$1")"
+        echo "nsenter --net=/run/netns/$(hosts_name "$1")"
     fi
 }
 
@@ -87,7 +87,7 @@ hosts_boot() {
     at=$hosts_dir/$1
     mkdir -p "$at/disk" "$at/work" "$at/root"
     shift_s=$(awk -v wanted="${3:-0}" '{printf "%d", wanted - int($1)}' /proc/uptime)
-    ip netns exec "$(hosts_name "$1")" unshare --mount --pid --fork --kill-child --uts --ipc --time \
+    nsenter --net="/run/netns/$(hosts_name "$1")" unshare --mount --pid --fork --kill-child --uts --ipc --time \
         --monotonic "$shift_s" --boottime "$shift_s" \
         sh "$(hosts_script)" "$at" "$hosts_installed:$hosts_root" "$2" "${4:-}" 2>"$at/said" &
     echo $! >"$at/unshare"
@@ -122,7 +122,7 @@ hosts_power_off() {
 hosts_delay() {
     hosts_repair "$1"
     ip -n "$(hosts_name 0)" link set "port$1" nomaster
-    ip netns exec "$(hosts_name 0)" "$hosts_dir/cable" "port$1" "far$1" "$2" "$3" "$4" "${BEZEL_SEED:-$$}" >"$hosts_dir/cable-$1" &
+    nsenter --net="/run/netns/$(hosts_name 0)" "$hosts_dir/cable" "port$1" "far$1" "$2" "$3" "$4" "${BEZEL_SEED:-$$}" >"$hosts_dir/cable-$1" &
     echo $! >"$hosts_dir/cable-$1.pid"
     until [ -s "$hosts_dir/cable-$1" ]; do
         kill -0 "$(cat "$hosts_dir/cable-$1.pid")" || return 1
