@@ -100,6 +100,29 @@ int folder_make(const char *path, struct folder *f)
     return err ? err : folder_open(path, f); /* judged again: another process may have made it meanwhile */
 }
 
+bool folder_is_private(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & (S_IRWXG | S_IRWXO));
+}
+
+int folder_make_private(const char *path, struct folder *f)
+{
+    struct stat st;
+    int err = folder_make(path, f);
+    if (!err && fstat(f->fd, &st) != 0)
+        err = err_from_errno(errno);
+    else if (!err && !folder_is_private(&st)) {
+        snprintf(
+            f->why, sizeof f->why,
+            "others can enter it (mode %04o, user %u): give it to user %u alone, mode 0700, or name another folder",
+            (unsigned)st.st_mode & 07777, (unsigned)st.st_uid, (unsigned)geteuid());
+        errno = EPERM, err = BEZEL_EPERM;
+    }
+    if (err)
+        folder_close(f);
+    return err;
+}
+
 void folder_close(struct folder *f)
 {
     int before = errno;

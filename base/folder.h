@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 enum { FOLDER_WHY_BYTES = 128 };
 
@@ -35,6 +36,18 @@ int folder_open(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 
 /** As folder_open(); first makes the folder and its parents, with mode 0700, where they are missing. */
 int folder_make(const char *path, struct folder *f) BEZEL_MUST_CHECK;
+
+/**
+ * Whether only this user may enter the folder that `st` describes (a directory of this user's, 0700 or less): then no
+ * other user reaches a socket or file in it, whatever its own rights are.
+ */
+bool folder_is_private(const struct stat *st);
+
+/**
+ * As folder_make(), for the sockets of a daemon that runs code on command: BEZEL_EPERM with f->why also where
+ * folder_is_private() is false.
+ */
+int folder_make_private(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 
 /** Does nothing where the folder is not open. Keeps errno. */
 void folder_close(struct folder *f);

@@ -3,6 +3,7 @@
 #include "bezeld/control_endpoint.h"
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -53,7 +54,7 @@ static int check_folder(const char *dir)
     struct stat st;
     if (lstat(dir, &st) != 0)
         return err_from_errno(errno);
-    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IRWXG | S_IRWXO)))
+    if (folder_is_private(&st))
         return 0;
     errno = EPERM;
     return BEZEL_EPERM;

@@ -5,6 +5,7 @@
 #include "bezeld/launch/launched.h"
 #include "bezeld/launch/process_tree.h"
 #include "bezeld/launch/spawn.h"
+#include "bezeld/launch/unix_socket.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -272,7 +273,7 @@ static void receive(struct serving *s, struct connection *c)
 
 static void accept_connection(struct serving *s)
 {
-    int fd = accept4(s->how->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = unix_socket_accept(s->how->listening);
     if (fd < 0)
         return;
     struct connection *c = s->connections;

@@ -54,7 +54,7 @@ static const char help[] =
     "bezeld, as the same user, and outlives it: programs go on when the bezeld is restarted.\n"
     "\n"
     "  --dir DIR       folder of its sockets and of the output of programs; made if it is missing, and must be this\n"
-    "                  user's alone. It must survive a restart of the bezeld\n"
+    "                  user's alone (mode 0700). It must survive a restart of the bezeld\n"
     "  --output SIZE   how much of the output of each program is kept until `bezel run` has fetched it: the last SIZE\n"
     "                  bytes, 1 MiB or more (default: 64 MiB)\n"
     "  --allow-root    starts programs as root where it runs as root; otherwise it refuses to\n"
@@ -185,7 +185,7 @@ static _Noreturn void become_session(const struct service *s, const char *name, 
 static void take_connection(struct service *s)
 {
     char name[LAUNCHER_NAME_MAX + 1];
-    int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = unix_socket_accept(s->listening);
     if (fd < 0)
         return;
     ssize_t n = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, NAME_WAIT_MS) == 1
@@ -277,14 +277,9 @@ static int open_signals(void)
 /* Makes the folder, and listens in it; another service there is not disturbed. */
 static int open_folder(struct service *s)
 {
-    int err = folder_make(s->a->dir, &s->folder);
-    if (!err && s->folder.shared)
-        err = BEZEL_EPERM;
+    int err = folder_make_private(s->a->dir, &s->folder);
     if (err) {
-        log_error("BEZEL-LAUNCHER-FOLDER", "%s: %s", s->a->dir,
-                  s->folder.why[0]     ? s->folder.why
-                  : err == BEZEL_EPERM ? "others can write in it: give it to this user alone, mode 0700"
-                                       : strerror(errno));
+        log_error("BEZEL-LAUNCHER-FOLDER", "%s: %s", s->a->dir, s->folder.why[0] ? s->folder.why : strerror(errno));
         return err;
     }
     s->lock = folder_open_file(&s->folder, "lock", O_RDWR | O_CREAT);

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/unix_socket.h"
 
+#include "base/log.h"
+
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,6 +31,18 @@ static int give_up(int *fd, int error)
     return error == ECONNREFUSED ? BEZEL_EUNREACH : error == EAGAIN ? BEZEL_EAGAIN : err_from_errno(error);
 }
 
+/* Whether the process at the other end is of this user, or root's. */
+static bool is_ours(int fd, uid_t *user)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    *user = (uid_t)-1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return false;
+    *user = peer.uid;
+    return peer.uid == geteuid() || peer.uid == 0;
+}
+
 int unix_socket_listen(int folder, const char *name, int *fd)
 {
     struct sockaddr_un address;
@@ -34,9 +50,23 @@ int unix_socket_listen(int folder, const char *name, int *fd)
     if (err)
         return err;
     unlink(address.sun_path);
-    if (bind(*fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(*fd, BACKLOG) != 0)
+    /* The umask decides the mode that bind() gives; nobody can connect before listen(). */
+    if (bind(*fd, (struct sockaddr *)&address, sizeof address) != 0 || chmod(address.sun_path, 0600) != 0 ||
+        listen(*fd, BACKLOG) != 0)
         return give_up(fd, errno);
     return 0;
+}
+
+int unix_socket_accept(int listening)
+{
+    uid_t user;
+    int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 || is_ours(fd, &user))
+        return fd;
+    log_warn("BEZEL-LAUNCHER-USER", "a connection of user %u was closed: programs are started for user %u alone",
+             (unsigned)user, (unsigned)geteuid());
+    close(fd);
+    return -1;
 }
 
 int unix_socket_connect(int folder, const char *name, int *fd)
@@ -45,5 +75,8 @@ int unix_socket_connect(int folder, const char *name, int *fd)
     int err = make(folder, name, &address, fd);
     if (err)
         return err;
-    return connect(*fd, (struct sockaddr *)&address, sizeof address) == 0 ? 0 : give_up(fd, errno);
+    uid_t user;
+    if (connect(*fd, (struct sockaddr *)&address, sizeof address) != 0)
+        return give_up(fd, errno);
+    return is_ours(*fd, &user) ? 0 : give_up(fd, EPERM);
 }

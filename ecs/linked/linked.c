@@ -3,6 +3,7 @@
 #include "ecs/linked/linked.h"
 
 #include "base/file.h"
+#include "base/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -66,7 +67,7 @@ static int make_folder(struct linked *l, const char *run)
         return BEZEL_ESYS;
     if (lstat(l->folder, &st) != 0)
         return BEZEL_ESYS;
-    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+    if (folder_is_private(&st))
         return 0;
     l->folder[0] = '\0'; /* it is not ours to remove */
     return errno = EPERM, BEZEL_ESYS;

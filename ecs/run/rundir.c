@@ -382,7 +382,7 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uu
     target[n] = '\0';
     if (lstat(target, &st) != 0)
         return errno == EACCES ? BEZEL_EPERM : BEZEL_EUNREACH;
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))
+    if (!folder_is_private(&st))
         return BEZEL_EPERM;
     if (!is_held(target, uuid))
         return BEZEL_EUNREACH;

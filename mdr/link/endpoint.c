@@ -3,6 +3,7 @@
 #include "mdr/link/endpoint.h"
 
 #include "base/address.h"
+#include "base/folder.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -150,7 +151,7 @@ const char *endpoint_check_control(const char *control, bool keys)
     *strrchr(dir, '/') = '\0';
     if (stat(*dir ? dir : "/", &st) != 0)
         return "the folder of the control socket does not exist";
-    if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+    if (!folder_is_private(&st))
         return "the folder of the control socket must be yours alone (chmod 700): anyone who can command a daemon can "
                "run code";
     return NULL;

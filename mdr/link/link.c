@@ -207,13 +207,30 @@ static int bind_tcp(struct link *link, const char *endpoint)
                : zmq_bind(link->socket, endpoint);
 }
 
+/*
+ * Binds at a path. bind(2) gives the socket the mode that the umask leaves, and ZeroMQ listens at once: so the umask is
+ * set meanwhile. Besides, ZeroMQ closes connections of users other than this one and root, where it was built with
+ * that.
+ */
+static int bind_path(struct link *link, const char *endpoint)
+{
+    const uid_t users[] = {geteuid(), 0};
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+        (void)!zmq_setsockopt(link->socket, ZMQ_IPC_FILTER_UID, &users[i], sizeof users[i]);
+    mode_t before = umask(0177);
+    int bound = zmq_bind(link->socket, endpoint), sys = errno;
+    umask(before);
+    errno = sys;
+    return bound;
+}
+
 /* Binds or connects a socket with its options set. */
 static int attach(struct link *link, const char *endpoint, int queue)
 {
     if (!link->bound)
         return attach_connected(link, endpoint, queue);
     size_t size = sizeof link->endpoint;
-    return (endpoint_path(endpoint) ? zmq_bind(link->socket, endpoint) : bind_tcp(link, endpoint)) != 0
+    return (endpoint_path(endpoint) ? bind_path(link, endpoint) : bind_tcp(link, endpoint)) != 0
                ? -1
                : zmq_getsockopt(link->socket, ZMQ_LAST_ENDPOINT, link->endpoint, &size);
 }

@@ -150,6 +150,9 @@ int main(int argc, char **argv)
         return misuse(options.control, "--control over tcp:// needs --key and --keys");
     if (!options.key != !options.keys)
         return serve_misuse("bezel-resmgr", "--key needs --keys, and --keys needs --key");
+    const char *why = options.control ? endpoint_check_control(options.control, options.keys != NULL) : NULL;
+    if (why)
+        return misuse(options.control, why);
     file_raise_limit(); /* a link to each node */
     return limit_check_files(RESMGR_FILES) == 0 ? manager_daemon_run(&options) : EXIT_FAILED;
 }
