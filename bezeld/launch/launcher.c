@@ -169,7 +169,7 @@ bool launcher_finish(const pid_t *spare, size_t spare_count)
     int64_t deadline = clock_now() + LAUNCHER_FINISH;
     for (size_t alive = 1, dead = SIZE_MAX, before = 0; alive > 0 || dead != before;) {
         before = dead;
-        alive = process_tree_kill(getpid(), spare, spare_count, &dead);
+        alive = process_tree_kill(spare, spare_count, &dead);
         if (alive > 0 && clock_now() > deadline)
             return false;
         clock_sleep_until(clock_now() + FINISH_EVERY_MS * CLOCK_MS);

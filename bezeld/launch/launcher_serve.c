@@ -73,7 +73,7 @@ static void end_as_told(struct serving *s, enum message_ending how)
 /* Sends SIGTERM to the complete tree. */
 static void terminate(struct serving *s)
 {
-    size_t n = process_tree_terminate(getpid());
+    size_t n = process_tree_terminate();
     if (n > 0 && !launched_runs(&s->all))
         launched_note_left(&s->all, (uint32_t)n);
 }
@@ -94,7 +94,7 @@ static int end_some(struct serving *s)
             s->kill_at = now + s->grace;
     }
     if (s->termed && now >= s->kill_at) {
-        process_tree_kill(getpid(), NULL, 0, &dead);
+        process_tree_kill(NULL, 0, &dead);
         return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
     }
     int64_t next = s->termed ? s->kill_at : s->term_at;

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -15,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct process {
-    pid_t pid, parent, group, session;
+    pid_t pid, parent, group, session; /* in the pid namespace of /proc, which need not be ours */
+    uint64_t start_time;
     bool zombie, stopped, inside;
 };
 
@@ -27,10 +30,11 @@ struct processes {
     size_t count, room;
 };
 
-/* The descendants of `root`, without the processes of `spare` and their descendants. */
+/* The descendants of `root`, the caller, without the processes of `spare` and their descendants. */
 struct family {
     pid_t root;
-    const pid_t *spare;
+    bool ours; /* /proc has the numbers of our pid namespace */
+    pid_t *spare;
     size_t spare_count;
 };
 
@@ -52,6 +56,7 @@ static bool read_stat(pid_t pid, struct process *p)
                           .parent = stat.parent,
                           .group = stat.group,
                           .session = stat.session,
+                          .start_time = stat.start_time,
                           .zombie = stat.ended,
                           .stopped = stat.stopped};
     return true;
@@ -99,6 +104,78 @@ static bool belongs(const struct processes *all, const struct family *f, const s
     return !is_spare(f, p->pid);
 }
 
+/* ---- Numbers and processes --------------------------------------------------------------------------------------- */
+
+/*
+ * Where a pid namespace was made without a /proc of its own, /proc shows that of an ancestor: all numbers in there are
+ * others than those that kill() and getpid() mean. 0: /proc does not show us at all.
+ */
+static pid_t number_of_caller(void)
+{
+    char self[32];
+    ssize_t n = readlink("/proc/self", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    return (pid_t)strtol(self, NULL, 10);
+}
+
+/* The number in /proc of child `pid` of ours; 0: unknown. */
+static pid_t number_of_child(pid_t pid)
+{
+    char path[64], text[512];
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
+    int fd = pidfd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    const char *line = strstr(text, "\nPid:");
+    if (fd >= 0)
+        close(fd);
+    if (pidfd >= 0)
+        close(pidfd);
+    return line ? (pid_t)strtol(line + 5, NULL, 10) : 0;
+}
+
+/* False: who belongs to the family is unknown, and nobody may be signalled. family_end() frees it in both cases. */
+static bool family_begin(struct family *f, const pid_t *spare, size_t count)
+{
+    *f = (struct family){.root = number_of_caller(), .spare = calloc(count + 1, sizeof *spare)};
+    f->ours = f->root == getpid();
+    for (; f->spare && f->spare_count < count; f->spare_count++) {
+        pid_t child = spare[f->spare_count];
+        if (!f->ours && (child = number_of_child(child)) <= 0)
+            return false;
+        f->spare[f->spare_count] = child;
+    }
+    return f->spare && f->root > 0;
+}
+
+static void family_end(struct family *f)
+{
+    free(f->spare);
+}
+
+/*
+ * Signals that very process, and no later one that has its number: its folder in /proc serves as a pidfd. A kernel that
+ * has none (before 5.1) leaves the moment between the look and the signal.
+ */
+static int send_signal(const struct family *f, const struct process *p, int signal)
+{
+    char path[32];
+    struct process now;
+    snprintf(path, sizeof path, "/proc/%d", (int)p->pid);
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    int sent = -1;
+    if (read_stat(p->pid, &now) && now.start_time == p->start_time) {
+        sent = (int)syscall(SYS_pidfd_send_signal, folder, signal, NULL, 0);
+        if (sent != 0 && f->ours && (errno == ENOSYS || errno == EBADF))
+            sent = kill(p->pid, signal);
+    }
+    close(folder);
+    return sent;
+}
+
 /* ---- Stopping ---------------------------------------------------------------------------------------------------- */
 
 /*
@@ -106,12 +183,12 @@ static bool belongs(const struct processes *all, const struct family *f, const s
  * group can still be read. A session other than ours was begun by a descendant, so all its groups are descendants; the
  * groups of our own session may contain others.
  */
-static void stop(const struct process *p)
+static void stop(const struct family *f, const struct process *p)
 {
-    if (p->session != getsid(0) && p->group > 1) /* -1 would be everybody */
+    if (f->ours && p->session != getsid(0) && p->group > 1) /* -1 would be everybody */
         kill(-p->group, SIGSTOP);
     if (!p->zombie)
-        kill(p->pid, SIGSTOP);
+        (void)send_signal(f, p, SIGSTOP);
 }
 
 /* A zombie that was not seen alive counts too: it may have left a child. */
@@ -130,9 +207,11 @@ static bool stop_child(const struct family *f, pid_t pid, uint8_t *seen)
     if (pid <= 0 || pid >= PIDS_MAX || seen[pid / 8] >> pid % 8 & 1 || is_spare(f, pid))
         return false;
     seen[pid / 8] |= (uint8_t)(1 << pid % 8);
-    kill(pid, SIGSTOP); /* at once: it may be about to fork and end */
+    if (f->ours)
+        kill(pid,
+             SIGSTOP); /* at once: it may be about to fork and end. As long as it is our child, nobody has its pid */
     if (read_stat(pid, &p))
-        stop(&p);
+        stop(f, &p);
     return true;
 }
 
@@ -185,7 +264,7 @@ static size_t read_family(struct processes *all, const struct family *f, const s
             continue;
         read.inside = belongs(all, f, &read);
         if (before && is_news(&read, before) && ++news)
-            stop(&read);
+            stop(f, &read);
         if (!append(all, &read))
             break;
     }
@@ -199,22 +278,22 @@ static size_t read_family(struct processes *all, const struct family *f, const s
                 continue;
             p->inside = more = true;
             if (before && is_news(p, before) && ++news)
-                stop(p);
+                stop(f, p);
         }
     }
     return news;
 }
 
 /* A stopped process would not receive SIGTERM, so it is continued. */
-static size_t send_all(const struct processes *all, int signal)
+static size_t send_all(const struct family *f, const struct processes *all, int signal)
 {
     size_t sent = 0;
     for (const struct process *p = all->list; p && p < all->list + all->count; p++) {
-        if (!p->inside || p->zombie || kill(p->pid, signal) != 0)
+        if (!p->inside || p->zombie || send_signal(f, p, signal) != 0)
             continue;
         sent++;
         if (signal == SIGTERM && p->stopped)
-            kill(p->pid, SIGCONT);
+            (void)send_signal(f, p, SIGCONT);
     }
     return sent;
 }
@@ -225,35 +304,45 @@ static size_t send_all(const struct processes *all, int signal)
  * Only stopped processes get SIGCONT: a process that has begun to end may be about to be stopped by a leak checker, and
  * a SIGCONT would cancel the stop for which the checker then waits for ever.
  */
-size_t process_tree_terminate(pid_t root)
+size_t process_tree_terminate(void)
 {
+    struct family f;
     struct processes all = {0};
-    read_family(&all, &(struct family){.root = root}, NULL);
-    size_t sent = send_all(&all, SIGTERM);
+    if (family_begin(&f, NULL, 0))
+        read_family(&all, &f, NULL);
+    size_t sent = send_all(&f, &all, SIGTERM);
     free(all.list);
+    family_end(&f);
     return sent;
 }
 
 enum { STOP_ROUNDS = 64 }; /* the next call handles survivors */
 
-size_t process_tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dead)
+static size_t kill_family(const struct family *f, size_t *dead)
 {
-    struct family f = {.root = root, .spare = spare, .spare_count = spare_count};
     struct processes now = {0}, before = {0};
-    stop_children(&f);
-    for (int round = 0; round < STOP_ROUNDS && read_family(&now, &f, &before) > 0; round++) {
+    stop_children(f);
+    for (int round = 0; round < STOP_ROUNDS && read_family(&now, f, &before) > 0; round++) {
         struct processes swap = before;
         before = now;
         now = swap;
-        stop_children(&f);
+        stop_children(f);
     }
-    read_family(&now, &f, NULL);
-    size_t alive = send_all(&now, SIGKILL);
-    *dead = 0;
+    read_family(&now, f, NULL);
+    size_t alive = send_all(f, &now, SIGKILL);
     for (size_t i = 0; i < now.count; i++)
         *dead += now.list[i].inside && now.list[i].zombie;
     free(now.list);
     free(before.list);
+    return alive;
+}
+
+size_t process_tree_kill(const pid_t *spare, size_t spare_count, size_t *dead)
+{
+    struct family f;
+    *dead = 0;
+    size_t alive = family_begin(&f, spare, spare_count) ? kill_family(&f, dead) : 0;
+    family_end(&f);
     return alive;
 }
 

@@ -154,6 +154,7 @@ struct samplers {
     int64_t interrupts_taken; /* `now` of the turn that sampled interrupts last */
     bool interrupts_before;   /* they were sampled in the turn of the sample of threads before, too */
     struct sampler_interrupts interrupts;
+    bool unseen_noted; /* that processes of another pid namespace are not sampled */
     size_t text_bytes;
     char *text; /* a byte longer than that */
 };

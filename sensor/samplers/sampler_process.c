@@ -5,6 +5,7 @@
  * Samplers of the SUT's processes: those that the external sensor reads, while they live, and whose pid belongs to our
  * pid namespace.
  */
+#include "base/clock.h"
 #include "base/procstat.h"
 #include "sensor/external/notes.h"
 #include "sensor/samplers/sampler_internal.h"
@@ -39,12 +40,28 @@ void sampler_forget_process(struct samplers *s, struct sampler_process_state *p)
     p->instance = 0;
 }
 
+static bool is_living(const struct external_process *p)
+{
+    return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE;
+}
+
 static bool is_sampled(const struct external_process *p)
 {
-    static uint64_t ours;
-    if (!ours)
-        ours = procstat_namespace();
-    return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE && p->at->pid != 0 && p->at->pid_namespace == ours;
+    return is_living(p) && segment_pid_is_ours(p->at);
+}
+
+/* One note for all: there may be a crowd of them. */
+static void note_unseen(struct samplers *s, const struct external_process *p)
+{
+    if (s->unseen_noted)
+        return;
+    s->unseen_noted = true;
+    notes_record(s->external, p, clock_now(), "BEZEL-SAMPLER",
+                 procstat_namespace()
+                     ? "it is not sampled, nor are others like it: it is in another pid namespace than bezeld (a "
+                       "container?), or its /proc was of another; run bezeld in the same one"
+                     : "it is not sampled, nor are others: /proc is not that of bezeld's pid namespace; mount one for "
+                       "it (unshare --mount-proc)");
 }
 
 /* Frees the places of processes that have ended. */
@@ -64,6 +81,8 @@ struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t 
     for (; *i < external_process_count(s->external); ++*i) {
         *p = external_process(s->external, *i);
         struct sampler_process_state *place = is_sampled(*p) ? find_place(s, (*p)->at) : NULL;
+        if (is_living(*p) && !is_sampled(*p))
+            note_unseen(s, *p);
         if (is_sampled(*p) && !place)
             notes_record(s->external, NULL, 0, "BEZEL-SAMPLER",
                          "more than %d processes run at once: the others are not sampled", SAMPLER_PROCESSES);
