@@ -52,6 +52,54 @@ size_t dict_text_fit(const char *text, size_t max)
     return n;
 }
 
+/* Whether `text` begins as an escape of dict_text_escape() does. */
+static int looks_escaped(const char *text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    if (text[0] != '\\' || text[1] != 'x' || text[2] == '\0' || text[3] == '\0')
+        return 0;
+    return (text[2] == '5' && text[3] == 'C') || (strchr(digits + 8, text[2]) && strchr(digits, text[3]));
+}
+
+/* `also`: whether the character at the given place is escaped though it is one. */
+static size_t escape(char *to, size_t max, const char *text, int (*also)(const char *text))
+{
+    static const char digits[] = "0123456789ABCDEF";
+    size_t n = 0, step;
+    for (; *text != '\0'; text += step) {
+        const unsigned char *byte = (const unsigned char *)text;
+        step = utf8_length(byte, 4);
+        int escaped = step == 0 || also(text);
+        size_t size = escaped ? 4 : step;
+        if (size > max - n)
+            break;
+        if (escaped)
+            memcpy(to + n, (char[]){'\\', 'x', digits[*byte >> 4], digits[*byte & 15]}, size);
+        else
+            memcpy(to + n, text, size);
+        n += size;
+        step = escaped ? 1 : step;
+    }
+    to[n] = '\0';
+    return n;
+}
+
+size_t dict_text_escape(char *to, size_t max, const char *text)
+{
+    return escape(to, max, text, looks_escaped);
+}
+
+static int nothing_else(const char *text)
+{
+    (void)text;
+    return 0;
+}
+
+size_t dict_text_repair(char *to, size_t max, const char *text)
+{
+    return escape(to, max, text, nothing_else);
+}
+
 static const char *text_or_empty(const char *text)
 {
     return text ? text : "";

@@ -689,7 +689,7 @@ int message_type_of(const void *in, size_t n);
 
 /**
  * Copies `from` into the max + 1 bytes at `to` as a text for a message: truncated after the last complete character,
- * and with '?' in place of bytes that are not UTF-8. For names and paths that come from outside.
+ * and with \xHH in place of bytes that are not UTF-8. For names and paths that come from outside.
  */
 void message_text(char *to, size_t max, const char *from);
 

@@ -6,7 +6,6 @@
 #include "mdr/dict.h"
 #include "sensor/internal/internal.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -98,8 +97,7 @@ bezel_string bezel_intern(const char *text)
     char cut[DICT_TEXT_MAX + 1];
     bezel_string string = {0};
     sigset_t mask;
-    snprintf(cut, sizeof cut, "%s", text);
-    cut[dict_text_fit(cut, DICT_TEXT_MAX)] = '\0'; /* no half character at the end */
+    dict_text_escape(cut, DICT_TEXT_MAX, text ? text : "(null)");
     sensor_lock(&mask);
     if (sensor_declare_all()) { /* aspects first: strings may take all the room there is */
         string.id = find_string(cut);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/samplers/sampler_text.h"
 
+#include "mdr/dict.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -111,14 +113,15 @@ bool sampler_read_memory(const char *text, int64_t values[MEMORY_FIELDS])
     return values[MEMORY_TOTAL] != SAMPLER_UNKNOWN;
 }
 
-/* Takes the `n` bytes at `from` as a name; bytes that are not printable ASCII become '?'. */
+/* Takes the `n` bytes at `from`, in which the kernel allows what it likes, as a name. */
 static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t n)
 {
+    char text[SAMPLER_NAME_MAX + 1];
     if (n > SAMPLER_NAME_MAX)
         n = SAMPLER_NAME_MAX;
-    for (size_t i = 0; i < n; i++)
-        name[i] = (char)(from[i] > ' ' && from[i] < 0x7f ? from[i] : '?');
-    name[n] = '\0';
+    memcpy(text, from, n);
+    text[n] = '\0';
+    dict_text_escape(name, SAMPLER_NAME_MAX, text);
 }
 
 bool sampler_next_network(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[NETWORK_FIELDS])

@@ -269,6 +269,32 @@ static void strings_have_one_id_each_until_there_is_no_room(void **unused)
     fixture_end(&f);
 }
 
+static const char *const foreign[][2] = {{"caf\xE9 noir", "caf\\xE9 noir"},
+                                         {"caf\xE9 rouge", "caf\\xE9 rouge"},
+                                         {"caf", "caf"},
+                                         {"\xFC", "\\xFC"},
+                                         {"\xE9", "\\xE9"}};
+enum { FOREIGN = sizeof foreign / sizeof *foreign };
+
+static void intern_foreign(void *unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < FOREIGN; i++)
+        if (bezel_intern(foreign[i][0]).id != i + 1)
+            _exit(1);
+    bezel_record(of1, 1);
+}
+
+static void texts_of_another_encoding_stay_different_and_whole(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true}};
+    fixture_observe(&f, intern_foreign);
+    for (size_t i = 0; i < FOREIGN; i++)
+        assert_string_equal(dictionary(&f)->strings[i], foreign[i][1]);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +305,7 @@ int main(void)
         cmocka_unit_test(an_aspect_declared_twice_is_one_unless_its_fields_differ),
         cmocka_unit_test(what_cannot_be_declared_is_not_recorded_and_hurts_nobody),
         cmocka_unit_test(strings_have_one_id_each_until_there_is_no_room),
+        cmocka_unit_test(texts_of_another_encoding_stay_different_and_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

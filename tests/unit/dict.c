@@ -129,6 +129,36 @@ static void texts_fit_by_whole_characters(void **state)
         assert_int_equal(dict_text_fit(bad[i], strlen(bad[i])), 0);
 }
 
+static void bytes_that_are_no_text_are_escaped_and_different_texts_stay_different(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"caf\xE9 noir", "caf\\xE9 noir"},
+                                           {"caf\xE9 rouge", "caf\\xE9 rouge"},
+                                           {"caf\xE8", "caf\\xE8"},
+                                           {"caf", "caf"},
+                                           {"\xE2\x82\xAC", "\xE2\x82\xAC"},
+                                           {"\xE2\x82", "\\xE2\\x82"},
+                                           {"\xFF\xFE", "\\xFF\\xFE"},
+                                           {"", ""},
+                                           {"caf\\xE9 noir", "caf\\x5CxE9 noir"},
+                                           {"\\x5CxE9", "\\x5Cx5CxE9"},
+                                           {"C:\\xyz\\n\\", "C:\\xyz\\n\\"},
+                                           {"\\x41", "\\x41"},
+                                           {"\\xe9", "\\xe9"},
+                                           {"\\x", "\\x"}};
+    char to[64];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        assert_int_equal(dict_text_escape(to, sizeof to - 1, pairs[i][0]), strlen(pairs[i][1]));
+        assert_string_equal(to, pairs[i][1]);
+        assert_int_equal(to[dict_text_fit(to, sizeof to)], '\0');
+    }
+    assert_int_equal(dict_text_escape(to, 6, "abc\xE9"), 3); /* no half escape */
+    assert_int_equal(dict_text_escape(to, 7, "abc\xE9"), 7);
+    assert_int_equal(dict_text_escape(to, 4, "abc\xC3\xA4"), 3);
+    dict_text_repair(to, sizeof to - 1, "a\\xE9\xE9");
+    assert_string_equal(to, "a\\xE9\\xE9");
+}
+
 static void what_breaks_a_limit_is_not_appended(void **state)
 {
     (void)state;
@@ -366,6 +396,7 @@ int main(void)
         cmocka_unit_test(the_empty_dictionary_is_one),
         cmocka_unit_test(names_are_bounded_and_plain),
         cmocka_unit_test(texts_fit_by_whole_characters),
+        cmocka_unit_test(bytes_that_are_no_text_are_escaped_and_different_texts_stay_different),
         cmocka_unit_test(what_breaks_a_limit_is_not_appended),
         cmocka_unit_test(a_full_dictionary_says_so),
         cmocka_unit_test(every_torn_or_longer_form_is_refused),

@@ -343,19 +343,23 @@ static void the_longest_list_of_knobs_fits(void **state)
 static void texts_from_outside_become_texts(void **state)
 {
     (void)state;
-    char to[8];
+    char to[16];
     message_text(to, 7, "abc");
     assert_string_equal(to, "abc");
-    message_text(to, 7,
+    message_text(to, 12,
                  "a\xFF\xC3"
                  "b");
-    assert_string_equal(to, "a??b");
+    assert_string_equal(to, "a\\xFF\\xC3b");
+    message_text(to, 12, "a\\xFF\\xC3b"); /* a text that came through here before */
+    assert_string_equal(to, "a\\xFF\\xC3b");
     message_text(to, 7, "12345678");
     assert_string_equal(to, "1234567");
     message_text(to, 7, "123456\xC3\xA4");
     assert_string_equal(to, "123456");
-    message_text(to, 7, "\xC3");
-    assert_string_equal(to, "?");
+    message_text(to, 4, "\xC3");
+    assert_string_equal(to, "\\xC3");
+    message_text(to, 3, "\xC3");
+    assert_string_equal(to, "");
     message_text(to, 0, "x");
     assert_string_equal(to, "");
 }

@@ -54,12 +54,13 @@ static void interfaces_come_one_by_one_whatever_their_names(void **unused)
                                "    lo: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n"
                                "eth0:11 12 13 14 0 0 0 0 15 16 17 18 0 0 0 0\n"
                                "short: 1 2 3\n"
-                               "odd\x01name: 21 22 23 24 0 0 0 0 25 26 27 28 0 0 0 0\n";
-    static const char *const names[] = {"lo", "eth0", "odd?name"};
+                               "caf\xE9: 21 22 23 24 0 0 0 0 25 26 27 28 0 0 0 0\n"
+                               "caf\xE8\x01: 31 32 33 34 0 0 0 0 35 36 37 38 0 0 0 0\n";
+    static const char *const names[] = {"lo", "eth0", "caf\\xE9", "caf\\xE8\x01"};
     char name[SAMPLER_NAME_MAX + 1];
     int64_t v[NETWORK_FIELDS];
     const char *at = text;
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < 4; n++) {
         assert_true(sampler_next_network(&at, name, v));
         assert_string_equal(name, names[n]);
         for (int i = 0; i < NETWORK_FIELDS; i++)
@@ -209,18 +210,14 @@ static void sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu(void
                                "ERR:          0\n"
                                "BAD:  1 2\n"
                                "BAD:  1 2 -3\n"
-                               "odd\x01name: 4 5 6 x\n"
+                               "odd\x8Fname: 4 5 6 x\n"
                                "      HI:          7          8          9\n"
                                "cut: 1 2";
     static const struct {
         const char *name;
         int64_t counts[3];
-    } expected[] = {{"24:ACPI:Ged", {1, 0, 4294967295}},
-                    {"31:virtio0-stats", {0, 11403, 7}},
-                    {"7", {1, 2, 3}},
-                    {"LOC", {152689850, 152518395, 3}},
-                    {"odd?name", {4, 5, 6}},
-                    {"HI", {7, 8, 9}}};
+    } expected[] = {{"24:ACPI:Ged", {1, 0, 4294967295}}, {"31:virtio0-stats", {0, 11403, 7}}, {"7", {1, 2, 3}},
+                    {"LOC", {152689850, 152518395, 3}},  {"odd\\x8Fname", {4, 5, 6}},         {"HI", {7, 8, 9}}};
     uint32_t cpus[COLUMNS_MAX];
     int64_t counts[COLUMNS_MAX];
     char name[SAMPLER_NAME_MAX + 1];

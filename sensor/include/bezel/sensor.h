@@ -185,9 +185,10 @@ static inline uint64_t bezel_ticks(void)
 }
 
 /**
- * Returns the id of `text` (cut at 255 bytes) in this process; the same text has the same id. There is room for some
- * thousands of strings. The id is 0 if there is no room left, or no shared memory. Takes a lock: intern before the
- * real-time phase, and keep the id. Not async-signal-safe.
+ * Returns the id of `text` (cut at 255 bytes) in this process; the same text has the same id. A byte that is not UTF-8
+ * is stored as \xHH, its hexadecimal digits. There is room for some thousands of strings. The id is 0 if there is no
+ * room left, or no shared memory. Takes a lock: intern before the real-time phase, and keep the id. Not
+ * async-signal-safe.
  */
 #ifndef BEZEL_OFF
 BEZEL_API bezel_string bezel_intern(const char *text);
