@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/near.h"
 
+#include "base/plain.h"
+
 #include <ctype.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Words are compared without case, and with '_' as '-'. */
@@ -56,4 +58,54 @@ void near_consider(struct near *near, const char *candidate)
         return;
     near->best = candidate;
     near->distance = distance;
+}
+
+/* ---- for a message ----------------------------------------------------------------------------------------------- */
+
+struct near_names near_names(const char *wanted)
+{
+    return (struct near_names){.near = {{.wanted = wanted}, {.wanted = wanted}}};
+}
+
+void near_names_consider(struct near_names *n, bool own, const char *name, const char *of)
+{
+    const char *before = n->near[own].best;
+    near_consider(&n->near[own], name);
+    if (n->near[own].best != before)
+        n->of[own] = of;
+    n->any = true;
+    size_t i = 0;
+    while (i < n->count && strcmp(n->first[i], name) != 0)
+        i++;
+    if (own || i < n->count)
+        return;
+    if (i == NEAR_NAMES_SHOWN)
+        n->more = true;
+    else
+        n->first[n->count++] = name;
+}
+
+const char *near_names_best(const struct near_names *n, const char **of)
+{
+    int own = n->near[0].best ? 0 : 1;
+    if (of)
+        *of = n->of[own];
+    return n->near[own].best;
+}
+
+void near_names_write(const struct near_names *n, const char *subject, char *text, size_t size)
+{
+    char list[NEAR_NAMES_SHOWN * (NEAR_LENGTH_MAX + 4) + 1] = "";
+    const char *of, *best = near_names_best(n, &of), *wanted = n->near[0].wanted;
+    int used = 0;
+    for (size_t i = 0; i < n->count; i++)
+        used += snprintf(list + used, sizeof list - (size_t)used, "%s\"%.*s\"", i ? ", " : "", NEAR_LENGTH_MAX,
+                         n->first[i]);
+    if (best)
+        snprintf(text, size, "%s \"%s\"; the nearest is \"%s\"%s%s", subject, wanted, best, of ? " of " : "",
+                 of ? of : "");
+    else
+        snprintf(text, size, "%s \"%s\"%s%s%s", subject, wanted, used ? "; there is " : "", list,
+                 n->more ? " and more" : "");
+    plain_text(text);
 }

@@ -23,6 +23,15 @@ static void record(struct node *n, const struct external_process *p, uint32_t i,
                                                                .sequence = why->sequence});
 }
 
+void node_knobs_declare(struct node *n, struct external_process *p)
+{
+    static const struct node_knob_reason declared = {.cause = SET_BY_NONE, .limit = -1, .value = NAN};
+    for (uint32_t count = external_knob_count(n->external, p); p->knobs_told < count; p->knobs_told++) {
+        int32_t value = segment_knob(p->at, p->knobs_told);
+        record(n, p, p->knobs_told, value, value, &declared);
+    }
+}
+
 bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32_t value,
                    const struct node_knob_reason *why)
 {

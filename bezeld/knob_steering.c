@@ -58,8 +58,20 @@ static void take(struct node *n, uint32_t i, struct external_process *p, uint32_
     knob_controller_merge(&k->seen, &one);
 }
 
+/* Records which knobs the programs have: the report tells by it that nobody has a knob that the file steers. */
+static void declare_all(struct node *n)
+{
+    for (uint32_t j = 0; j < external_process_count(n->external); j++) {
+        struct external_process *p = external_process(n->external, j);
+        if (p && p->role == ROLE_SUT)
+            node_knobs_declare(n, p);
+    }
+}
+
 void knob_steering_find(struct node *n)
 {
+    if (n->options.experiment->adapt.knob_count > 0)
+        declare_all(n);
     for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count; i++) {
         n->knobs[i].seen = (struct knob_search_seen){.present = false};
         for (uint32_t j = 0; j < external_process_count(n->external); j++) {

@@ -206,6 +206,9 @@ bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t n
  */
 bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32_t value,
                    const struct node_knob_reason *why);
+
+/** Records the knobs of process `p` that it has declared since the last call. */
+void node_knobs_declare(struct node *n, struct external_process *p);
 void node_knobs_start(struct node *n);
 void node_knobs_end(struct node *n);
 

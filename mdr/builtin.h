@@ -133,13 +133,13 @@
     FIELD(INT,   taken,    "1",  "records that the external sensor took")                                              \
     FIELD(INT,   expired,  "1",  "those of them that were older than the bound when they were taken")
 
-/** A knob of a process that was set, or found set by a daemon before this one. */
+/** A knob of a process that was set, or found set by a daemon before this one; or that the process has (declared). */
 #define BUILTIN_KNOB_FIELDS(KEY, FIELD)                                                                                \
     FIELD(TEXT,  process,  "1",           "name of the process")                                                       \
     FIELD(TEXT,  knob,     "1",           "name of the knob")                                                          \
     FIELD(TEXT,  unit,     "1",           "unit of the knob")                                                          \
     FIELD(INT,   instance, "1",           "of the process")                                                            \
-    FIELD(ENUM,  cause,    LABELS_SETTER, "who set it; found so at a restart; brought back at the end of the run")     \
+    FIELD(ENUM,  cause,    LABELS_SETTER, "who set it; found so at a restart; brought back at the end; or its value where it was found")     \
     FIELD(INT,   before,   "1",           "value before")                                                              \
     FIELD(INT,   after,    "1",           "value after")                                                               \
     FIELD(INT,   limit,    "1",           "index of the limit that a manager or agent set it for; else -1")            \
@@ -221,13 +221,17 @@
     LABEL(POLLING_BY_OPERATOR, "operator")                                                                             \
     LABEL(POLLING_BY_KEPT,     "kept")
 
-/** Who set a knob; `kept`: found so by this life of the daemon; `end`: set back at the end of the run. */
+/**
+ * Who set a knob; `kept`: found so by this life of the daemon; `end`: set back at the end of the run; `declared`: nobody,
+ * the daemon found that a process has it. Recorded only where the file steers knobs, to know which there are.
+ */
 #define BUILTIN_SETTERS(LABEL)                                                                                         \
     LABEL(SET_BY_OPERATOR, "operator")                                                                                 \
     LABEL(SET_BY_MANAGER,  "manager")                                                                                  \
     LABEL(SET_BY_AGENT,    "agent")                                                                                    \
     LABEL(SET_BY_KEPT,     "kept")                                                                                     \
-    LABEL(SET_BY_END,      "end")
+    LABEL(SET_BY_END,      "end")                                                                                      \
+    LABEL(SET_BY_NONE,     "declared")
 
 /**
  * Conclusions. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is

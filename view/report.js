@@ -225,6 +225,12 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"), ...more("limits", "rows of limits"));
     }
 
+    function names() {
+        const rows = known(report.names);
+        if (rows.length)
+            section("Names that nothing has", "names").append(table(rows, [["of the file", r => r.of], ["what is missing", r => r.text, "text"]], "names that nothing has"));
+    }
+
     function moments() {
         const period = ns => ns ? duration(ns) : "off";
         const all = [
@@ -307,6 +313,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
 
     head();
     limits();
+    names();
     if (series)
         plotAll();
     moments();

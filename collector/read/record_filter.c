@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/near.h"
-#include "base/plain.h"
 #include "base/units.h"
 #include "collector/read/record_item.h"
 
@@ -286,52 +285,9 @@ bool record_filter_takes_process(const struct record_filter *f, const struct mod
     return !(f->no_monitor && p->role == ROLE_DAEMON) && record_filter_takes(f->process, p->name);
 }
 
-/* Candidates for a name that matches nothing: the nearest one, of programs before the monitor's; and a few others. */
-struct candidates {
-    struct near near[2]; /* of programs, and of the monitor itself */
-    const char *of[2];   /* process of the nearest aspect, or aspect of the nearest field */
-    const char *first[5];
-    size_t count;   /* in `first`, of programs alone */
-    bool any, more; /* there are any; more than in `first` */
-};
-
-static struct candidates candidates_for(const char *wanted)
+static int say_no_such(const struct near_names *c, const char *subject, char *text, size_t size)
 {
-    return (struct candidates){.near = {{.wanted = wanted}, {.wanted = wanted}}};
-}
-
-static void consider(struct candidates *c, bool own, const char *name, const char *of)
-{
-    const char *before = c->near[own].best;
-    near_consider(&c->near[own], name);
-    if (c->near[own].best != before)
-        c->of[own] = of;
-    c->any = true;
-    size_t i = 0;
-    while (i < c->count && strcmp(c->first[i], name) != 0)
-        i++;
-    if (own || i < c->count)
-        return;
-    if (i == sizeof c->first / sizeof *c->first)
-        c->more = true;
-    else
-        c->first[c->count++] = name;
-}
-
-/* Writes the sentence about name `what`, which matches none of the candidates. */
-static int say_no_such(const struct candidates *c, const char *what, char *text, size_t size)
-{
-    char list[5 * (DICT_NAME_MAX + 4) + 16] = "";
-    int n = 0;
-    for (size_t i = 0; i < c->count; i++)
-        n += snprintf(list + n, sizeof list - (size_t)n, "%s'%s'", i ? ", " : "", c->first[i]);
-    int own = c->near[0].best ? 0 : 1;
-    const char *wanted = c->near[0].wanted, *best = c->near[own].best, *of = c->of[own];
-    if (best)
-        snprintf(text, size, "%s '%s'; the nearest is '%s'%s%s", what, wanted, best, of ? " of " : "", of ? of : "");
-    else
-        snprintf(text, size, "%s '%s'%s%s%s", what, wanted, n ? "; there is " : "", list, c->more ? " and more" : "");
-    plain_text(text);
+    near_names_write(c, subject, text, size);
     return BEZEL_ENOENT;
 }
 
@@ -342,37 +298,37 @@ static bool takes(const struct record_filter *f, const struct model_node *node, 
 
 static int check_node_name(const struct record_filter *f, const struct model *m, char *text, size_t size)
 {
-    struct candidates c = candidates_for(f->node);
+    struct near_names c = near_names(f->node);
     for (const struct model_node *node = m->nodes; f->node && node; node = node->next) {
         if (record_filter_takes(f->node, node->name))
             return 0;
-        consider(&c, false, node->name, NULL);
+        near_names_consider(&c, false, node->name, NULL);
     }
     return c.any ? say_no_such(&c, "the run has no node", text, size) : 0;
 }
 
 static int check_process_name(const struct record_filter *f, const struct model *m, char *text, size_t size)
 {
-    struct candidates c = candidates_for(f->process);
+    struct near_names c = near_names(f->process);
     for (const struct model_node *node = f->process ? m->nodes : NULL; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next) {
             if (takes(f, node, p))
                 return 0;
             if (record_filter_takes(f->node, node->name))
-                consider(&c, p->role == ROLE_DAEMON, p->name, NULL);
+                near_names_consider(&c, p->role == ROLE_DAEMON, p->name, NULL);
         }
     return c.any ? say_no_such(&c, "no process is named", text, size) : 0;
 }
 
 static int check_aspect_name(const struct record_filter *f, const struct model *m, char *text, size_t size)
 {
-    struct candidates c = candidates_for(f->aspect);
+    struct near_names c = near_names(f->aspect);
     for (const struct model_node *node = f->aspect ? m->nodes : NULL; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
             for (uint32_t i = 0; takes(f, node, p) && i < p->dict->aspect_count; i++) {
                 if (record_filter_takes(f->aspect, p->dict->aspects[i].name))
                     return 0;
-                consider(&c, p->role == ROLE_DAEMON, p->dict->aspects[i].name, p->name);
+                near_names_consider(&c, p->role == ROLE_DAEMON, p->dict->aspects[i].name, p->name);
             }
     return c.any ? say_no_such(&c, "no process that is wanted has an aspect", text, size) : 0;
 }
@@ -380,13 +336,13 @@ static int check_aspect_name(const struct record_filter *f, const struct model *
 /* The sentence about a field that no wanted aspect has. */
 static int say_no_field(const struct record_filter *f, const struct model *m, char *text, size_t size)
 {
-    struct candidates c = candidates_for(f->condition.field);
+    struct near_names c = near_names(f->condition.field);
     for (const struct model_node *node = m->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
             for (uint32_t i = 0; takes(f, node, p) && i < p->dict->aspect_count; i++) {
                 const struct dict_aspect *a = &p->dict->aspects[i];
                 for (uint32_t k = 0; record_filter_takes(f->aspect, a->name) && k < a->field_count; k++)
-                    consider(&c, p->role == ROLE_DAEMON, a->fields[k].name, a->name);
+                    near_names_consider(&c, p->role == ROLE_DAEMON, a->fields[k].name, a->name);
             }
     return say_no_such(&c, "no aspect that is wanted has a field", text, size);
 }

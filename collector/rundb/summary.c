@@ -303,6 +303,7 @@ static void load_books(struct summary_loading *l)
         "unobserved, clock FROM nodes ORDER BY id",
         take_node);
     summary_load_processes(l);
+    summary_load_knobs(l);
     summary_load_notes(l);
 }
 
@@ -381,6 +382,7 @@ static void free_process(struct summary_process *p)
         free(p->books[i].fields);
     free(p->books);
     free(p->streams);
+    dict_free(p->dict);
 }
 
 void summary_free(struct summary *s)
@@ -404,6 +406,7 @@ void summary_free(struct summary *s)
     free(s->polling);
     free(s->expired);
     free(s->knobs);
+    free(s->declared);
     for (size_t i = 0; i < s->series_count; i++)
         free(s->series[i].columns);
     free(s->series);

@@ -88,6 +88,7 @@ struct summary_process {
     uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
     struct summary_expired expired; /* of all its streams */
     struct summary_latency latency;
+    struct dict *dict; /* its aspects, fields and units, also those that were never recorded; NULL: not known */
     size_t book_count, stream_count;
     struct summary_book *books;
     struct summary_stream *streams; /* in the order of rings */
@@ -176,13 +177,14 @@ struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
         property_count;
     size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;
-    size_t setpoints_count, program_count;
+    size_t setpoints_count, program_count, declared_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it */
     struct builtin_decision *decisions; /* in the order of `at`, as the next three */
     struct builtin_polling *polling;
-    struct builtin_knob *knobs;
+    struct builtin_knob *knobs;    /* that were set */
+    struct builtin_knob *declared; /* that processes have, each once for each name of a process; of SET_BY_NONE */
     struct builtin_conclusion *conclusions;
     struct builtin_expired *expired;     /* sums over all daemons of the node, as the next two; in the order of nodes */
     struct builtin_setpoints *setpoints; /* in the order of nodes */

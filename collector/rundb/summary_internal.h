@@ -102,6 +102,9 @@ struct summary_latency summary_latency_of(const struct histogram *h);
 /** Loads the processes, with their books and streams. After the nodes. */
 void summary_load_processes(struct summary_loading *l);
 
+/** Loads what knobs processes have, and how they were set. After the processes. */
+void summary_load_knobs(struct summary_loading *l);
+
 /** Loads the notes about nodes and processes. After the processes. */
 void summary_load_notes(struct summary_loading *l);
 

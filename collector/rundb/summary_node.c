@@ -287,7 +287,6 @@ void summary_load_nodes(struct summary_loading *l)
     drop_copies(l);
     summary_rows(l, "SELECT * FROM decisions ORDER BY at, rowid", BUILTIN_DECISION, &s->decisions, &s->decision_count);
     summary_rows(l, "SELECT * FROM polling ORDER BY at, rowid", BUILTIN_POLLING, &s->polling, &s->polling_count);
-    summary_rows(l, "SELECT * FROM knobs ORDER BY at, rowid", BUILTIN_KNOB, &s->knobs, &s->knob_count);
     summary_rows(l, "SELECT * FROM conclusions ORDER BY at, rowid", BUILTIN_CONCLUSION, &s->conclusions,
                  &s->conclusion_count);
     summary_rows(l, expired_query, BUILTIN_EXPIRED, &s->expired, &s->expired_count);

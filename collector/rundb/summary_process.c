@@ -14,6 +14,23 @@ static void take_histogram(struct summary_loading *l, sqlite3_stmt *s, int at, s
         l->err = BEZEL_EMALFORMED;
 }
 
+/* Thousands of processes of a program have the same dictionary: it is kept once for those that follow each other. */
+static struct dict *take_dictionary(struct summary_loading *l, sqlite3_stmt *s, int at)
+{
+    size_t before = l->summary.process_count - 1, bytes = (size_t)sqlite3_column_bytes(s, at);
+    struct dict *last = before > 0 ? l->summary.processes[before - 1].dict : NULL, *d;
+    if (dict_parse(sqlite3_column_blob(s, at), bytes, &d) != 0)
+        return NULL;
+    if (last && last->hash == d->hash) {
+        dict_free(d);
+        return dict_share(last);
+    }
+    if (summary_charge(l, 8 * bytes)) /* at most so much larger are the structs */
+        return d;
+    dict_free(d);
+    return NULL;
+}
+
 static void take_process(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct histogram h;
@@ -37,6 +54,7 @@ static void take_process(struct summary_loading *l, sqlite3_stmt *s)
     p->overwrites = sqlite3_column_int(s, 11) != 0;
     p->unobserved = summary_u64(s, 12);
     p->latency.bound = summary_ns(s, 13);
+    p->dict = take_dictionary(l, s, 14);
     if (p->role != ROLE_SUT)
         return;
     histogram_merge(&l->latency, &h);
@@ -119,7 +137,7 @@ void summary_load_processes(struct summary_loading *l)
 {
     summary_each(l,
                  "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
-                 " overwrites, unobserved, latency_bound FROM processes ORDER BY node, id",
+                 " overwrites, unobserved, latency_bound, dictionary FROM processes ORDER BY node, id",
                  take_process);
     summary_each(
         l,
@@ -139,4 +157,16 @@ void summary_load_processes(struct summary_loading *l)
         " FROM section_streams WHERE section <= (SELECT min(number) FROM sections) GROUP BY process, ring) e"
         " USING (process, ring) ORDER BY process, ring",
         take_stream);
+}
+
+#define DECLARED "5" /* SET_BY_NONE */
+_Static_assert(SET_BY_NONE == 5, "the text of the queries has it");
+
+void summary_load_knobs(struct summary_loading *l)
+{
+    struct summary *s = &l->summary;
+    summary_rows(l, "SELECT * FROM knobs WHERE cause <> " DECLARED " ORDER BY at, rowid", BUILTIN_KNOB, &s->knobs,
+                 &s->knob_count);
+    summary_rows(l, "SELECT * FROM knobs WHERE cause = " DECLARED " GROUP BY process, knob ORDER BY process, knob",
+                 BUILTIN_KNOB, &s->declared, &s->declared_count);
 }

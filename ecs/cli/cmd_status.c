@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
+#include "ecs/report/names.h"
 #include "ecs/report/table.h"
 
 #include <stdio.h>
@@ -103,6 +104,23 @@ static int show_others(struct options *o, bool managed, bool tree)
     return code;
 }
 
+static void take_name(void *context, const char *what, const struct names_found *found)
+{
+    (void)context;
+    printf("%s: %s\n", what, found->text);
+}
+
+/* Shows the names of the file that nothing in the run has; the run lies here. */
+static void show_names(struct options *o, const struct experiment *e)
+{
+    char run[PATH_MAX];
+    struct summary *s;
+    if (options_find_run(o, o->words[0], run) != OPTIONS_GO_ON || summary_load_books(run, &s) != 0)
+        return; /* that was said, or nothing is stored here */
+    names_each(s, e, true, take_name, NULL);
+    summary_free(s);
+}
+
 int cmd_status(int argc, char **argv)
 {
     struct options o = {.command = "status", .help = help, .most = 1, .wanted = "give at most one RUN"};
@@ -115,6 +133,8 @@ int cmd_status(int argc, char **argv)
         return code;
     bool managed = experiment_has_manager(r.experiment), tree = r.experiment->inner_count > 0;
     code = show_nodes(&r);
+    if (!options_is_file(o.words[0]))
+        show_names(&o, r.experiment);
     control_client_close(&r);
     int others = options_is_file(o.words[0]) || o.node ? EXIT_OK : show_others(&o, managed, tree);
     return command_end(code != EXIT_OK ? code : others);

@@ -120,6 +120,14 @@ void report_json_why(const struct report *r, const struct verdict_limit *l, stru
 void report_programs(const struct report *r, FILE *out);
 void report_json_programs(const struct report *r, struct json *j);
 
+/**
+ * Names of the file that nothing in the run has (names.h). Text: nothing if there are none. JSON: member `names`. Of a
+ * limit that could not be judged for that: the reason, as the end of a sentence.
+ */
+void report_names(const struct report *r, FILE *out);
+void report_json_names(const struct report *r, struct json *j);
+void report_unjudged(const struct report *r, size_t limit, FILE *out);
+
 /** The notes, as text and as member `notes`; whether one tells of a change by an operator: that is in the timeline. */
 bool report_note_is_change(const struct report *r, const struct summary_note *n);
 void report_notes(const struct report *r, FILE *out);

@@ -391,6 +391,7 @@ void report_json(const struct report *r, FILE *out)
     put_run(r, &j);
     put_verdict(r, &j);
     put_limits(r, &j);
+    report_json_names(r, &j);
     report_json_violations(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);

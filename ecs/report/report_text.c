@@ -111,6 +111,7 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     const char *text = report_limit_text(r, (int64_t)i);
     if (l->is == VERDICT_UNKNOWN) {
         fprintf(out, r->verdict->run == RUN_RUNNING ? "%s is not judged yet" : "%s could not be judged", text);
+        report_unjudged(r, i, out);
         return;
     }
     bool infeasible = l->is == VERDICT_INFEASIBLE;
@@ -529,6 +530,7 @@ void report_text(const struct report *as_is, FILE *out)
     plain.run = run;
     print_sentence(r, out);
     print_limits(r, out);
+    report_names(r, out);
     report_timeline(r, out);
     report_polling(r, out);
     report_setpoints(r, out);

@@ -206,6 +206,7 @@ static void loop(struct run *r, struct state_actions actions)
         run_feed(r, &(struct state_event){.type = EVENT_TICK});
         r->launch_pending = run_launch(r);
         run_save_changes(r);
+        run_look_for_names(r, now);
         show_progress(r, now);
     }
     progress_clear(&r->console.progress);
@@ -533,8 +534,10 @@ static int conclude(struct run *r)
             "ended at once: the stored records are in %s ('bezel report' counts them); records that were still on "
             "their way there are lost",
             r->dir.path);
-    else if (r->state.started)
+    else if (r->state.started) {
+        run_tell_names(r);
         report = report_print(r->dir.path, true, r->options->json ? REPORT_JSON : REPORT_TEXT, stdout);
+    }
     if (report >= 0 && fflush(stdout) == EOF)
         report = BEZEL_ESYS;
     int code = run_state_exit_code(&r->state, report);

@@ -54,6 +54,8 @@ struct run {
     uint64_t saved;  /* hash of what it contains */
     bool save_due;   /* after this turn */
     bool save_failed;
+    int64_t names_after; /* when to look for names that nothing has, ns after the start; 0: not decided */
+    bool names_told;
 };
 
 /** Runs or takes over a run, to its report. Returns the exit code. */
@@ -66,6 +68,14 @@ void run_act(struct run *r, struct state_actions actions);
 /** Process what the launcher of this machine, or the daemons, have sent. */
 void run_take_launcher(struct run *r);
 void run_take_daemons(struct run *r);
+
+/* ---- run_names.c: names of the file that nothing has ------------------------------------------------------------- */
+
+/** While the run goes on, looks whether there are any, and tells of them once. */
+void run_look_for_names(struct run *r, int64_t now);
+
+/** The same at the end of the run. */
+void run_tell_names(struct run *r);
 
 /* ---- run_save.c: the journal ------------------------------------------------------------------------------------- */
 

@@ -195,6 +195,8 @@ static const char *keep(struct top_history *h, const char *text)
 
 static void take_event(struct top_history *h, int table, int64_t owner, const void *record)
 {
+    if (table == BUILTIN_KNOB && ((const struct builtin_knob *)record)->cause == SET_BY_NONE)
+        return; /* nothing has changed */
     struct top_event *e = add(h, &h->events, &h->event_count, TOP_EVENTS_MAX, sizeof *e);
     if (!e)
         return;

@@ -66,6 +66,7 @@ struct external_process {
     struct expiry *expiry;            /* of aspects with a latency bound; NULL: it has none */
     uint32_t watched;                 /* aspects below this number have their entry in `watch` */
     uint32_t steered;                 /* for bezeld: a bit for each knob that has its decided value */
+    uint32_t knobs_told;              /* for bezeld: how many of its knobs the own trace has as declared */
 };
 
 /** In place of an observer's number: records have a latency bound (sensor/external/expiry.h), and the observer does not

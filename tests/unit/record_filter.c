@@ -162,12 +162,12 @@ static void a_name_that_nobody_has_is_answered_with_the_nearest(void **state)
         const char *node, *process, *aspect, *text;
     } cases[] = {
         {"stud*", "cl?ent", "sh*", ""},
-        {"stdio", NULL, NULL, "the run has no node 'stdio'; the nearest is 'studio'"},
-        {"desk", NULL, NULL, "the run has no node 'desk'; there is 'studio'"},
-        {NULL, "cleint", NULL, "no process is named 'cleint'; the nearest is 'client'"},
-        {NULL, "server", NULL, "no process is named 'server'; there is 'client'"},
-        {NULL, NULL, "shwon", "no process that is wanted has an aspect 'shwon'; the nearest is 'shown' of client"},
-        {NULL, NULL, "x*", "has an aspect 'x*'; there is 'shown', 'work'"},
+        {"stdio", NULL, NULL, "the run has no node \"stdio\"; the nearest is \"studio\""},
+        {"desk", NULL, NULL, "the run has no node \"desk\"; there is \"studio\""},
+        {NULL, "cleint", NULL, "no process is named \"cleint\"; the nearest is \"client\""},
+        {NULL, "server", NULL, "no process is named \"server\"; there is \"client\""},
+        {NULL, NULL, "shwon", "no process that is wanted has an aspect \"shwon\"; the nearest is \"shown\" of client"},
+        {NULL, NULL, "x*", "has an aspect \"x*\"; there is \"shown\", \"work\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512] = "";
@@ -190,8 +190,8 @@ static void a_condition_that_makes_no_sense_is_explained(void **state)
         {"frame > 5", NULL, 0, ""},
         {"latency > 5 ms", NULL, 0, ""},
         {"kind = key", "sh*", 0, ""},
-        {"frame > 5", "work", BEZEL_ENOENT, "has a field 'frame'"},
-        {"duraton > 5 ms", NULL, BEZEL_ENOENT, "has a field 'duraton'; the nearest is 'duration' of work"},
+        {"frame > 5", "work", BEZEL_ENOENT, "has a field \"frame\""},
+        {"duraton > 5 ms", NULL, BEZEL_ENOENT, "has a field \"duraton\"; the nearest is \"duration\" of work"},
         {"frame > 5 ms", NULL, BEZEL_EINVAL, "a plain number, in the field's own unit"},
         {"codec > 5", NULL, BEZEL_EINVAL, "with a text, by = or !="},
         {"kind = 5 ms", NULL, BEZEL_EINVAL, "with a text, by = or !="},

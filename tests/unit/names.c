@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Names of the file that nothing in the run has: which one is told, with which sentence, and when none is. */
+#include "ecs/report/names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PROCESSES = 3 };
+
+static struct summary summary;
+static struct summary_process processes[PROCESSES];
+static struct summary_book books[2];
+static struct builtin_knob declared[1];
+
+static struct dict *dictionary(const struct dict_aspect *a, uint32_t count)
+{
+    static uint8_t bytes[4096];
+    struct dict *d;
+    int n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        n = dict_append_aspect(bytes, (size_t)n, sizeof bytes, &a[i]);
+    assert_int_equal(dict_parse(bytes, (size_t)n, &d), 0);
+    return d;
+}
+
+/* Two programs and the monitor, which samples; the second program has the aspect of the first without its field. */
+static int begin(void **state)
+{
+    (void)state;
+    static const struct dict_aspect client[] = {
+        {1, DICT_EVENT, "temperature", 2, {{DICT_FLOAT64, "value", "degC", ""}, {DICT_STRING, "place", "1", ""}}},
+        {2, DICT_EVENT, "shown", 1, {{DICT_INT64, "latency", "us", ""}}}};
+    static const struct dict_aspect server[] = {
+        {1, DICT_EVENT, "temperature", 1, {{DICT_INT64, "count", "1", ""}}},
+    };
+    struct dict_aspect monitor[2] = {builtin_aspects[BUILTIN_KNOB],
+                                     {2, DICT_EVENT, "node_cpu", 1, {{DICT_FLOAT64, "user", "%", ""}}}};
+    monitor[0].id = 1;
+    books[0] = (struct summary_book){.aspect = 1, .name = "temperature", .attempts = 5, .stored = 5};
+    books[1] = (struct summary_book){.aspect = 2, .name = "shown"};
+    processes[0] = (struct summary_process){
+        .name = "client", .role = ROLE_SUT, .dict = dictionary(client, 2), .books = books, .book_count = 2};
+    processes[1] = (struct summary_process){.name = "server", .role = ROLE_SUT, .dict = dictionary(server, 1)};
+    processes[2] = (struct summary_process){.name = "bezeld", .role = ROLE_DAEMON, .dict = dictionary(monitor, 2)};
+    declared[0] = (struct builtin_knob){.process = "client", .knob = "quality"};
+    summary =
+        (struct summary){.processes = processes, .process_count = PROCESSES, .declared = declared, .declared_count = 1};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PROCESSES; i++)
+        dict_free(processes[i].dict);
+    return 0;
+}
+
+/* The sentence about a metric of `field` (NULL: a rate) of `aspect`; "": it is right. */
+static const char *metric(const char *aspect, const char *field, bool in_time)
+{
+    static struct names_found found;
+    char names[2][32];
+    struct experiment_metric m = {.name = NULL, .kind = field ? METRIC_MAX : METRIC_RATE, .in_time = in_time};
+    snprintf(names[0], sizeof names[0], "%s", aspect ? aspect : "");
+    snprintf(names[1], sizeof names[1], "%s", field ? field : "");
+    m.aspect = aspect ? names[0] : NULL;
+    m.field = field ? names[1] : NULL;
+    struct experiment e = {.metrics = &m, .metric_count = 1};
+    return names_metric(&summary, &e, 0, &found) ? found.text : "";
+}
+
+static void what_a_metric_lacks_is_told_with_the_nearest(void **state)
+{
+    (void)state;
+    assert_string_equal(metric("temperature", "value", false), "");
+    assert_string_equal(metric("temperature", "count", false),
+                        "no process has made a record of aspect \"temperature\", which has field \"count\"");
+    assert_string_equal(metric("temperature", NULL, false), "");
+    assert_string_equal(metric("shown", NULL, false), "");
+    assert_string_equal(metric(NULL, NULL, false), "");
+    assert_string_equal(metric("node_cpu", "user", false),
+                        "no process has made a record of aspect \"node_cpu\", which has field \"user\"");
+    assert_string_equal(metric("shown", "latency", true),
+                        "no process has made a record of aspect \"shown\", which has field \"latency\"");
+    assert_string_equal(metric("temprature", "value", false),
+                        "no process has an aspect \"temprature\"; the nearest is \"temperature\" of client");
+    assert_string_equal(metric("node_cup", NULL, false),
+                        "no process has an aspect \"node_cup\"; the nearest is \"node_cpu\" of bezeld");
+    assert_string_equal(metric("frames", NULL, false),
+                        "no process has an aspect \"frames\"; there is \"temperature\", \"shown\"");
+    assert_string_equal(metric("bezel_knob", NULL, false),
+                        "no process has an aspect \"bezel_knob\"; there is \"temperature\", \"shown\"");
+    assert_string_equal(metric("temperature", "valeu", false),
+                        "aspect \"temperature\" of client has no field \"valeu\"; the nearest is \"value\"");
+    assert_string_equal(metric("shown", "x", false),
+                        "aspect \"shown\" of client has no field \"x\"; there is \"latency\"");
+    assert_string_equal(metric("temperature", "place", false),
+                        "field \"place\" of aspect \"temperature\" of client is a text, and no number");
+    assert_string_equal(
+        metric("temperature", "value", true),
+        "field \"value\" of aspect \"temperature\" of client has the unit degC, and the bound is a time: "
+        "write it as a plain number");
+    assert_string_equal(metric("temperature", "count", true),
+                        "field \"count\" of aspect \"temperature\" of server has no unit, and the bound is a time: "
+                        "write it as a plain number");
+}
+
+static void a_process_that_was_not_observed_may_have_the_name(void **state)
+{
+    (void)state;
+    processes[0].unobserved = 1;
+    assert_string_equal(
+        metric("temprature", "value", false),
+        "no process that was observed has an aspect \"temprature\"; the nearest is \"temperature\" of client");
+}
+
+static void nothing_is_told_before_all_is_known(void **state)
+{
+    (void)state;
+    struct dict *kept = processes[1].dict;
+    processes[1].dict = NULL;
+    assert_string_equal(metric("temprature", "value", false), "");
+    processes[1].dict = kept;
+    processes[0].role = processes[1].role = ROLE_DAEMON; /* no program has recorded */
+    assert_string_equal(metric("temprature", "value", false), "");
+}
+
+/* The sentence about a knob of `process` (-1: of any). */
+static const char *knob(const char *name, int process)
+{
+    static struct names_found found;
+    char client[] = "client", server[] = "server", text[32];
+    struct experiment_knob k = {.name = text, .process = process};
+    struct experiment_process p[] = {{.name = client, .instances = 1}, {.name = server, .instances = 1}};
+    struct experiment e = {.adapt = {.knobs = &k, .knob_count = 1}, .processes = p, .process_count = 2};
+    snprintf(text, sizeof text, "%s", name);
+    return names_knob(&summary, &e, 0, &found) ? found.text : "";
+}
+
+static void a_knob_that_nobody_has_is_told(void **state)
+{
+    (void)state;
+    assert_string_equal(knob("quality", -1), "");
+    assert_string_equal(knob("quality", 0), "");
+    assert_string_equal(knob("qualty", -1),
+                        "no process was found to have a knob \"qualty\"; the nearest is \"quality\" of client");
+    assert_string_equal(
+        knob("quality", 1),
+        "process server was not found to have a knob \"quality\"; the nearest is \"quality\" of client");
+    summary.declared_count = 0;
+    assert_string_equal(knob("quality", -1), "no process was found to have a knob \"quality\"");
+    summary.process_count = 2; /* an earlier monitor did not record which knobs there are */
+    assert_string_equal(knob("quality", -1), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_metric_lacks_is_told_with_the_nearest, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_that_was_not_observed_may_have_the_name, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_is_told_before_all_is_known, begin, end),
+        cmocka_unit_test_setup_teardown(a_knob_that_nobody_has_is_told, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
