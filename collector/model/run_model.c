@@ -232,7 +232,7 @@ struct model_process *model_add_process(struct model_node *node, const struct me
 
 bool model_is_untaken(const struct model_node *node, uint64_t instance)
 {
-    bool untaken = node->model->full;
+    bool untaken = node->full || node->model->full;
     for (uint32_t i = 0; i < MODEL_UNTAKEN_MAX && !untaken; i++)
         untaken = node->untaken[i].instance == instance && node->untaken[i].refusals >= MODEL_REFUSALS;
     return untaken;

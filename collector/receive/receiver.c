@@ -28,7 +28,7 @@ struct receiver *receiver_new(struct model *m, struct rundb *f, struct store *s,
         return NULL;
     in->model = m, in->rundb = f, in->store = s, in->link = link, in->limits = limits;
     in->unidentified_peers = unidentified_peers_new(link_endpoint(link));
-    if (in->unidentified_peers && receiver_peers_open(in) == 0)
+    if (in->unidentified_peers && receiver_peers_open(in) == 0 && receiver_shares_open(in) == 0)
         return in;
     receiver_free(in);
     return NULL;
@@ -39,6 +39,7 @@ void receiver_free(struct receiver *in)
     if (!in)
         return;
     receiver_peers_close(in);
+    shares_free(in->shares);
     unidentified_peers_free(in->unidentified_peers);
     free(in);
 }

@@ -8,6 +8,7 @@
 #include "base/hash_index.h"
 #include "collector/receive/receiver.h"
 #include "collector/receive/receiver_packet.h"
+#include "mdr/link/shares.h"
 #include "mdr/link/unidentified_peers.h"
 
 /*
@@ -18,6 +19,7 @@
 struct peer {
     struct link_peer id;
     struct model_node *node;
+    struct share *share; /* of the node's name */
     uint64_t attempt;    /* of its HELLO */
     uint64_t connection; /* link_connection() of that: many peers have that of their relay */
     int64_t received_at; /* of its last frame */
@@ -35,6 +37,7 @@ struct receiver {
     unsigned peer_count;
     struct hash_index by_id; /* numbers of peers, by connection and by node */
     struct receiver_limits limits;
+    struct shares *shares;
     uint64_t over_rate;    /* how often a peer went beyond its rate */
     uint64_t unidentified; /* connections of no peer that were ended: without HELLO, or replaced by a newer one */
     struct unidentified_peers *unidentified_peers; /* connections of no peer */
@@ -61,10 +64,11 @@ struct peer *receiver_find(struct receiver *in, const struct link_peer *id);
 struct peer *receiver_find_node(const struct receiver *in, const struct model_node *node);
 
 /**
- * Adds a peer for a node that has none (NULL where the limit is reached); drops one. The last peer moves to the place
- * of a dropped one, so a loop that drops must go from the last to the first.
+ * Adds a peer for a node that has none (NULL where the limit is reached), in its share; drops one. The last peer moves
+ * to the place of a dropped one, so a loop that drops must go from the last to the first.
  */
-struct peer *receiver_add(struct receiver *in, const struct link_peer *id, struct model_node *node);
+struct peer *receiver_add(struct receiver *in, const struct link_peer *id, struct model_node *node,
+                          struct share *share);
 void receiver_drop(struct receiver *in, struct peer *peer);
 
 /** Counts `bytes` that a peer sent at `now` against its rate. False where it is beyond RECEIVER_OVERDRAFT. */
@@ -72,6 +76,21 @@ bool receiver_charge(struct receiver *in, struct peer *peer, size_t bytes, int64
 
 /** Whether acknowledgements to the peer wait: it is beyond its rate, and has not sent BYE. */
 bool receiver_holds_back(const struct receiver *in, struct peer *peer, int64_t now);
+
+/** Makes the shares, with what each node took before this collector began. Returns 0 or BEZEL_ENOMEM. */
+int receiver_shares_open(struct receiver *in) BEZEL_MUST_CHECK;
+
+/** Whether a HELLO is within its node's share. If not, it is counted, and the run gets a note of the first one. */
+bool receiver_hello_in_share(struct receiver *in, struct share *share);
+
+/**
+ * Why a node cannot have a connection; NULL: it can. `node` NULL: nor begin a trace. The run gets a note of the first
+ * refusal.
+ */
+const char *receiver_check_share(struct receiver *in, const struct model_node *node, struct share *share);
+
+/** Logs `text` about a node, and adds it to the run as a note. */
+void receiver_note_node(struct receiver *in, const struct model_node *node, const char *code, const char *text);
 
 /** Brings all streams of a node to stable storage. Returns 0, or BEZEL_ESYS where one of them fails. */
 int receiver_sync(struct receiver *in, const struct model_node *node) BEZEL_MUST_CHECK;

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char full[] = "this run has had as many nodes as its limit of processes allows; raise the limit "
-                           "(`store: {limits: {processes: N}}`)";
+static const char beyond[] =
+    "further processes of this node are not stored: it has had its share of the processes that "
+    "this run may have, and the rest is kept for the other nodes; raise the limit "
+    "(`store: {limits: {processes: N}}`)";
 static const char untaken[] = "further processes are not stored: this run has had as many as its limit allows; raise "
                               "the limit (`store: {limits: {processes: N}}`)";
 
@@ -25,11 +27,6 @@ static const char *check_hello(const struct receiver *in, const struct message_h
         return "the node's name may have letters, digits, '_', '-' and '.', and must not begin with '.'";
     if (node && (strcmp(node->name, hello->node) != 0 || memcmp(node->clock, hello->clock, sizeof node->clock) != 0))
         return "another node, or this node with another clock, uses this trace id: each needs its own";
-    if (in->peer_count >= in->limits.connections && !(node && receiver_find_node(in, node)))
-        return "this collector serves as many connections as its limit allows; raise the limit "
-               "(`store: {limits: {connections: N}}`)";
-    if (!node && in->model->totals.nodes >= in->limits.processes)
-        return full;
     return NULL;
 }
 
@@ -82,31 +79,72 @@ static bool is_stale(const struct receiver *in, const struct message_hello *hell
     return now && hello->attempt <= now->attempt;
 }
 
-/* Two of one name are allowed, and stored apart: one may be the other's former self, which is still connected. */
-static void tell_namesakes(struct receiver *in, struct model_node *node)
+void receiver_note_node(struct receiver *in, const struct model_node *node, const char *code, const char *text)
 {
     int64_t at = saturate_add(clock_now() + clock_realtime_offset(), -saturate_ns(node->realtime_offset));
-    struct message_note n = {.at = at > 0 ? (uint64_t)at : 0, .code = "BEZEL-NODE-TWICE"};
+    struct message_note n = {.at = at > 0 ? (uint64_t)at : 0};
+    snprintf(n.code, sizeof n.code, "%s", code);
+    message_text(n.text, MESSAGE_TEXT_MAX, text);
+    log_warn(code, "node %s: %s", node->name, n.text);
+    int err = rundb_add_note(in->rundb, node, &n);
+    if (err)
+        receiver_rundb_failed(in, err, "a note");
+    in->changed = true;
+}
+
+/* Two of one name are allowed, and stored apart: one may be the other's former self, which is still connected. */
+static void tell_namesakes(struct receiver *in, const struct model_node *node)
+{
+    char text[MESSAGE_TEXT_MAX + 1];
     for (unsigned i = 0; i < in->peer_count; i++) {
         const struct model_node *other = in->peers[i].node;
         if (other == node || in->peers[i].bye || strcmp(other->name, node->name) != 0)
             continue;
-        snprintf(
-            n.text, sizeof n.text,
-            "another source of this name is connected too, and stored apart (%.64s, %.64s): give each node a name of "
-            "its own",
-            other->dir, node->dir);
-        log_warn("BEZEL-NODE-TWICE", "node %s: %s", node->name, n.text);
-        int err = rundb_add_note(in->rundb, node, &n);
-        if (err)
-            receiver_rundb_failed(in, err, "a note");
+        snprintf(text, sizeof text,
+                 "another source of this name is connected too, and stored apart (%.64s, %.64s): give each node a name "
+                 "of its own",
+                 other->dir, node->dir);
+        receiver_note_node(in, node, "BEZEL-NODE-TWICE", text);
         return;
     }
+}
+
+/* Makes the sender of a HELLO that is admitted the peer of its node. */
+static void take_peer(struct receiver *in, const struct link_frame *frame, const struct message_hello *hello,
+                      struct share *share, struct token_bucket owed)
+{
+    bool is_new = !model_find_node(in->model, hello->uuid);
+    struct model_node *node = node_for(in, hello);
+    if (!node)
+        return;
+    share->traces += is_new;
+    if (is_new)
+        tell_namesakes(in, node);
+    struct peer *peer = receiver_find_node(in, node);
+    if (peer)
+        receiver_drop(in, peer);
+    if (owed.taken > node->bucket.taken) /* another name does not reset the rate */
+        node->bucket = owed;
+    in->changed = in->changed || node->left;
+    node->dirty = node->dirty || node->left;
+    node->left = false;
+    peer = receiver_add(in, &frame->peer, node, share);
+    if (!peer)
+        return;
+    peer->attempt = hello->attempt;
+    peer->connection = link_connection(frame);
+    if (node->watermark) /* it may have left */
+        put_watermark(in, node, node->low);
+    receiver_welcome(in, peer);
 }
 
 static void on_hello(struct receiver *in, const struct link_frame *frame, const struct message_hello *hello)
 {
     const struct link_peer *id = &frame->peer;
+    const char *reason = check_hello(in, hello);
+    struct share *share = reason ? NULL : shares_of(in->shares, hello->node);
+    if (!reason && (!share || !receiver_hello_in_share(in, share))) /* without an answer it comes again, later */
+        return;
     struct peer *peer = receiver_find(in, id);
     struct token_bucket owed = peer ? peer->node->bucket : (struct token_bucket){0};
     if (peer)
@@ -116,32 +154,12 @@ static void on_hello(struct receiver *in, const struct link_frame *frame, const 
         in->changed = true;
         return;
     }
-    const char *reason = check_hello(in, hello);
-    if (reason) {
+    if (!reason)
+        reason = receiver_check_share(in, model_find_node(in->model, hello->uuid), share);
+    if (reason)
         receiver_refuse(in, id, reason);
-        return;
-    }
-    bool is_new = !model_find_node(in->model, hello->uuid);
-    struct model_node *node = node_for(in, hello);
-    if (!node)
-        return;
-    if (is_new)
-        tell_namesakes(in, node);
-    if ((peer = receiver_find_node(in, node)))
-        receiver_drop(in, peer);
-    if (owed.taken > node->bucket.taken) /* another name does not reset the rate */
-        node->bucket = owed;
-    in->changed = in->changed || node->left;
-    node->dirty = node->dirty || node->left;
-    node->left = false;
-    peer = receiver_add(in, id, node);
-    if (!peer)
-        return;
-    peer->attempt = hello->attempt;
-    peer->connection = link_connection(frame);
-    if (node->watermark) /* it may have left */
-        put_watermark(in, node, node->low);
-    receiver_welcome(in, peer);
+    else
+        take_peer(in, frame, hello, share, owed);
 }
 
 static void refuse_name(struct receiver *in, const struct link_frame *frame)
@@ -187,6 +205,17 @@ void receiver_refuse_process(struct receiver *in, struct model_process *p, const
     note(in, p->node, &n);
 }
 
+/* The node has had its share of the run: unknown processes of it are refused from now on. Notes it once. */
+static void refuse_beyond_share(struct receiver *in, const struct peer *peer, const struct message_process *said)
+{
+    struct message_note n = {.at = said->started};
+    bool was = peer->node->full;
+    peer->node->full = true;
+    snprintf(n.text, sizeof n.text, "%s", beyond);
+    if (!was)
+        note(in, peer->node, &n);
+}
+
 /* The run is full: unknown processes are refused from now on. Notes it once. */
 static void refuse_further(struct receiver *in, const struct peer *peer, const struct message_process *said)
 {
@@ -226,6 +255,8 @@ static void add_process(struct receiver *in, struct peer *peer, const struct mes
     struct model_process *p = NULL;
     if (in->model->totals.processes >= in->limits.processes)
         refuse_further(in, peer, said);
+    else if (!shares_may(in->shares, peer->share, SHARE_PROCESSES))
+        refuse_beyond_share(in, peer, said);
     else if (stream_id_is_taken(peer->node, said->stream_id))
         leave_out(in, peer, said, "another process has its stream class");
     else
@@ -241,6 +272,7 @@ static void add_process(struct receiver *in, struct peer *peer, const struct mes
         model_drop_process(p);
         return;
     }
+    shares_take(in->shares, peer->share, SHARE_PROCESSES);
     p->dirty = in->changed = true;
 }
 

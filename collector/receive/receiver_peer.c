@@ -54,6 +54,7 @@ struct peer *receiver_find_node(const struct receiver *in, const struct model_no
 void receiver_drop(struct receiver *in, struct peer *peer)
 {
     const struct peer *last = &in->peers[--in->peer_count];
+    shares_give(in->shares, peer->share, SHARE_PLACES);
     hash_index_remove(&in->by_id, link_peer_key(&peer->id), link_peer_sizes(&peer->id));
     hash_index_remove(&in->by_id, (uint64_t)peer->node->row, HASH_INDEX_NO_RING);
     if (peer == last)
@@ -62,12 +63,13 @@ void receiver_drop(struct receiver *in, struct peer *peer)
     enter(in, peer);
 }
 
-struct peer *receiver_add(struct receiver *in, const struct link_peer *id, struct model_node *node)
+struct peer *receiver_add(struct receiver *in, const struct link_peer *id, struct model_node *node, struct share *share)
 {
     if (in->peer_count == in->limits.connections)
         return NULL;
     struct peer *p = &in->peers[in->peer_count++];
-    *p = (struct peer){.id = *id, .node = node, .received_at = clock_now()};
+    *p = (struct peer){.id = *id, .node = node, .share = share, .received_at = clock_now()};
+    shares_take(in->shares, share, SHARE_PLACES);
     enter(in, p);
     return p;
 }

@@ -184,6 +184,21 @@ static bool is_admitted(struct relay *r, const struct link_frame *frame)
     return !reason[0];
 }
 
+/*
+ * Whether a frame from `peer` has been here before, from `child`: its path ends with what this collector put before the
+ * child's own when it passed the frame up. A child does not know that id.
+ */
+static bool has_come_back(const struct link_peer *peer, const struct relay_child *child)
+{
+    const struct link_peer *own = &child->peer;
+    uint8_t tail[1 + LINK_PEER_MAX + LINK_PATH_MAX];
+    size_t n = 1 + (size_t)own->size + own->path_size;
+    tail[0] = own->size;
+    memcpy(tail + 1, own->id, own->size);
+    memcpy(tail + 1 + own->size, own->path, own->path_size);
+    return peer->path_size >= n && memcmp(peer->path + peer->path_size - n, tail, n) == 0;
+}
+
 /* A HELLO that a child has sent came again, from another inner collector: what goes up there comes down here. */
 static void say_circle(struct relay *r, const struct relay_child *child)
 {
@@ -200,25 +215,42 @@ static void say_circle(struct relay *r, const struct relay_child *child)
 static bool is_late(struct relay *r, const struct link_peer *peer, const struct message_hello *hello)
 {
     const struct relay_child *other = relay_other(r, peer, hello);
-    if (other && hello->attempt == other->attempt)
+    if (other && hello->attempt == other->attempt && has_come_back(peer, other))
         say_circle(r, other);
     return other && hello->attempt <= other->attempt;
 }
 
+/* The share of a node that says HELLO; NULL: the HELLO is dropped, because it is beyond that, or memory is short. */
+static struct share *share_of(struct relay *r, const struct message_hello *hello, int64_t now)
+{
+    struct share *share = shares_of(r->shares, hello->node);
+    if (!share || share_hello(share, now))
+        return share;
+    log_warn("BEZEL-NODE-SHARE",
+             "node %s sends HELLO more than 8 times a second, which is its share: what is beyond is dropped",
+             hello->node);
+    r->status.refused++;
+    return NULL;
+}
+
+_Static_assert(SHARE_HELLOS == 8, "share_of() says so");
+
 /* The child that the frame is from; NULL: it is dropped. */
-static struct relay_child *take_hello(struct relay *r, const struct link_frame *frame)
+static struct relay_child *take_hello(struct relay *r, const struct link_frame *frame, int64_t now)
 {
     int err = message_decode(frame->data, frame->size, &r->message);
     if (err == BEZEL_EVERSION)
         refuse(r, &frame->peer, r->message.refuse.reason);
-    if (err || !is_admitted(r, frame) || is_late(r, &frame->peer, &r->message.hello))
+    struct share *share = err || !is_admitted(r, frame) ? NULL : share_of(r, &r->message.hello, now);
+    if (!share || is_late(r, &frame->peer, &r->message.hello))
         return NULL;
-    struct relay_child *child = relay_add(r, &frame->peer, &r->message.hello);
+    struct relay_child *child = relay_add(r, &frame->peer, &r->message.hello, share);
     if (child)
         child->connection = link_connection(frame);
     else
         refuse(r, &frame->peer,
-               "this inner collector serves as many nodes as it may; give it more, or the node another parent");
+               "this inner collector serves as many nodes as it may, or as many connections of this node as are its "
+               "share: give it more, or the node another parent");
     return child;
 }
 
@@ -234,11 +266,11 @@ static void let_go(void *data, void *hint)
     relay_let_go(r, child, bytes);
 }
 
-/* Whether the child has so much under way as no correct one has. */
-static bool is_beyond_credit(const struct relay *r, struct relay_child *child)
+/* Whether the node has so much under way as no correct one has, also if it began anew while its frames waited. */
+static bool is_beyond_credit(const struct relay *r, const struct relay_child *child)
 {
     uint64_t held = atomic_load_explicit(&child->held, memory_order_relaxed); /* relaxed: a bound with room behind it */
-    return held > r->credit + RELAY_EXCESS;
+    return held > r->credit + RELAY_EXCESS || relay_held_of(r, child) > 2 * r->credit + RELAY_EXCESS;
 }
 
 /* Passes the frame on, which is *u's, and not its caller's any more. */
@@ -259,12 +291,11 @@ static void pass_up(struct relay *r, struct under_way *u, struct relay_child *ch
         relay_forget(r, child); /* the frame is lost, so it has to begin anew */
 }
 
-static struct relay_child *sender_of(struct relay *r, const struct link_frame *frame)
+static struct relay_child *sender_of(struct relay *r, const struct link_frame *frame, int64_t now)
 {
-    if (!(frame->roles & KEY_OBSERVE))
-        return NULL;
-    return message_type_of(frame->data, frame->size) == MESSAGE_HELLO ? take_hello(r, frame)
-                                                                      : relay_find(r, &frame->peer);
+    if (message_type_of(frame->data, frame->size) == MESSAGE_HELLO)
+        return take_hello(r, frame, now);
+    return frame->roles & KEY_OBSERVE ? relay_find(r, &frame->peer) : NULL;
 }
 
 /* Returns whether there was a frame. */
@@ -275,7 +306,7 @@ static bool take_below(struct relay *r, int64_t now)
         free(u);
         return false;
     }
-    struct relay_child *child = sender_of(r, &u->frame);
+    struct relay_child *child = sender_of(r, &u->frame, now);
     if (child && is_beyond_credit(r, child)) {
         log_warn("BEZEL-PEER-RATE", "node %s sends more than its credit: it is to begin anew", child->node);
         r->status.forgotten++;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FRAME_COST = 512 }; /* memory of a frame in a queue beside its bytes */
+
 int relay_children_open(struct relay *r)
 {
     uint32_t slots = 2;
@@ -14,7 +16,8 @@ int relay_children_open(struct relay *r)
         slots *= 2;
     r->children = calloc(r->options.children, sizeof *r->children);
     r->by_peer = (struct hash_index){calloc(slots, sizeof *r->by_peer.slots), slots - 1};
-    return r->children && r->by_peer.slots ? 0 : BEZEL_ENOMEM;
+    r->shares = shares_new((const uint64_t[SHARE_KINDS]){[SHARE_PLACES] = r->options.children});
+    return r->children && r->by_peer.slots && r->shares ? 0 : BEZEL_ENOMEM;
 }
 
 void relay_children_close(struct relay *r)
@@ -27,6 +30,7 @@ void relay_children_close(struct relay *r)
     }
     free(r->children);
     free(r->by_peer.slots);
+    shares_free(r->shares);
 }
 
 static int number_of(const struct relay *r, const struct link_peer *peer)
@@ -57,6 +61,7 @@ void relay_forget(struct relay *r, struct relay_child *child)
         r->children[number] = last;
         enter(r, number);
     }
+    shares_give(r->shares, child->share, SHARE_PLACES);
     child->next = r->forgotten;
     r->forgotten = child;
     atomic_fetch_sub_explicit(&child->held, 1, memory_order_relaxed); /* relaxed: this thread frees it */
@@ -83,7 +88,8 @@ const struct relay_child *relay_other(const struct relay *r, const struct link_p
     return NULL;
 }
 
-struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello)
+struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello,
+                              struct share *share)
 {
     int number = number_of(r, peer);
     if (number >= 0)
@@ -91,10 +97,12 @@ struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, con
     for (unsigned i = r->status.children; i-- > 0;)
         if (is_same(r->children[i], hello))
             relay_forget(r, r->children[i]);
-    struct relay_child *child = r->status.children < r->options.children ? calloc(1, sizeof *child) : NULL;
+    struct relay_child *child = shares_may(r->shares, share, SHARE_PLACES) ? calloc(1, sizeof *child) : NULL;
     if (!child)
         return NULL;
     child->peer = *peer;
+    child->share = share;
+    shares_take(r->shares, share, SHARE_PLACES);
     memcpy(child->uuid, hello->uuid, sizeof child->uuid);
     child->attempt = hello->attempt;
     memcpy(child->node, hello->node, sizeof child->node);
@@ -102,6 +110,15 @@ struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, con
     r->children[r->status.children++] = child;
     enter(r, r->status.children - 1);
     return child;
+}
+
+uint64_t relay_held_of(const struct relay *r, const struct relay_child *child)
+{
+    uint64_t held = atomic_load_explicit(&child->held, memory_order_relaxed); /* relaxed: a bound with room behind it */
+    for (struct relay_child *c = r->forgotten; c; c = c->next)
+        if (c->share == child->share)
+            held += atomic_load_explicit(&c->held, memory_order_relaxed); /* relaxed: likewise */
+    return held;
 }
 
 static void free_forgotten(struct relay *r)
@@ -146,12 +163,12 @@ void relay_end_unidentified(struct relay *r, int64_t now)
 
 void relay_hold(struct relay *r, struct relay_child *child, uint64_t bytes)
 {
-    atomic_fetch_add_explicit(&r->held, bytes, memory_order_relaxed);     /* relaxed: counts, that order nothing */
-    atomic_fetch_add_explicit(&child->held, bytes, memory_order_relaxed); /* relaxed: the link hands it over */
+    atomic_fetch_add_explicit(&r->held, bytes + FRAME_COST, memory_order_relaxed); /* relaxed: a count */
+    atomic_fetch_add_explicit(&child->held, bytes, memory_order_relaxed);          /* relaxed: the link hands it over */
 }
 
 void relay_let_go(struct relay *r, struct relay_child *child, uint64_t bytes)
 {
-    atomic_fetch_sub_explicit(&r->held, bytes, memory_order_relaxed);     /* relaxed: a count */
+    atomic_fetch_sub_explicit(&r->held, bytes + FRAME_COST, memory_order_relaxed); /* relaxed: a count */
     atomic_fetch_sub_explicit(&child->held, bytes, memory_order_release); /* I0 release: pairs I1, the last use */
 }

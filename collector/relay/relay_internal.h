@@ -7,6 +7,7 @@
 
 #include "base/hash_index.h"
 #include "collector/relay/relay.h"
+#include "mdr/link/shares.h"
 #include "mdr/link/unidentified_peers.h"
 
 #include <stdatomic.h>
@@ -17,6 +18,7 @@ struct relay_child {
     uint64_t connection; /* link_connection() of its HELLO */
     uint8_t uuid[16];    /* of its trace */
     uint64_t attempt;    /* of its HELLO */
+    struct share *share; /* of its name */
     char node[MESSAGE_NAME_MAX + 1];
     int64_t heard_at;
     _Atomic uint64_t held;    /* bytes in queues to a parent, plus 1 until it is forgotten */
@@ -36,6 +38,7 @@ struct relay {
     struct relay_child **children; /* packed, with room for options.children */
     struct relay_child *forgotten;
     struct hash_index by_peer; /* numbers of children */
+    struct shares *shares;     /* of places alone */
     struct unidentified_peers *unidentified_peers;
     uint32_t clock_port;
     struct relay_clock clock;
@@ -54,13 +57,17 @@ struct relay_child *relay_find(const struct relay *r, const struct link_peer *pe
 
 /**
  * Adds a child that sent `hello`, in place of one with the same connection, or of the same node and trace. NULL: memory
- * is short, or there are as many as may be.
+ * is short, or there are as many as may be, or as are its node's share.
  */
-struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello);
+struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, const struct message_hello *hello,
+                              struct share *share);
 
 /** The child of the same node and trace that has another connection; NULL: none. */
 const struct relay_child *relay_other(const struct relay *r, const struct link_peer *peer,
                                       const struct message_hello *hello);
+
+/** The bytes of its node that are in queues to the parent: of this child, and of those that were forgotten. */
+uint64_t relay_held_of(const struct relay *r, const struct relay_child *child);
 
 /** Forgets a child, or all: what they send is dropped from now on. */
 void relay_forget(struct relay *r, struct relay_child *child);

@@ -3,6 +3,7 @@
 /* A real collector with keys: admission, limits, and the cost of unidentified peers. */
 #include "base/file.h"
 #include "mdr/link/keyring.h"
+#include "mdr/link/shares.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
@@ -149,6 +150,53 @@ static void who_may_not_observe_is_refused_with_a_reason(void **state)
     assert_true(collector_said(&t->collector, "a message from key watcher was refused: it needs role observe"));
     assert_int_equal(collector_status(&t->collector, "records"), 0);
     assert_int_equal(collector_status(&t->collector, "peers"), 0);
+}
+
+static void an_inner_collector_refuses_who_may_not_observe_with_a_reason(void **state)
+{
+    struct fixture *t = *state;
+    static const char *const parents[] = {"tcp://127.0.0.1:1", NULL};
+    char server[160];
+    snprintf(server, sizeof server, "%s/collector.pub", t->keys);
+    t->collector.parents = parents;
+    start(t, "--parent-key", server);
+    t->sensor->keys = &t->watcher;
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    assert_true(is_refused(t->sensor, "does not have the role observe"));
+}
+
+/* Says HELLO in the name of the other node, of a trace each. */
+static void greet_without_end(struct fixture *t, uint32_t count)
+{
+    struct fake_sensor *f = t->other;
+    for (uint32_t i = 0; i < count; i++) {
+        f->out.type = MESSAGE_HELLO;
+        f->out.hello = f->hello;
+        f->out.hello.attempt += i;
+        memcpy(f->out.hello.uuid, &i, sizeof i);
+        (void)!fake_say(f); /* what has no room is not sent */
+        if (i % 16 == 0)
+            fake_round(f, 0);
+    }
+}
+
+static void a_node_that_greets_without_end_takes_nothing_from_the_others(void **state)
+{
+    struct fixture *t = *state;
+    start(t, NULL, NULL);
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    assert_true(fake_connect(t->other, t->collector.endpoint));
+    unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
+    for (int i = 0; i < 10; i++) {
+        greet_without_end(t, 1000);
+        cut_some(t->sensor, p, 20);
+        assert_true(fake_settle(t->sensor, PATIENCE));
+    }
+    assert_in_range(collector_status(&t->collector, "nodes"), 2, SHARE_TRACES_MAX + 1);
+    assert_true(collector_status(&t->collector, "refused") > 0);
+    assert_true(collector_said(&t->collector, "BEZEL-NODE-SHARE: node studio: this node sent HELLO more than 8 times"));
+    assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor));
+    assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
 static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(void **state)
@@ -451,6 +499,8 @@ int main(void)
         TEST(a_node_with_a_key_is_served_over_curve),
         TEST(a_node_with_the_key_of_another_is_refused_and_the_other_one_served),
         TEST(who_may_not_observe_is_refused_with_a_reason),
+        TEST(an_inner_collector_refuses_who_may_not_observe_with_a_reason),
+        TEST(a_node_that_greets_without_end_takes_nothing_from_the_others),
         TEST(one_connection_too_many_is_refused_and_a_known_node_may_come_again),
         TEST(a_frame_beyond_the_limit_ends_its_connection),
         TEST(beyond_its_rate_a_node_waits_for_its_acknowledgements),

@@ -35,6 +35,9 @@ static void peers_are_found_while_others_come_and_go(void **unused)
     unsigned count = 0;
     in.limits.connections = LIMIT;
     assert_int_equal(receiver_peers_open(&in), 0);
+    in.shares = shares_new((const uint64_t[SHARE_KINDS]){LIMIT, 1});
+    assert_non_null(in.shares);
+    struct share *share = shares_of(in.shares, "desk");
     for (uint32_t i = 0; i < NODES; i++)
         nodes[i].row = i + 1;
     for (int step = 0; step < STEPS; step++) {
@@ -45,11 +48,12 @@ static void peers_are_found_while_others_come_and_go(void **unused)
             here[at] = false;
             count--;
         } else {
-            here[at] = receiver_add(&in, &id, &nodes[at]) != NULL;
+            here[at] = receiver_add(&in, &id, &nodes[at], share) != NULL;
             assert_true(here[at] == (count < LIMIT));
             count += here[at];
         }
         assert_int_equal(in.peer_count, count);
+        assert_int_equal(share->used[SHARE_PLACES], count);
         for (uint32_t i = 0; i < NODES; i++) {
             id = id_of(i);
             const struct peer *p = receiver_find(&in, &id);
@@ -58,6 +62,7 @@ static void peers_are_found_while_others_come_and_go(void **unused)
         }
     }
     receiver_peers_close(&in);
+    shares_free(in.shares);
 }
 
 int main(void)

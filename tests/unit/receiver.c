@@ -6,6 +6,7 @@
  * that repeats it is served.
  */
 #include "collector/receive/receiver_internal.h"
+#include "collector/rundb/rundb_sqlite.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -116,10 +117,12 @@ static struct link *link;
 static struct receiver *in;
 static struct fake_sensor *f;
 
+static unsigned room = 1; /* how much more there is of everything than other tests need */
+
 static int open_all(int64_t sync)
 {
     char endpoint[SCRATCH_PATH + 16];
-    struct receiver_limits limits = {.connections = 2, .processes = 4};
+    struct receiver_limits limits = {.connections = 2 * room, .processes = 4 * room};
     int err = scratch_begin(NULL);
     snprintf(endpoint, sizeof endpoint, "ipc://%s/data", scratch_dir);
     ahead = 0;
@@ -151,6 +154,15 @@ static int begin_syncing_seldom(void **state)
 {
     (void)state;
     return open_all(10 * 60 * CLOCK_S);
+}
+
+static int begin_in_a_large_run(void **state)
+{
+    (void)state;
+    room = 500;
+    int err = open_all(STORE_SYNC_NEVER);
+    room = 1;
+    return err;
 }
 
 static int end(void **state)
@@ -610,6 +622,106 @@ static void what_a_collector_does_not_take_is_counted(void **state)
     assert_int_equal(receiver_peers(in), 1);
 }
 
+/* ---- shares ------------------------------------------------------------------------------------------------------ */
+
+/* Says HELLO in the name of `node`, with its `number`-th trace. */
+static void greet(const char *node, uint32_t number)
+{
+    f->out.type = MESSAGE_HELLO;
+    f->out.hello = f->hello;
+    snprintf(f->out.hello.node, sizeof f->out.hello.node, "%s", node);
+    memcpy(f->out.hello.uuid, &number, sizeof number);
+    memcpy(f->out.hello.uuid + 8, node, 4);
+    assert_true(fake_say(f));
+    take(1);
+}
+
+static unsigned count_notes(const char *code)
+{
+    sqlite3_stmt *s;
+    assert_int_equal(rundb_commit(rundb), 0);
+    assert_int_equal(sqlite3_prepare_v2(rundb->db, "SELECT count(*) FROM notes WHERE code = ?", -1, &s, NULL), 0);
+    sqlite3_bind_text(s, 1, code, -1, SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    unsigned n = (unsigned)sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    return n;
+}
+
+static void a_node_that_greets_without_end_is_not_answered_and_others_are(void **state)
+{
+    (void)state;
+    meet();
+    uint32_t begun = 0;
+    for (; model->totals.refused == 0 && begun < 1000; begun++)
+        greet("evil", begun);
+    assert_in_range(begun, SHARE_HELLOS_BURST, SHARE_HELLOS_BURST + 50); /* a second or so of real time */
+    assert_int_equal(model->totals.nodes, begun);                        /* the last one was dropped; desk is one */
+    for (unsigned i = 1; i < begun; i++)
+        assert_int_equal(heard(), MESSAGE_WELCOME);
+    assert_true(is_silent());
+    greet("rack", 1);
+    assert_int_equal(heard(), MESSAGE_WELCOME);
+    assert_int_equal(count_notes("BEZEL-NODE-SHARE"), 1);
+}
+
+static void a_node_begins_as_many_traces_as_are_its_share(void **state)
+{
+    (void)state;
+    meet();
+    for (uint32_t i = 0; i < SHARE_TRACES_MAX; i++, ahead += CLOCK_S) {
+        greet("evil", i);
+        assert_int_equal(heard(), MESSAGE_WELCOME);
+    }
+    for (uint32_t i = 0; i < 3; i++, ahead += CLOCK_S) {
+        greet("evil", SHARE_TRACES_MAX + i);
+        assert_int_equal(heard(), MESSAGE_REFUSE);
+        assert_non_null(strstr(f->in.refuse.reason, "256 traces"));
+    }
+    assert_int_equal(model->totals.nodes, 1 + SHARE_TRACES_MAX);
+    greet("evil", 7); /* one that it has begun goes on */
+    assert_int_equal(heard(), MESSAGE_WELCOME);
+    greet("rack", 1);
+    assert_int_equal(heard(), MESSAGE_WELCOME);
+    assert_int_equal(count_notes("BEZEL-NODE-SHARE"), 1);
+    receiver_free(in);
+    struct receiver_limits limits = {.connections = 1000, .processes = 2000};
+    in = receiver_new(model, rundb, store, link, limits); /* as the collector that is started again */
+    assert_non_null(in);
+    greet("evil", SHARE_TRACES_MAX);
+    assert_int_equal(heard(), MESSAGE_REFUSE);
+}
+
+/* Says PROCESS of a process that nobody knows; returns whether the run has it now. */
+static bool add_another(uint64_t instance)
+{
+    uint64_t before = model->totals.processes;
+    f->out.type = MESSAGE_PROCESS;
+    f->out.process = f->processes[0]->said;
+    f->out.process.instance = instance;
+    f->out.process.stream_id = (uint32_t)instance;
+    assert_true(fake_say(f));
+    take(1);
+    return model->totals.processes > before;
+}
+
+static void a_node_has_no_more_processes_than_its_share(void **state)
+{
+    (void)state;
+    uint64_t n = 0;
+    meet();
+    greet("rack", 1);
+    assert_int_equal(heard(), MESSAGE_WELCOME);
+    while (add_another(1000 + n))
+        n++;
+    assert_int_equal(n, 2000 - 2000 / SHARES_OWN / 2); /* the rest is desk's own */
+    assert_int_equal(count_notes(RUNDB_PROCESS_REFUSED), 1);
+    assert_true(fake_connect(f, link_endpoint(link)));
+    take(1);
+    assert_int_equal(heard(), MESSAGE_WELCOME);
+    assert_true(add_another(1));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -630,6 +742,10 @@ int main(void)
         TEST(who_is_silent_is_gone_but_only_where_nothing_waits),
         TEST(greetings_that_cannot_be_are_refused_with_the_reason),
         TEST(what_a_collector_does_not_take_is_counted),
+        cmocka_unit_test_setup_teardown(a_node_that_greets_without_end_is_not_answered_and_others_are,
+                                        begin_in_a_large_run, end),
+        cmocka_unit_test_setup_teardown(a_node_begins_as_many_traces_as_are_its_share, begin_in_a_large_run, end),
+        cmocka_unit_test_setup_teardown(a_node_has_no_more_processes_than_its_share, begin_in_a_large_run, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

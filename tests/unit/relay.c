@@ -6,6 +6,7 @@
  */
 #include "collector/relay/relay.h"
 #include "base/clock.h"
+#include "mdr/link/shares.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -451,6 +452,55 @@ static void a_circle_of_parents_is_told_and_nothing_goes_round_it(void **state)
     }
 }
 
+static void the_same_hello_over_two_connections_is_no_circle(void **state)
+{
+    (void)state;
+    open_root();
+    add_relay((struct relay_options){0});
+    struct link_peer first = meet(0);
+    struct link *old = nodes[0]->link;
+    nodes[0]->link = NULL;
+    nodes[0]->hello.attempt--; /* which fake_connect() counts up */
+    greet(0);
+    assert_true(is_dropped(1));
+    assert_false(relay_status(relays[0]).circle);
+    struct link *late = nodes[0]->link;
+    nodes[0]->link = old;
+    beat(&first, 1); /* the first connection is the node's */
+    node_takes(0, MESSAGE_HEARTBEAT);
+    link_close(late, 0);
+}
+
+static void who_greets_without_end_is_dropped_and_nobody_else(void **state)
+{
+    (void)state;
+    struct link_frame frame;
+    open_root();
+    add_relay((struct relay_options){0});
+    struct link_peer peer = meet(0);
+    greet(1);
+    root_takes(MESSAGE_HELLO, &frame);
+    for (uint64_t i = 0; i < 5000; i++) {
+        nodes[1]->out = (struct message){.type = MESSAGE_HELLO, .hello = nodes[1]->hello};
+        nodes[1]->out.hello.attempt += i;
+        memcpy(nodes[1]->out.hello.uuid, &i, sizeof i); /* a trace each */
+        assert_true(fake_say(nodes[1]));
+        move();
+    }
+    while (relay_status(relays[0]).frames + relay_status(relays[0]).dropped < 5002)
+        move();
+    assert_in_range(relay_status(relays[0]).frames, SHARE_HELLOS_BURST, SHARE_HELLOS_BURST + SHARE_HELLOS + 3);
+    assert_in_range(relay_status(relays[0]).refused, 4900, 5000);
+    assert_int_equal(relay_status(relays[0]).children, 2);
+    for (uint64_t i = 2; i < relay_status(relays[0]).frames; i++)
+        root_takes(MESSAGE_HELLO, &frame);
+    beat(&peer, 1);
+    node_takes(0, MESSAGE_HEARTBEAT);
+    say_heartbeat(0);
+    root_takes(MESSAGE_HEARTBEAT, &frame);
+    assert_true(link_peer_is(&frame.peer, &peer));
+}
+
 /* Sends a frame of `n` bytes that looks like a packet. */
 static void send_bytes(unsigned i, size_t n)
 {
@@ -556,6 +606,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(silent_children_are_forgotten_and_then_the_parent_is_left, begin, end),
         cmocka_unit_test_setup_teardown(a_silent_parent_is_left_for_the_next_one, begin, end),
         cmocka_unit_test_setup_teardown(a_circle_of_parents_is_told_and_nothing_goes_round_it, begin, end),
+        cmocka_unit_test_setup_teardown(the_same_hello_over_two_connections_is_no_circle, begin, end),
+        cmocka_unit_test_setup_teardown(who_greets_without_end_is_dropped_and_nobody_else, begin, end),
         cmocka_unit_test_setup_teardown(who_floods_is_forgotten_and_nobody_else, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost, begin, end),
         cmocka_unit_test_setup_teardown(a_child_that_does_not_read_is_forgotten, begin, end),

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What each node may take of a collector, so that none can take what the others need. A node is its name, by whatever
+ * connections, traces and inner collectors it comes: with keys nobody else speaks in that name. What a node may not
+ * take is refused to it alone.
+ *
+ * Where all nodes together have a limit, a sixteenth of it is divided among the nodes that are known: so much, at least
+ * one, is each one's own, and stays free for it. The rest is taken by whoever comes first; a node that is alone may
+ * take all.
+ *
+ * Pure: no clock, no I/O. One thread. Names beyond SHARES_MAX have one share together, so the table stays bounded.
+ */
+#ifndef BEZEL_MDR_LINK_SHARES_H
+#define BEZEL_MDR_LINK_SHARES_H
+
+#include "base/token_bucket.h"
+#include "mdr/message.h"
+
+#include <stdbool.h>
+
+enum {
+    SHARES_MAX = 4096,       /* names */
+    SHARES_OWN = 16,         /* of a limit such a part is divided among the nodes */
+    SHARE_TRACES_MAX = 256,  /* traces that a node may begin in a run: one for each life of its bezeld */
+    SHARE_HELLOS = 8,        /* HELLOs that a node may send a second ... */
+    SHARE_HELLOS_BURST = 64, /* ... and beyond that at once: a correct bezeld pauses between them */
+};
+
+enum share_kind {
+    SHARE_PLACES,    /* of connected peers */
+    SHARE_PROCESSES, /* of the run */
+    SHARE_KINDS
+};
+
+struct share {
+    char node[MESSAGE_NAME_MAX + 1];
+    uint64_t used[SHARE_KINDS];
+    uint64_t traces;
+    struct token_bucket hellos;
+    unsigned said; /* the caller's: bits of the refusals that it has reported */
+};
+
+struct shares;
+
+/** `limits`: of all nodes together. NULL: no memory. */
+struct shares *shares_new(const uint64_t limits[SHARE_KINDS]);
+void shares_free(struct shares *s);
+
+/** The share of a node, made if its name is new; valid as long as `s`. NULL: no memory. */
+struct share *shares_of(struct shares *s, const char *node);
+
+/** Whether the node may take one more. Below its own part it may, as long as there is any. */
+bool shares_may(const struct shares *s, const struct share *of, enum share_kind kind);
+
+/** Counts one that the node takes, or gives back. */
+void shares_take(struct shares *s, struct share *of, enum share_kind kind);
+void shares_give(struct shares *s, struct share *of, enum share_kind kind);
+
+/** Whether a HELLO at `now`, ns, is within the node's rate; counts it then. */
+bool share_hello(struct share *of, int64_t now);
+
+#endif

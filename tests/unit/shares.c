@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* What each node may take of a collector, in a time that the test makes. */
+#include "mdr/link/shares.h"
+
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct shares *make(uint64_t most)
+{
+    struct shares *s = shares_new((const uint64_t[SHARE_KINDS]){[SHARE_PLACES] = most, [SHARE_PROCESSES] = most});
+    assert_non_null(s);
+    return s;
+}
+
+/* Takes as many as the node may. */
+static uint64_t take_all(struct shares *s, struct share *of)
+{
+    uint64_t n = 0;
+    for (; shares_may(s, of, SHARE_PLACES); n++)
+        shares_take(s, of, SHARE_PLACES);
+    return n;
+}
+
+static void who_is_alone_may_take_all(void **state)
+{
+    (void)state;
+    struct shares *s = make(256);
+    struct share *one = shares_of(s, "desk");
+    assert_int_equal(take_all(s, one), 256);
+    assert_true(shares_may(s, one, SHARE_PROCESSES)); /* each kind by itself */
+    shares_give(s, one, SHARE_PLACES);
+    assert_int_equal(take_all(s, one), 1);
+    shares_free(s);
+}
+
+static void what_is_a_known_nodes_own_stays_free_for_it(void **state)
+{
+    static const char *const names[] = {"evil", "a", "b", "c", "d"};
+    (void)state;
+    struct shares *s = make(256);
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(shares_of(s, names[i])->node, names[i]);
+    uint64_t own = 256 / SHARES_OWN / 5, got = take_all(s, shares_of(s, "evil"));
+    assert_int_equal(got, 256 - 4 * own);
+    for (int i = 1; i < 5; i++)
+        assert_int_equal(take_all(s, shares_of(s, names[i])), own);
+    assert_false(shares_may(s, shares_of(s, "new"), SHARE_PLACES)); /* a new name finds none that is free */
+    shares_free(s);
+}
+
+static void with_more_nodes_than_places_each_may_have_one(void **state)
+{
+    (void)state;
+    struct shares *s = make(4);
+    char name[16];
+    for (int i = 0; i < 9; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        (void)shares_of(s, name);
+    }
+    for (int i = 0; i < 9; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        assert_int_equal(take_all(s, shares_of(s, name)), i < 4);
+    }
+    shares_free(s);
+}
+
+/* Whatever nodes take and give back, one that has less than its own part is never refused for want of room. */
+static void no_order_of_events_takes_a_nodes_own_part(void **state)
+{
+    (void)state;
+    enum { NODES = 7, LIMIT = 600, OWN = LIMIT / SHARES_OWN / NODES };
+    uint64_t seed = seed_start(), used = 0;
+    struct shares *s = make(LIMIT);
+    struct share *of[NODES];
+    for (int i = 0; i < NODES; i++)
+        of[i] = shares_of(s, (const char[]){(char)('a' + i), 0});
+    for (int step = 0; step < 20000; step++) {
+        struct share *it = of[seed_next(&seed) % NODES];
+        if (seed_next(&seed) % 4 == 0 && it->used[SHARE_PLACES] > 0) {
+            shares_give(s, it, SHARE_PLACES);
+            used--;
+        } else if (shares_may(s, it, SHARE_PLACES)) {
+            shares_take(s, it, SHARE_PLACES);
+            used++;
+        }
+        assert_true(used <= LIMIT);
+        for (int i = 0; i < NODES; i++)
+            assert_true(of[i]->used[SHARE_PLACES] >= OWN || shares_may(s, of[i], SHARE_PLACES));
+    }
+    shares_free(s);
+}
+
+static unsigned hellos(struct share *of, unsigned tries, int64_t now)
+{
+    unsigned within = 0;
+    for (unsigned i = 0; i < tries; i++)
+        within += share_hello(of, now);
+    return within;
+}
+
+static void hellos_have_a_rate_and_those_beyond_do_not_lengthen_it(void **state)
+{
+    (void)state;
+    struct share of = {.node = "evil"};
+    int64_t now = CLOCK_S;
+    unsigned first = hellos(&of, 100000, now);
+    assert_in_range(first, SHARE_HELLOS_BURST, SHARE_HELLOS_BURST + SHARE_HELLOS + 1);
+    for (int i = 0; i < 10; i++) {
+        now += CLOCK_S;
+        assert_in_range(hellos(&of, 100000, now), SHARE_HELLOS - 1, SHARE_HELLOS + 1);
+    }
+    now += 60 * CLOCK_S;
+    assert_int_equal(hellos(&of, 100000, now), first); /* a minute later nothing of it is left */
+}
+
+static void a_bezeld_that_looks_for_its_collector_is_within_its_share(void **state)
+{
+    (void)state;
+    struct share of = {.node = "desk"};
+    for (int64_t now = CLOCK_S; now < 3600 * CLOCK_S; now += 200 * CLOCK_MS)
+        assert_true(share_hello(&of, now));
+}
+
+static void the_table_of_names_is_bounded(void **state)
+{
+    (void)state;
+    struct shares *s = make(1);
+    char name[16];
+    struct share *last = NULL;
+    for (int i = 0; i < SHARES_MAX + 10; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        last = shares_of(s, name);
+        assert_non_null(last);
+        assert_int_equal(strcmp(last->node, name) == 0, i < SHARES_MAX);
+    }
+    assert_ptr_equal(shares_of(s, "another"), last);
+    assert_string_equal(shares_of(s, "n17")->node, "n17");
+    shares_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_alone_may_take_all),
+        cmocka_unit_test(what_is_a_known_nodes_own_stays_free_for_it),
+        cmocka_unit_test(with_more_nodes_than_places_each_may_have_one),
+        cmocka_unit_test(no_order_of_events_takes_a_nodes_own_part),
+        cmocka_unit_test(hellos_have_a_rate_and_those_beyond_do_not_lengthen_it),
+        cmocka_unit_test(a_bezeld_that_looks_for_its_collector_is_within_its_share),
+        cmocka_unit_test(the_table_of_names_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
