@@ -85,23 +85,6 @@ const char *dict_kind_name(enum dict_kind kind);
 int dict_kind_ok(const struct dict_aspect *a);
 
 /**
- * How many bytes of `text`, from its start and at most `max`, are complete UTF-8 characters without NUL: truncated to
- * that length, dict_append_string() accepts any text. Reads no byte behind a NUL or behind `max`. Pure.
- */
-size_t dict_text_fit(const char *text, size_t max);
-
-/**
- * Copies `text` to `to`, of max + 1 bytes, as a text that dict_append_string() accepts: each byte that is no UTF-8
- * becomes \xHH, with its two hexadecimal digits, and so does a backslash that begins what looks like that, so that
- * different texts stay different. What does not fit is cut off by whole characters. Returns the length. Pure.
- */
-size_t dict_text_escape(char *to, size_t max, const char *text);
-
-/** As dict_text_escape(), but UTF-8 stays as it is, also where it looks like an escape: a second time changes nothing.
- */
-size_t dict_text_repair(char *to, size_t max, const char *text);
-
-/**
  * Reads and checks `n` bytes (0: the empty dictionary): bounds, types, ids in order, names, zero padding, aspect names
  * unique in the dictionary and field names in their aspect, the fields of its kind, labels only of enums, texts without
  * NUL and in UTF-8.

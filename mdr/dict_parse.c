@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/utf8.h"
 #include "mdr/dict.h"
 
 #include "base/bytes.h"
@@ -41,7 +42,7 @@ static bool read_text(struct dict_reader *r, size_t max, const char **text)
     if (!read_u32(r, &n) || n > max)
         return false;
     size_t size = ((size_t)n + 3) / 4 * 4;
-    if (r->left < size || dict_text_fit((const char *)r->at, n) != n)
+    if (r->left < size || utf8_fit((const char *)r->at, n) != n)
         return false;
     for (size_t i = n; i < size; i++)
         if (r->at[i] != 0)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/message.h"
 
+#include "base/utf8.h"
 #include "mdr/dict.h"
 
 #include <arpa/inet.h>
@@ -102,7 +103,7 @@ static bool_t filter_text(XDR *x, char *text, uint32_t max)
         return FALSE;
     if (x->x_op == XDR_DECODE)
         text[n] = '\0';
-    return filter_check(x, dict_text_fit(text, n) == n);
+    return filter_check(x, utf8_fit(text, n) == n);
 }
 
 static bool_t filter_uuid(XDR *x, uint8_t uuid[16])

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /* Apart from the codec of messages, which needs libtirpc: the external sensor uses it without one. */
+#include "base/utf8.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
 
 void message_text(char *to, size_t max, const char *from)
 {
-    dict_text_repair(to, max, from);
+    utf8_repair(to, max, from);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/read_message.h"
 
+#include "base/utf8.h"
 #include "mdr/dict.h"
 
 #include <inttypes.h>
@@ -132,7 +133,7 @@ static bool filter_text(struct coder *c, char *text, uint32_t max)
         return false;
     if (c->decode)
         text[n] = '\0';
-    return check(c, dict_text_fit(text, n) == n);
+    return check(c, utf8_fit(text, n) == n);
 }
 
 static bool filter_read(struct coder *c, struct read_request *m)

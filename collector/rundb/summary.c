@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/utf8.h"
 #include "collector/rundb/summary_internal.h"
 
 #include "base/uuid.h"
@@ -31,7 +32,7 @@ const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at)
 {
     const char *value = (const char *)sqlite3_column_text(s, at);
     size_t n = value ? strlen(value) : 0;
-    if (value && value[dict_text_fit(value, n)] != '\0')
+    if (value && value[utf8_fit(value, n)] != '\0')
         n *= 4; /* it may consist of bytes that are escaped */
     if (!summary_charge(l, sizeof(struct text) + n + 1))
         return "";

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/report/json.h"
 
-#include "mdr/dict.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,12 +16,12 @@ static void line_break(struct json *j)
 
 static void put_text(FILE *out, const char *text)
 {
-    const char *valid = text + dict_text_fit(text, SIZE_MAX);
+    const char *valid = text + utf8_fit(text, SIZE_MAX);
     fputc('"', out);
     for (; *text; text++) {
         if (text == valid) { /* no UTF-8 begins here */
             fputs("\\ufffd", out);
-            valid += 1 + dict_text_fit(text + 1, SIZE_MAX);
+            valid += 1 + utf8_fit(text + 1, SIZE_MAX);
         } else if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
         else if ((unsigned char)*text < 0x20 || *text == 0x7f)

@@ -6,6 +6,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/utf8.h"
 #include "mdr/dict.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
@@ -418,7 +419,7 @@ static bool put_quoted(FILE *out, const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
     uint32_t c;
-    if (s[dict_text_fit(s, SIZE_MAX)] != '\0')
+    if (s[utf8_fit(s, SIZE_MAX)] != '\0')
         return false;
     fputc('"', out);
     for (int n; *p; p += n) {

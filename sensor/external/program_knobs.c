@@ -3,6 +3,7 @@
 #include "sensor/external/program_knobs.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "mdr/dict.h"
 #include "sensor/external/external_internal.h"
 
@@ -32,7 +33,7 @@ static bool makes_sense(const struct knobs *known, const struct knob *k)
 {
     if (k->name[sizeof k->name - 1] || k->unit[sizeof k->unit - 1])
         return false;
-    return dict_name_ok(k->name) && k->unit[dict_text_fit(k->unit, sizeof k->unit)] == '\0' && is_printable(k->unit) &&
+    return dict_name_ok(k->name) && k->unit[utf8_fit(k->unit, sizeof k->unit)] == '\0' && is_printable(k->unit) &&
            k->min <= k->initial && k->initial <= k->max && find(known, k->name) < 0;
 }
 

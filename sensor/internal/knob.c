@@ -3,6 +3,7 @@
 
 /* Knobs of this process: each has a place in the segment, and there a word with its value minus its initial value. */
 #include "bezel/knob.h"
+#include "base/utf8.h"
 
 #include "mdr/dict.h"
 #include "sensor/internal/internal.h"
@@ -32,7 +33,7 @@ static const char *why_not(const struct bezel_knob *k)
 {
     if (!k->name || !dict_name_ok(k->name))
         return "its name is not allowed";
-    if (!k->unit || strlen(k->unit) >= SEGMENT_UNIT_BYTES || k->unit[dict_text_fit(k->unit, SEGMENT_UNIT_BYTES)])
+    if (!k->unit || strlen(k->unit) >= SEGMENT_UNIT_BYTES || k->unit[utf8_fit(k->unit, SEGMENT_UNIT_BYTES)])
         return "its unit is longer than 19 bytes, or is not text";
     if (k->min > k->initial || k->initial > k->max)
         return "its initial value is out of its range";

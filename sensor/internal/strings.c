@@ -3,6 +3,7 @@
 
 /* Interned strings: their entries in the dictionary of this process. Everything here is under the lock. */
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "mdr/dict.h"
 #include "sensor/internal/internal.h"
 
@@ -97,7 +98,7 @@ bezel_string bezel_intern(const char *text)
     char cut[DICT_TEXT_MAX + 1];
     bezel_string string = {0};
     sigset_t mask;
-    dict_text_escape(cut, DICT_TEXT_MAX, text ? text : "(null)");
+    utf8_escape(cut, DICT_TEXT_MAX, text ? text : "(null)");
     sensor_lock(&mask);
     if (sensor_declare_all()) { /* aspects first: strings may take all the room there is */
         string.id = find_string(cut);

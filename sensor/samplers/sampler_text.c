@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/samplers/sampler_text.h"
 
+#include "base/utf8.h"
 #include "mdr/dict.h"
 
 #include <errno.h>
@@ -121,7 +122,7 @@ static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t 
         n = SAMPLER_NAME_MAX;
     memcpy(text, from, n);
     text[n] = '\0';
-    dict_text_escape(name, SAMPLER_NAME_MAX, text);
+    utf8_escape(name, SAMPLER_NAME_MAX, text);
 }
 
 bool sampler_next_network(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[NETWORK_FIELDS])

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* Dictionaries: what is appended is read back, and nothing else is read. */
 #include "mdr/dict.h"
+#include "base/utf8.h"
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -108,11 +109,11 @@ static void names_are_bounded_and_plain(void **state)
 static void texts_fit_by_whole_characters(void **state)
 {
     (void)state;
-    assert_int_equal(dict_text_fit("abc", 2), 2);
-    assert_int_equal(dict_text_fit("abc", 9), 3);
-    assert_int_equal(dict_text_fit("a\xE2\x82\xAC", 3), 1); /* a euro sign cut in two */
-    assert_int_equal(dict_text_fit("a\xE2\x82\xAC", 4), 4);
-    assert_int_equal(dict_text_fit("\xF4\x8F\xBF\xBF", 4), 4); /* U+10FFFF */
+    assert_int_equal(utf8_fit("abc", 2), 2);
+    assert_int_equal(utf8_fit("abc", 9), 3);
+    assert_int_equal(utf8_fit("a\xE2\x82\xAC", 3), 1); /* a euro sign cut in two */
+    assert_int_equal(utf8_fit("a\xE2\x82\xAC", 4), 4);
+    assert_int_equal(utf8_fit("\xF4\x8F\xBF\xBF", 4), 4); /* U+10FFFF */
     static const char *const bad[] = {"\x80",
                                       "\xC0\x80",
                                       "\xC1\xBF",
@@ -126,7 +127,7 @@ static void texts_fit_by_whole_characters(void **state)
                                       "\xE2\x82",
                                       "\xFF"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(dict_text_fit(bad[i], strlen(bad[i])), 0);
+        assert_int_equal(utf8_fit(bad[i], strlen(bad[i])), 0);
 }
 
 static void bytes_that_are_no_text_are_escaped_and_different_texts_stay_different(void **state)
@@ -148,14 +149,14 @@ static void bytes_that_are_no_text_are_escaped_and_different_texts_stay_differen
                                            {"\\x", "\\x"}};
     char to[64];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        assert_int_equal(dict_text_escape(to, sizeof to - 1, pairs[i][0]), strlen(pairs[i][1]));
+        assert_int_equal(utf8_escape(to, sizeof to - 1, pairs[i][0]), strlen(pairs[i][1]));
         assert_string_equal(to, pairs[i][1]);
-        assert_int_equal(to[dict_text_fit(to, sizeof to)], '\0');
+        assert_int_equal(to[utf8_fit(to, sizeof to)], '\0');
     }
-    assert_int_equal(dict_text_escape(to, 6, "abc\xE9"), 3); /* no half escape */
-    assert_int_equal(dict_text_escape(to, 7, "abc\xE9"), 7);
-    assert_int_equal(dict_text_escape(to, 4, "abc\xC3\xA4"), 3);
-    dict_text_repair(to, sizeof to - 1, "a\\xE9\xE9");
+    assert_int_equal(utf8_escape(to, 6, "abc\xE9"), 3); /* no half escape */
+    assert_int_equal(utf8_escape(to, 7, "abc\xE9"), 7);
+    assert_int_equal(utf8_escape(to, 4, "abc\xC3\xA4"), 3);
+    utf8_repair(to, sizeof to - 1, "a\\xE9\xE9");
     assert_string_equal(to, "a\\xE9\\xE9");
 }
 
