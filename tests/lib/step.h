@@ -1,7 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Single-stepping of a child, which is how a process is stopped or killed after any instruction. */
+/**
+ * Single-stepping of a child, which is how a process is stopped or killed after any instruction. In a program that uses
+ * it the kernel's clocks are read by a system call, which is one instruction. The usual way, in the vDSO, tries again
+ * if the kernel has advanced its clocks meanwhile: a stepped process may try for ever.
+ */
 #ifndef BEZEL_TESTS_LIB_STEP_H
 #define BEZEL_TESTS_LIB_STEP_H
 
