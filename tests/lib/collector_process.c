@@ -173,7 +173,9 @@ bool collector_said(const struct collector_process *c, const char *text)
     snprintf(path, sizeof path, "%s/log", c->dir);
     if (file_read(path, 1 << 24, &log, &n) != 0)
         return false;
-    bool said = strstr(log, text) != NULL;
+    const char *said = strstr(log, text);
+    if (said)
+        fprintf(stderr, "the collector says: %.*s\n", (int)strcspn(said, "\n"), said);
     free(log);
-    return said;
+    return said != NULL;
 }

@@ -53,7 +53,7 @@ void collector_remove(struct collector_process *c);
  */
 int collector_try(struct collector_process *c, const char *const argv[]);
 
-/** Whether file `log` in c->dir holds `text`. */
+/** Whether file `log` in c->dir holds `text`; then it shows what follows there. */
 bool collector_said(const struct collector_process *c, const char *text);
 
 #endif

@@ -33,9 +33,16 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 3, BURST = 20 /* records a millisecond: a ring of 65536 outlasts a restart */ };
+enum { THREADS = 3 };
 
-static const char experiment[] = "experiment: killed\ncommand: [unused]\nsensing: {poll: {period: 1 ms}}\n";
+/* What is recorded, and into what. */
+struct load {
+    int burst; /* records of a thread in a millisecond */
+    const char *ring_records, *sensing;
+};
+static const struct load calm = {20, "65536", ""}; /* a ring outlasts a restart, where the machine is not busy */
+static const struct load heavy = {1000, "1024", "window: 1 MiB, "}; /* rings are full, and so is the window */
+
 static const char run_id[] = "b0e1d2c3-0000-4000-8000-00000000beef";
 
 BEZEL_ASPECT(step, (int64, thread, "1"), (int64, number, "1"));
@@ -46,6 +53,7 @@ static uint64_t seed;
 /* Shared with the recording process. */
 static struct page {
     _Atomic bool go, stop;
+    int burst;
     _Atomic uint64_t done[THREADS];
 } * page;
 
@@ -54,6 +62,7 @@ static struct begin begun; /* too large for a stack */
 struct scene {
     struct collector_process collector;
     char dir[SCRATCH_PATH], bezeld_control[96];
+    const struct load *load;
     pid_t bezeld, sut;
     int parent_pipe;
     uint64_t stored[THREADS], lost[THREADS];
@@ -65,7 +74,7 @@ static void *thread_body(void *context)
 {
     int64_t t = (int64_t)(intptr_t)context, due = clock_now();
     for (int64_t n = 0; !page->stop;) {
-        for (int i = 0; i < BURST; i++) {
+        for (int i = 0; i < page->burst; i++) {
             bezel_record(step, t, n++);
             page->done[t]++;
         }
@@ -89,6 +98,7 @@ static void record(void)
 static void start_recording(struct scene *s)
 {
     memset(page, 0, sizeof *page);
+    page->burst = s->load->burst;
     fflush(NULL);
     s->sut = fork();
     assert_true(s->sut >= 0);
@@ -96,7 +106,7 @@ static void start_recording(struct scene *s)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setenv("BEZEL_DIR", s->dir, 1);
         setenv("BEZEL_PROCESS", "sut", 1);
-        setenv("BEZEL_RING_RECORDS", "65536", 1);
+        setenv("BEZEL_RING_RECORDS", s->load->ring_records, 1);
         while (!page->go)
             clock_sleep_until(clock_now() + CLOCK_MS);
         record();
@@ -122,7 +132,9 @@ static void become_bezeld(const struct scene *s, int ready, int parent_pipe)
 static void start_bezeld(struct scene *s, bool hurry)
 {
     int ready[2], parent_pipe[2];
-    char line[16];
+    char line[16], experiment[128];
+    snprintf(experiment, sizeof experiment,
+             "experiment: killed\ncommand: [unused]\nsensing: {%spoll: {period: 1 ms}}\n", s->load->sensing);
     assert_true(pipe2(ready, 0) == 0 && pipe2(parent_pipe, 0) == 0);
     fcntl(ready[0], F_SETFD, FD_CLOEXEC);
     fcntl(parent_pipe[1], F_SETFD, FD_CLOEXEC);
@@ -186,20 +198,24 @@ static void end_bezeld(struct scene *s)
 
 /* ---- What is stored ---------------------------------------------------------------------------------------------- */
 
-/* Every number of a thread is there, in its place, or lies where the stream says that records were lost. */
-static void check_packet(struct scene *s, const struct packet_header *h, const uint8_t *packet)
+/*
+ * Every number of a thread is there, in its place, or lies where the stream says that records were lost. Returns the
+ * thread.
+ */
+static uint64_t check_packet(struct scene *s, const struct packet_header *h, const uint8_t *packet)
 {
     struct packet_record r;
     size_t at = PACKET_HEADER_BYTES;
-    uint64_t ordinal = h->first_ordinal;
+    uint64_t ordinal = h->first_ordinal, t = THREADS;
     assert_int_equal(packet_check(packet, h, step_fields, 1, NULL), 0);
     while (packet_next_record(packet, h, step_fields, 1, &at, &r) > 0) {
-        uint64_t t = packet_value(&r, 0);
+        t = packet_value(&r, 0);
         assert_true(t < THREADS);
         assert_int_equal(packet_value(&r, 1), ordinal++);
         s->stored[t]++;
-        s->lost[t] = h->discarded;
     }
+    assert_true(t < THREADS);
+    return t;
 }
 
 static int check_file(const char *path, void *context)
@@ -208,7 +224,7 @@ static int check_file(const char *path, void *context)
     struct trace_reader *r;
     struct packet_header h;
     const uint8_t *packet;
-    uint64_t next_ordinal = 0, discarded = 0;
+    uint64_t next_ordinal = 0, discarded = 0, thread = THREADS;
     bool closed = false, sut = strncmp(strrchr(path, '/'), "/sut-", 5) == 0;
     int n;
     assert_int_equal(trace_reader_open(path, &r), 0);
@@ -219,10 +235,12 @@ static int check_file(const char *path, void *context)
         discarded = h.discarded;
         closed = h.kind == PACKET_CLOSE;
         if (sut && h.kind == PACKET_DATA)
-            check_packet(s, &h, packet);
+            thread = check_packet(s, &h, packet);
     }
     assert_int_equal(n, 0);
     assert_true(closed);
+    if (thread < THREADS)
+        s->lost[thread] = discarded; /* the closing packet has those behind the last record, too */
     trace_reader_close(r);
     return 0;
 }
@@ -238,7 +256,7 @@ static void check_books(struct scene *s, bool ended)
         for (size_t b = 0; b < p->book_count; b++) {
             attempts += p->books[b].attempts;
             stored += p->books[b].stored;
-            dropped += p->books[b].full + p->books[b].off;
+            dropped += p->books[b].full + p->books[b].window + p->books[b].spool + p->books[b].off;
             assert_int_equal(p->books[b].no_ring, 0);
         }
         assert_int_equal(attempts, stored + dropped + p->unfinished);
@@ -304,10 +322,9 @@ static void close_scene(struct scene *s)
     assert_false(collector_said(&s->collector, "BEZEL-PACKET-REFUSED"));
 }
 
-static void every_record_is_stored_once_however_often_bezeld_is_killed(void **unused)
+static void record_and_kill(const struct load *load)
 {
-    (void)unused;
-    struct scene s = {.bezeld = 0};
+    struct scene s = {.load = load};
     open_scene(&s);
     kill_often(&s);
     stop_recording(&s);
@@ -332,10 +349,22 @@ static void every_record_is_stored_once_however_often_bezeld_is_killed(void **un
     scratch_remove(s.dir);
 }
 
+static void every_record_is_stored_once_however_often_bezeld_is_killed(void **unused)
+{
+    (void)unused;
+    record_and_kill(&calm);
+}
+
+static void every_record_is_stored_once_or_its_loss_counted_where_rings_and_window_are_full(void **unused)
+{
+    (void)unused;
+    record_and_kill(&heavy);
+}
+
 static void a_process_that_is_left_alive_is_stored_up_to_its_closing_packet(void **unused)
 {
     (void)unused;
-    struct scene s = {.bezeld = 0};
+    struct scene s = {.load = seed_next(&seed) % 2 ? &heavy : &calm};
     open_scene(&s);
     for (int i = 0; i < 5; i++) {
         clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 40) * CLOCK_MS);
@@ -362,6 +391,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_is_stored_once_however_often_bezeld_is_killed),
+        cmocka_unit_test(every_record_is_stored_once_or_its_loss_counted_where_rings_and_window_are_full),
         cmocka_unit_test(a_process_that_is_left_alive_is_stored_up_to_its_closing_packet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
