@@ -12,8 +12,8 @@ hosts_make() {
     hosts_why=$( (
         set -e
         ip netns add "$(hosts_name 0)"
-        ip -n "$(hosts_name 0)" link add bridge type bridge
-        ip -n "$(hosts_name 0)" link set bridge up
+        hosts_ip 0 link add bridge type bridge
+        hosts_ip 0 link set bridge up
         host=1
         while [ "$host" -le "$hosts_count" ]; do
             hosts_add "$host"
@@ -26,19 +26,26 @@ hosts_make() {
 
 hosts_name() { echo "bezel-$$-$1"; }
 
+# `ip` on host $1. `ip -n` and `ip netns exec` would want / to be a mount point, which it is not in each chroot.
+hosts_ip() {
+    hosts_at=$1
+    shift
+    nsenter --net="/run/netns/$(hosts_name "$hosts_at")" ip "$@"
+}
+
 # Its address on the wire stays when the host is made again: the others remember it.
 hosts_add() {
     ip netns add "$(hosts_name "$1")"
     ip link add "port$1" netns "$(hosts_name 0)" type veth peer name eth0 address "02:00:00:00:00:$(printf %02x "$1")" netns "$(hosts_name "$1")"
-    ip -n "$(hosts_name 0)" link set "port$1" master bridge up
-    ip -n "$(hosts_name "$1")" addr add "192.0.2.$1/24" dev eth0
-    ip -n "$(hosts_name "$1")" addr add "2001:db8::$1/64" dev eth0 nodad
-    ip -n "$(hosts_name "$1")" link set eth0 up
-    ip -n "$(hosts_name "$1")" link set lo up
+    hosts_ip 0 link set "port$1" master bridge up
+    hosts_ip "$1" addr add "192.0.2.$1/24" dev eth0
+    hosts_ip "$1" addr add "2001:db8::$1/64" dev eth0 nodad
+    hosts_ip "$1" link set eth0 up
+    hosts_ip "$1" link set lo up
 }
 
 # The words before a command that is executed on host $1. The process that is started with them is the command, or passes
-# signals on to it and ends with it. `ip netns exec` would want / to be a mount point, which it is not in each chroot.
+# signals on to it and ends with it.
 on() {
     if hosts_is_on "$1"; then
         echo "env -u BEZEL_DIR PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $hosts_dir/enter $(cat "$hosts_dir/$1/init")"
@@ -48,8 +55,8 @@ on() {
 }
 
 # Takes the cable of host $1 out of the switch, and puts it in again.
-hosts_cut() { ip -n "$(hosts_name 0)" link set "port$1" down; }
-hosts_mend() { ip -n "$(hosts_name 0)" link set "port$1" up; }
+hosts_cut() { hosts_ip 0 link set "port$1" down; }
+hosts_mend() { hosts_ip 0 link set "port$1" up; }
 
 # ---- Full hosts --------------------------------------------------------------------------------------------------------
 
@@ -111,7 +118,7 @@ hosts_files() { echo "/proc/$(cat "$hosts_dir/$1/init")/root"; }
 
 # Powers host $1 off: nobody hears from it any more, not even that its connections are closed.
 hosts_power_off() {
-    ip -n "$(hosts_name 0)" link del "port$1"
+    hosts_ip 0 link del "port$1"
     kill -KILL "$(cat "$hosts_dir/$1/init")"
     wait "$(cat "$hosts_dir/$1/unshare")" 2>/dev/null || true
     ip netns del "$(hosts_name "$1")"
@@ -121,14 +128,14 @@ hosts_power_off() {
 # Replaces the cable of host $1: a frame takes $2 ms, and up to $3 ms more, either way; one in $4 is lost (0: none).
 hosts_delay() {
     hosts_repair "$1"
-    ip -n "$(hosts_name 0)" link set "port$1" nomaster
+    hosts_ip 0 link set "port$1" nomaster
     nsenter --net="/run/netns/$(hosts_name 0)" "$hosts_dir/cable" "port$1" "far$1" "$2" "$3" "$4" "${BEZEL_SEED:-$$}" >"$hosts_dir/cable-$1" &
     echo $! >"$hosts_dir/cable-$1.pid"
     until [ -s "$hosts_dir/cable-$1" ]; do
         kill -0 "$(cat "$hosts_dir/cable-$1.pid")" || return 1
         sleep 0.02
     done
-    ip -n "$(hosts_name 0)" link set "far$1" master bridge up
+    hosts_ip 0 link set "far$1" master bridge up
 }
 
 # Puts a good cable into its place again.
@@ -137,7 +144,7 @@ hosts_repair() {
     kill "$(cat "$hosts_dir/cable-$1.pid")"
     wait "$(cat "$hosts_dir/cable-$1.pid")" 2>/dev/null || true
     rm -f "$hosts_dir/cable-$1.pid" "$hosts_dir/cable-$1"
-    ip -n "$(hosts_name 0)" link set "port$1" master bridge
+    hosts_ip 0 link set "port$1" master bridge
 }
 
 # Ends all hosts, and what runs on them; their disks are gone.
