@@ -217,6 +217,8 @@ struct model_process *model_add_process(struct model_node *node, const struct me
     memcpy(p->name, said->name, sizeof p->name);
     memcpy(p->program, said->program, sizeof p->program);
     p->started = said->started;
+    if (p->stream_id > node->highest_stream_id)
+        node->highest_stream_id = p->stream_id;
     process_name_files(p);
     struct model_process **bucket = &node->buckets[instance_slot(p->instance)];
     p->next_bucket = *bucket;

@@ -57,6 +57,7 @@ struct model_saved {
  */
 struct model_expired {
     uint64_t packets, bytes, records, next_ordinal, discarded, sum, last_end;
+    uint64_t section; /* that noted it */
     bool closed;
 };
 
@@ -81,6 +82,8 @@ struct model_stream {
     bool walked;                        /* of a verifier: its file was read */
     bool unsynced;                      /* has bytes that are not in stable storage */
     struct model_stream *next_touched;  /* of the node */
+    struct model_stream *next_expired;  /* of the model */
+    bool is_expired;                    /* it is in that list */
     int fd;                             /* -1: closed */
     struct model_stream *newer, *older; /* among the open ones */
 };
@@ -120,6 +123,9 @@ struct model_process {
     struct model_process *next;        /* of the node, in the order of their rows */
     struct model_process *next_active; /* of the node's active processes: not evicted, or to be answered */
     bool active;                       /* is one of these */
+    struct model_process *next_ended;  /* of the node's processes that were evicted since the present section began */
+    bool ended;                        /* is one of these */
+    uint64_t expired_section; /* the latest section before the first one that is kept, or this, that noted it */
     struct model_process *next_bucket; /* same hash of the instance */
     struct model_process *next_pid;    /* same bucket of the pid */
 };
@@ -151,8 +157,10 @@ struct model_node {
     int64_t low;                     /* its low watermark, ns of its clock; 0: not known */
     int watermark;                   /* its place in the file of watermarks plus 1; 0: none yet */
     bool names_unsynced;             /* its directory has entries that were not synced */
+    uint32_t highest_stream_id;      /* of its processes that ever were */
     struct model_process *processes, **last_process;
     struct model_process *active;                 /* in no order */
+    struct model_process *ended;                  /* likewise */
     struct model_process *buckets[MODEL_BUCKETS]; /* by instance */
     struct model_process *pids[MODEL_BUCKETS];    /* by pid */
     struct model_stream *touched;
@@ -183,7 +191,8 @@ struct model {
     uint64_t saves;
     struct model_node *nodes, **last_node;
     struct model_totals totals;
-    bool full; /* the limit of processes was reached: unknown ones are refused */
+    struct model_stream *expired; /* streams of which more expired than was freed, in no order */
+    bool full;                    /* the limit of processes was reached: unknown ones are refused */
 };
 
 /** Makes an empty model of run `run` ("" where it is not known yet). NULL where memory is short. */

@@ -44,6 +44,7 @@ static void evict_of(struct model_node *node, struct keep *k)
         if (is_ready(p) && (p->metadata || metadata_write_process(p, &p->metadata, &p->metadata_bytes) == 0) &&
             keep_note_process(k, p) == 0) {
             model_strip_process(p);
+            keep_note_ended(k, p);
             p->active = false;
             *at = p->next_active;
         } else {

@@ -71,7 +71,7 @@ static int sync_all(struct keep *k)
 {
     int err = 0;
     for (struct model_node *node = k->model->nodes; node && !err; node = node->next)
-        for (struct model_process *p = node->processes; p && !err; p = p->next)
+        for (struct model_process *p = node->active; p && !err; p = p->next_active) /* of others all is synced */
             for (uint32_t ring = 0; ring < p->ring_count && !err; ring++)
                 err = p->streams[ring] ? store_sync(k->store, p->streams[ring]) : 0;
     return err;
@@ -94,21 +94,22 @@ static int begin_section(struct keep *k, int64_t now)
     return 0;
 }
 
-/* Frees what the database says has expired, of all streams of which more has than before. Returns the last errno. */
+/* Frees what the database says has expired. What fails is tried again. Returns the last errno. */
 static int free_expired(struct keep *k)
 {
     int sys = 0;
-    for (struct model_node *node = k->model->nodes; node; node = node->next)
-        for (struct model_process *p = node->processes; p; p = p->next)
-            for (uint32_t ring = 0; ring < p->ring_count; ring++) {
-                struct model_stream *s = p->streams[ring];
-                if (!s || s->expired.bytes == s->covered)
-                    continue;
-                int failed = store_expire(k->store, s);
-                if (!failed)
-                    s->covered = s->expired.bytes;
-                sys = failed ? failed : sys;
-            }
+    for (struct model_stream **at = &k->model->expired; *at;) {
+        struct model_stream *s = *at;
+        int failed = s->expired.bytes != s->covered ? store_expire(k->store, s) : 0;
+        if (failed) {
+            sys = failed;
+            at = &s->next_expired;
+            continue;
+        }
+        s->covered = s->expired.bytes;
+        s->is_expired = false;
+        *at = s->next_expired;
+    }
     return sys;
 }
 
@@ -116,11 +117,10 @@ static int expire_oldest(struct keep *k)
 {
     int err = rundb_lacks(k->rundb) ? recover_rows(k->rundb, k->store, k->model) : 0;
     if (!err)
-        err = rundb_expire(k->rundb, k->sections[1].number);
-    if (err)
-        return err;
-    memmove(k->sections, k->sections + 1, --k->count * sizeof *k->sections);
-    return rundb_note_expired(k->rundb, k->model);
+        err = rundb_expire(k->rundb, k->model, k->sections[1].number);
+    if (!err)
+        memmove(k->sections, k->sections + 1, --k->count * sizeof *k->sections);
+    return err;
 }
 
 static void say_first(struct keep *k)
@@ -168,6 +168,15 @@ int keep_note_process(struct keep *k, const struct model_process *process)
 {
     bool needed = k && k->model && !model_is_evicted(process);
     return needed ? rundb_note_fields(k->rundb, present(k)->number + 1, process) : 0;
+}
+
+void keep_note_ended(const struct keep *k, struct model_process *process)
+{
+    if (!k || !k->model || process->ended)
+        return;
+    process->ended = true;
+    process->next_ended = process->node->ended;
+    process->node->ended = process;
 }
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */

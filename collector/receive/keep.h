@@ -7,7 +7,8 @@
  * database notes it, then the bytes are freed. A kill in between leaves bytes to be freed by the next collector. So the
  * packets that are kept are at most the room and a batch, or the time and its sixteenth.
  *
- * Steps are rare and large; between them there is a comparison for each batch. One thread; blocks on the disk.
+ * Steps are rare and large; between them there is a comparison for each batch. What a step takes follows from the
+ * streams of its sections and the processes that live, however many there ever were. One thread; blocks on the disk.
  */
 #ifndef BEZEL_COLLECTOR_RECEIVE_KEEP_H
 #define BEZEL_COLLECTOR_RECEIVE_KEEP_H
@@ -54,5 +55,8 @@ int keep_step(struct keep *k, int64_t now);
  * need, or `k` is NULL; or an error of the database.
  */
 int keep_note_process(struct keep *k, const struct model_process *process) BEZEL_MUST_CHECK;
+
+/** Notes that a process was evicted: the next section looks at it once more. */
+void keep_note_ended(const struct keep *k, struct model_process *process);
 
 #endif

@@ -178,9 +178,10 @@ static void refuse_message(struct receiver *in, const struct peer *peer, const c
     log_warn("BEZEL-MESSAGE-REFUSED", "node %s: %s: %s", peer->node->name, what, reason);
 }
 
+/* bezeld counts them up, so a new one is most often the highest. */
 static bool stream_id_is_taken(const struct model_node *node, uint32_t stream_id)
 {
-    for (const struct model_process *p = node->processes; p; p = p->next)
+    for (const struct model_process *p = stream_id <= node->highest_stream_id ? node->processes : NULL; p; p = p->next)
         if (p->stream_id == stream_id)
             return true;
     return false;

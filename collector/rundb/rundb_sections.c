@@ -161,6 +161,34 @@ static int put_process(struct rundb *f, uint64_t section, const struct model_pro
     return err || !any || model_is_evicted(p) ? err : rundb_note_fields(f, section, p);
 }
 
+/* Notes the processes that may have packets of the section before: all others were evicted before it began. */
+static int put_node(struct rundb *f, uint64_t section, const struct model_node *node)
+{
+    int err = 0;
+    for (const struct model_process *p = node->active; p && !err; p = p->next_active)
+        err = put_process(f, section, p);
+    for (const struct model_process *p = node->ended; p && !err; p = p->next_ended)
+        err = p->active ? 0 : put_process(f, section, p);
+    return err;
+}
+
+static void set_process_noted(struct model_process *p)
+{
+    for (uint32_t ring = 0; ring < p->ring_count; ring++)
+        if (p->streams[ring])
+            p->streams[ring]->noted = p->streams[ring]->bytes;
+}
+
+static void set_noted(struct model_node *node)
+{
+    for (struct model_process *p = node->active; p; p = p->next_active)
+        set_process_noted(p);
+    for (; node->ended; node->ended = node->ended->next_ended) {
+        set_process_noted(node->ended);
+        node->ended->ended = false;
+    }
+}
+
 int rundb_begin_section(struct rundb *f, struct model *m, const struct rundb_section *section)
 {
     const int64_t numbers[3] = {(int64_t)section->number, section->at, section->clock};
@@ -172,44 +200,14 @@ int rundb_begin_section(struct rundb *f, struct model *m, const struct rundb_sec
     if (!err)
         err = run(f, "INSERT INTO sections VALUES(?1, ?2, ?3)", numbers, NULL, NULL);
     for (const struct model_node *node = m->nodes; node && !err; node = node->next)
-        for (const struct model_process *p = node->processes; p && !err; p = p->next)
-            err = put_process(f, section->number, p);
+        err = put_node(f, section->number, node);
     err = end(f, err);
     if (err)
         return err;
     rundb_set_section(f, section->number);
     for (struct model_node *node = m->nodes; node; node = node->next)
-        for (struct model_process *p = node->processes; p; p = p->next)
-            for (uint32_t ring = 0; ring < p->ring_count; ring++)
-                if (p->streams[ring])
-                    p->streams[ring]->noted = p->streams[ring]->bytes;
+        set_noted(node);
     return 0;
-}
-
-int rundb_expire(struct rundb *f, uint64_t first)
-{
-    const int64_t numbers[3] = {(int64_t)first};
-    int err = begin(f);
-    if (err)
-        return err;
-    err = run(f, "DELETE FROM sections WHERE number < ?1", numbers, NULL, NULL);
-    /* Of what was noted up to the first one that is kept, the latest of each stays. */
-    if (!err)
-        err = run(f,
-                  "DELETE FROM section_streams AS o WHERE EXISTS (SELECT 1 FROM section_streams n WHERE n.section <= ?1"
-                  " AND n.section > o.section AND n.process = o.process AND n.ring = o.ring)",
-                  numbers, NULL, NULL);
-    if (!err)
-        err = run(f,
-                  "DELETE FROM section_books AS o WHERE EXISTS (SELECT 1 FROM section_books n WHERE n.section <= ?1"
-                  " AND n.section > o.section AND n.process = o.process)",
-                  numbers, NULL, NULL);
-    if (!err)
-        err = run(f,
-                  "DELETE FROM section_fields AS o WHERE EXISTS (SELECT 1 FROM section_books n WHERE n.section <= ?1"
-                  " AND n.section > o.section AND n.process = o.process)",
-                  numbers, NULL, NULL);
-    return end(f, err);
 }
 
 int rundb_join_sections(struct rundb *f)
@@ -240,52 +238,65 @@ static struct model_process *process_of(sqlite3_stmt *s, const struct model *m)
     return node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
 }
 
-static int take_expired(sqlite3_stmt *s, void *context)
+#define EXPIRED_COLUMNS                                                                                                \
+    "SELECT node, instance, ring, packets, bytes, records, next_ordinal, discarded, sum, last_end, closed, section"    \
+    " FROM section_streams JOIN processes ON processes.id = section_streams.process"
+
+/* Reads a row of EXPIRED_COLUMNS. */
+static int read_expired(sqlite3_stmt *s, const struct model *m, struct model_stream **stream, struct model_expired *e)
 {
-    struct model_process *p = process_of(s, context);
+    struct model_process *p = process_of(s, m);
     int64_t ring = sqlite3_column_int64(s, 2);
     uint64_t values[7];
     if (!p || ring < 0 || ring >= PACKET_RINGS_MAX)
         return BEZEL_EMALFORMED;
-    struct model_stream *stream = model_stream(p, (uint32_t)ring);
-    if (!stream)
+    *stream = model_stream(p, (uint32_t)ring);
+    if (!*stream)
         return BEZEL_ENOMEM;
     for (int i = 0; i < 7; i++)
         values[i] = (uint64_t)sqlite3_column_int64(s, 3 + i);
     int64_t closed = sqlite3_column_int64(s, 10);
     if (values[0] == 0 || values[1] / PACKET_HEADER_BYTES < values[0] || closed < 0 || closed > 1)
         return BEZEL_EMALFORMED;
-    stream->expired = (struct model_expired){.packets = values[0],
-                                             .bytes = values[1],
-                                             .records = values[2],
-                                             .next_ordinal = values[3],
-                                             .discarded = values[4],
-                                             .sum = values[5],
-                                             .last_end = values[6],
-                                             .closed = closed != 0};
+    *e = (struct model_expired){.packets = values[0],
+                                .bytes = values[1],
+                                .records = values[2],
+                                .next_ordinal = values[3],
+                                .discarded = values[4],
+                                .sum = values[5],
+                                .last_end = values[6],
+                                .section = (uint64_t)sqlite3_column_int64(s, 11),
+                                .closed = closed != 0};
     return 0;
 }
 
-int rundb_note_expired(struct rundb *f, struct model *m)
+static void set_expired(struct model *m, struct model_stream *s, const struct model_expired *e)
 {
     struct model_totals *t = &m->totals;
-    int err = run(f,
-                  "SELECT node, instance, ring, packets, bytes, records, next_ordinal, discarded, sum, last_end, closed"
-                  " FROM section_streams JOIN processes ON processes.id = section_streams.process" EXPIRED
-                  " ORDER BY section",
-                  NULL, take_expired, m);
-    if (err)
-        return err;
+    t->expired += e->packets - s->expired.packets;
+    t->expired_records += e->records - s->expired.records;
+    t->expired_bytes += e->bytes - s->expired.bytes;
+    s->expired = *e;
+    if (e->section > s->process->expired_section)
+        s->process->expired_section = e->section;
+}
+
+static int take_expired(sqlite3_stmt *s, void *context)
+{
+    struct model_stream *stream;
+    struct model_expired e;
+    int err = read_expired(s, context, &stream, &e);
+    if (!err)
+        set_expired(context, stream, &e);
+    return err;
+}
+
+/* Sets what expired of each stream, `expired` and totals alone. */
+static int note_expired(struct rundb *f, struct model *m)
+{
+    struct model_totals *t = &m->totals;
     t->expired = t->expired_records = t->expired_bytes = 0;
-    for (const struct model_node *node = m->nodes; node; node = node->next)
-        for (const struct model_process *p = node->processes; p; p = p->next)
-            for (uint32_t ring = 0; ring < p->ring_count; ring++) {
-                const struct model_stream *s = p->streams[ring];
-                t->expired += s ? s->expired.packets : 0;
-                t->expired_records += s ? s->expired.records : 0;
-                t->expired_bytes += s ? s->expired.bytes : 0;
-            }
-    return 0;
+    return run(f, EXPIRED_COLUMNS EXPIRED " ORDER BY section", NULL, take_expired, m);
 }
 
 /* The stream goes on behind what expired of it. */
@@ -344,7 +355,7 @@ static int take_field(sqlite3_stmt *s, void *context)
 
 int rundb_load_expired(struct rundb *f, struct model *m)
 {
-    int err = rundb_note_expired(f, m);
+    int err = note_expired(f, m);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
         for (struct model_process *p = node->processes; p; p = p->next)
             for (uint32_t ring = 0; ring < p->ring_count; ring++)
@@ -361,6 +372,82 @@ int rundb_load_expired(struct rundb *f, struct model *m)
                      "SELECT node, instance, aspect, field, section_fields.state FROM section_fields"
                      " JOIN processes ON processes.id = section_fields.process" EXPIRED " ORDER BY section",
                      NULL, take_field, m);
+}
+
+/* ---- the oldest section expires ---------------------------------------------------------------------------------- */
+
+/* What the first section that is kept noted: read in the transaction, and told the model once that is committed. */
+struct expiry {
+    struct rundb *f;
+    struct model *m;
+    const struct model_process *last; /* whose older notes are gone */
+    size_t count, capacity;
+    struct {
+        struct model_stream *stream;
+        struct model_expired expired;
+    } * list;
+};
+
+/* Of what was noted up to the first section that is kept, the latest of each stream and process stays. */
+static int drop_older(struct expiry *e, const struct model_stream *s)
+{
+    const struct model_process *p = s->process;
+    const int64_t stream[3] = {(int64_t)s->expired.section, p->row, s->at.ring};
+    const int64_t process[3] = {(int64_t)p->expired_section, p->row};
+    int err = !s->expired.packets
+                  ? 0
+                  : run(e->f, "DELETE FROM section_streams WHERE section = ?1 AND process = ?2 AND ring = ?3", stream,
+                        NULL, NULL);
+    if (err || p == e->last || !p->expired_section)
+        return err;
+    e->last = p;
+    err = run(e->f, "DELETE FROM section_books WHERE section = ?1 AND process = ?2", process, NULL, NULL);
+    return err ? err : run(e->f, "DELETE FROM section_fields WHERE section = ?1 AND process = ?2", process, NULL, NULL);
+}
+
+static int take_expiry(sqlite3_stmt *s, void *context)
+{
+    struct expiry *e = context;
+    if (e->count == e->capacity) {
+        size_t larger = e->capacity ? 2 * e->capacity : 64;
+        void *list = realloc(e->list, larger * sizeof *e->list);
+        if (!list)
+            return BEZEL_ENOMEM;
+        e->list = list;
+        e->capacity = larger;
+    }
+    int err = read_expired(s, e->m, &e->list[e->count].stream, &e->list[e->count].expired);
+    return err ? err : drop_older(e, e->list[e->count++].stream);
+}
+
+static void tell_model(const struct expiry *e)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        struct model_stream *s = e->list[i].stream;
+        set_expired(e->m, s, &e->list[i].expired);
+        if (s->is_expired)
+            continue;
+        s->is_expired = true;
+        s->next_expired = e->m->expired;
+        e->m->expired = s;
+    }
+}
+
+int rundb_expire(struct rundb *f, struct model *m, uint64_t first)
+{
+    const int64_t numbers[3] = {(int64_t)first};
+    struct expiry e = {.f = f, .m = m};
+    int err = begin(f);
+    if (err)
+        return err;
+    err = run(f, "DELETE FROM sections WHERE number < ?1", numbers, NULL, NULL);
+    if (!err)
+        err = run(f, EXPIRED_COLUMNS " WHERE section = ?1", numbers, take_expiry, &e);
+    err = end(f, err);
+    if (!err)
+        tell_model(&e);
+    free(e.list);
+    return err;
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */

@@ -43,8 +43,11 @@ int rundb_begin_section(struct rundb *f, struct model *m, const struct rundb_sec
  */
 int rundb_note_fields(struct rundb *f, uint64_t number, const struct model_process *process) BEZEL_MUST_CHECK;
 
-/** Lets all sections before `first`, which there is, expire, and commits. Their packets are to be freed afterwards. */
-int rundb_expire(struct rundb *f, uint64_t first) BEZEL_MUST_CHECK;
+/**
+ * Lets the oldest section expire, and commits: `first` is the first one that is kept then. Streams of which more
+ * expired are in m->expired, to be freed.
+ */
+int rundb_expire(struct rundb *f, struct model *m, uint64_t first) BEZEL_MUST_CHECK;
 
 /** Joins all sections that are kept to one: packets of theirs are not what they were when these began. */
 int rundb_join_sections(struct rundb *f) BEZEL_MUST_CHECK;
@@ -54,9 +57,6 @@ int rundb_join_sections(struct rundb *f) BEZEL_MUST_CHECK;
  * now, and counted in its process and in the totals.
  */
 int rundb_load_expired(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
-
-/** Sets what expired of each stream, `expired` and totals alone, after rundb_expire(). */
-int rundb_note_expired(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
 
 /** Where the sections of a stream lie in its file. */
 struct rundb_bounds {

@@ -131,8 +131,7 @@ static void expire_most(struct fixture *t)
     assert_int_equal(stored_feed(&t->run, 24), 0);
     assert_int_equal(stored_save(&t->run), 0);
     assert_int_equal(rundb_begin_section(t->run.rundb, t->run.model, &first), 0);
-    assert_int_equal(rundb_expire(t->run.rundb, 1), 0);
-    assert_int_equal(rundb_note_expired(t->run.rundb, t->run.model), 0);
+    assert_int_equal(rundb_expire(t->run.rundb, t->run.model, 1), 0);
     for (struct model_process *p = t->run.node->processes; p; p = p->next)
         for (uint32_t ring = 0; ring < p->ring_count; ring++)
             if (p->streams[ring])
