@@ -44,7 +44,7 @@ enum {
 #define STATE_ABSENCE       CLOCK_S        /* no attached process for that long, and no duration: all have ended */
 #define STATE_DRAIN_LIMIT   (10 * CLOCK_S) /* without progress */
 #define STATE_FAILING_LIMIT (2 * CLOCK_S)  /* the same while the collector reports that its store fails */
-#define STATE_CLOSE_LIMIT   (5 * CLOCK_S)  /* for a daemon to stop; its records are stored before */
+#define STATE_CLOSE_LIMIT   (15 * CLOCK_S) /* for a daemon to stop; its records are stored before */
 
 enum state_phase {
     PHASE_STARTING,
