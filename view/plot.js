@@ -730,7 +730,11 @@ const plots = (() => {
 
         listen() {
             const c = this.canvas, xOf = e => e.clientX - c.getBoundingClientRect().left;
-            const inside = x => Math.min(Math.max(x, this.left), this.right);
+            const inside = x => {
+                if (this.right === undefined) /* the pointer may come before the first frame */
+                    this.prepare();
+                return Math.min(Math.max(x, this.left), this.right);
+            };
             c.addEventListener("pointermove", e => {
                 if (this.selected)
                     this.selected[1] = inside(xOf(e));

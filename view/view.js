@@ -43,10 +43,16 @@
 
     page.over = row => {
         page.current = row;
-        for (const other of page.shown.values())
-            other.unknown.set(!row.node || !other.node || row.node === other.node ? 0 : boundBetween(row.node, other.node));
+        showUnknown();
         page.view.changed();
     };
+
+    /* Shows in all rows where their order to the row of the cursor is unknown. */
+    function showUnknown() {
+        const row = page.current = page.shown.get(page.current?.item.id) || page.current; /* it may have been made anew */
+        for (const other of page.shown.values())
+            other.unknown.set(!row?.node || !other.node || row.node.row === other.node.row ? 0 : boundBetween(row.node, other.node));
+    }
 
     const boundBetween = (a, b) => a.bound === null || b.bound === null ? null : (a.clock === b.clock && a.clock === "same" ? 0 : a.bound + b.bound);
 
@@ -271,6 +277,7 @@
         for (const [id, row] of before)
             if (!page.shown.has(id))
                 row.plot.close();
+        showUnknown();
         if (focused)
             reachable(document.getElementById(focused.id))[part]?.focus({ preventScroll: true });
         keepState();
