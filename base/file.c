@@ -14,6 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A umask that takes away our own rights, of a program that is observed, would make a folder that nobody can use. */
+static int make_dir(const char *path, mode_t mode)
+{
+    struct stat st;
+    int made = mkdir(path, mode), before = errno;
+    if (made == 0 && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0700) != (mode & 0700))
+        made = chmod(path, (st.st_mode & 07777) | (mode & 0700));
+    else
+        errno = before;
+    return made;
+}
+
 int file_make_dirs(const char *path, mode_t mode)
 {
     char part[PATH_MAX];
@@ -26,7 +38,7 @@ int file_make_dirs(const char *path, mode_t mode)
             continue;
         char end = *p;
         *p = '\0';
-        if (mkdir(part, mode) != 0 && errno != EEXIST)
+        if (make_dir(part, mode) != 0 && errno != EEXIST)
             return err_from_errno(errno);
         *p = end;
         if (end == '\0')

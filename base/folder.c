@@ -52,6 +52,8 @@ static bool judge(struct folder *f, const struct stat *st, bool standard)
         snprintf(f->why, sizeof f->why,
                  "may be written by its group (mode %04o): chmod g-w, or let BEZEL_DIR name a folder of the group",
                  mode);
+    else if (owner == self && (mode & 0500) != 0500)
+        snprintf(f->why, sizeof f->why, "lacks rights of its owner (mode %04o): chmod u+rwx", mode);
     else if (owner != self && owner != 0 && !(group_writes && is_member(st->st_gid)))
         snprintf(f->why, sizeof f->why,
                  "belongs to user %u, and no group of user %u may write in it: name a folder of your own", owner, self);

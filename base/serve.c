@@ -4,6 +4,7 @@
 
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/log.h"
 #include "base/units.h"
 
@@ -22,6 +23,8 @@ int serve_signals(void)
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
+    if (!inherited_ignored(SIGHUP)) /* nohup */
+        sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);

@@ -10,13 +10,13 @@
 #include <stdbool.h>
 
 /**
- * Returns a non-blocking descriptor from which SIGTERM is read, or -1 with errno. Ignores SIGINT, which a terminal
- * sends to the whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread
- * starts.
+ * Returns a non-blocking descriptor from which SIGTERM is read, or -1 with errno; and SIGHUP, which ends a daemon in
+ * the same order when its terminal is gone, unless it was started with nohup. Ignores SIGINT, which a terminal sends to
+ * the whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread starts.
  */
 int serve_signals(void);
 
-/** How many SIGTERMs arrived at `signals` since the last call. */
+/** How many of these arrived at `signals` since the last call. */
 unsigned serve_terms(int signals);
 
 /** The open descriptor whose number `text` is, or -1. */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
@@ -241,8 +242,7 @@ static void serve(struct host *h)
 int main(int argc, char **argv)
 {
     struct arguments a;
-    file_hold_standard();
-    log_init("bezeld");
+    inherited_take("bezeld");
     int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
@@ -366,8 +367,7 @@ int main(int argc, char **argv)
                                                     .packet_max = PACKET_MAX_BYTES},
                                          .inner = {.buffer = RELAY_BUFFER}};
     const struct collector_daemon_options *options = &arguments.daemon;
-    file_hold_standard();
-    log_init("bezel-collector");
+    inherited_take("bezel-collector");
     keep_memory();
     file_raise_limit(); /* streams, and a connection for each node */
     int code = read_options(argc, argv, &arguments);

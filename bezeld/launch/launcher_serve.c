@@ -394,7 +394,6 @@ bool launcher_serve(const struct launcher_serving *how)
     sigemptyset(&read_here);
     sigaddset(&read_here, SIGCHLD);
     sigaddset(&read_here, SIGTERM);
-    signal(SIGCHLD, SIG_DFL); /* if it were ignored, children would vanish without a status */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct serving s = {
         .how = how, .grace = how->grace, .silence = LAUNCHER_SILENCE, .heard = clock_now(), .fd_room = FDS_FIXED};

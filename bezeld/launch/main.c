@@ -10,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
@@ -232,7 +233,7 @@ static void take_signals(struct service *s)
 {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGTERM) {
+        if (info.ssi_signo != SIGCHLD) {
             s->ending = true;
             for (size_t i = 0; i < s->count; i++)
                 kill(s->sessions[i], SIGTERM);
@@ -269,6 +270,8 @@ static int open_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGCHLD);
+    if (!inherited_ignored(SIGHUP)) /* nohup */
+        sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     return sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
@@ -312,8 +315,7 @@ static void serve(struct service *s, int ready)
 int main(int argc, char **argv)
 {
     struct arguments a;
-    file_hold_standard();
-    log_init("bezel-launcher");
+    inherited_take("bezel-launcher");
     int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;

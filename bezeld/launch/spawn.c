@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/spawn.h"
 
+#include "base/inherited.h"
 #include "base/program.h"
 
 #include <errno.h>
@@ -76,11 +77,7 @@ static _Noreturn void become(const struct launch *l, const struct launch_environ
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
         _exit(127);
-    for (int s = 1; s < NSIG; s++)
-        signal(s, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    inherited_give_signals();
     enum launch_environment_part part;
     int error = launch_environment_give(environment, &part);
     if (error)
@@ -94,6 +91,7 @@ static _Noreturn void become(const struct launch *l, const struct launch_environ
         fail(report, "directory");
     for (char *const *v = l->environment; v && *v; v++)
         putenv(*v);
+    inherited_give_umask();        /* after the files of ours were made */
     set_limits(report, l->limits); /* last: they may leave no room for the steps above */
     execve(path, l->argv, environ);
     fail(report, "exec");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
@@ -160,8 +161,7 @@ int main(int argc, char **argv)
     bool reader = false;
     struct serve_server_options options = {
         .program = program, .consumers = SERVE_CONSUMERS, .ready = -1, .parent_pipe = -1};
-    file_hold_standard();
-    log_init("bezel-serve");
+    inherited_take("bezel-serve");
     int code = read_options(argc, argv, &options, &reader);
     if (code < 0)
         code = check_options(argc, argv, &options, reader);

@@ -114,8 +114,13 @@ int serve_consumer_start(struct serve_server *v, const struct link_frame *frame,
 
 void serve_reap(struct serve_server *v)
 {
-    while (v->readers > 0 && waitpid(-1, NULL, WNOHANG) > 0)
+    pid_t pid;
+    while (v->readers > 0 && (pid = waitpid(-1, NULL, WNOHANG)) > 0) {
         v->readers--;
+        for (unsigned i = 0; i < v->count; i++)
+            if (v->consumers[i]->pid == pid)
+                v->consumers[i]->pid = 0; /* another process may have the number from now on */
+    }
 }
 
 /* ---- its end ----------------------------------------------------------------------------------------------------- */
@@ -133,7 +138,8 @@ void serve_consumer_end(struct serve_server *v, struct serve_consumer *c)
     v->consumers[i] = v->consumers[--v->count];
     log_info("BEZEL-SERVE-LEFT", "a consumer%s%s left; it was sent %s", c->key[0] ? " with key " : "", c->key,
              units_bytes(c->sent).s);
-    kill(c->pid, SIGKILL); /* it only reads; serve_reap() waits for it */
+    if (c->pid > 0)
+        kill(c->pid, SIGKILL); /* it only reads; serve_reap() waits for it */
     close(c->fd);
     free(c->held);
     free(c);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "ecs/cli/commands.h"
@@ -63,8 +64,7 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
-    file_hold_standard();
-    log_init("bezel");
+    inherited_take("bezel");
     signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an ordinary error */
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {

@@ -3,6 +3,7 @@
 #include "ecs/run/run.h"
 
 #include "base/exit_code.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -45,7 +46,8 @@ static int open_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    if (!inherited_ignored(SIGHUP)) /* nohup */
+        sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGCHLD);
     signal(SIGPIPE, SIG_IGN);
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/log.h"
 #include "base/program.h"
 #include "base/serve.h"
@@ -98,8 +99,7 @@ int main(int argc, char **argv)
 {
     static char bezel[PATH_MAX];
     struct view_server_options o = {0};
-    file_hold_standard();
-    log_init("bezel-view");
+    inherited_take("bezel-view");
     int code = read_options(argc, argv, &o);
     if (code >= 0)
         return code;
@@ -109,6 +109,8 @@ int main(int argc, char **argv)
     struct sigaction action = {.sa_handler = on_stop};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (!inherited_ignored(SIGHUP)) /* nohup */
+        sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     errno = 0;
     if (nice(VIEW_NICE) == -1 && errno) /* the collector, and programs, go first */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/inherited.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
@@ -135,8 +136,7 @@ int main(int argc, char **argv)
 {
     struct manager_daemon_options options = {.ready = -1, .parent_pipe = -1};
     bool has_run = false;
-    file_hold_standard();
-    log_init("bezel-resmgr");
+    inherited_take("bezel-resmgr");
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         int code = take_option(c, &options, &has_run);
         if (code >= 0)
