@@ -127,7 +127,7 @@ static void check_default_folder(struct reader *r, const struct tree *t, const s
 static void check_process(struct reader *r, const struct tree *t)
 {
     static const char *const of_started[] = {"instances", "directory", "environment",   "output",  "after", "ready",
-                                             "restart",   "restarts",  "restart-pause", "on-exit", "limits"};
+                                             "restart",   "restarts",  "restart-pause", "on-exit", "plain", "limits"};
     const struct tree *command = tree_get(t, "command"), *attach = tree_get(t, "attach");
     if (command && attach)
         reader_wrong_key(r, attach, "cannot be combined with 'command': a process is either started or attached to");
@@ -178,7 +178,7 @@ static void add_short_form(struct reader *r, const struct tree *command, struct 
     fields_read_command(r, command, &p->argv);
     if (p->argv) {
         char name[EXPERIMENT_NAME_MAX + 1];
-        experiment_name_of_program(p->argv[0], name);
+        experiment_name_of_command(p->argv, name);
         p->name = reader_copy(r, name);
     }
     if (e->node_count > 1)

@@ -151,9 +151,43 @@ bool experiment_name_ok(const char *name)
            name[0] != '-';
 }
 
-void experiment_name_of_program(const char *program, char name[EXPERIMENT_NAME_MAX + 1])
+static const char *file_name(const char *path)
 {
-    const char *slash = strrchr(program, '/');
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Programs that execute another one: options of theirs that have a value in the next word, and words before the
+ * command. */
+static const struct {
+    const char *name, *valued;
+    size_t words;
+} prefixes[] = {{"taskset", "", 1}, {"chrt", "TPD", 1}, {"nice", "n", 0},  {"ionice", "cn", 0}, {"timeout", "ks", 1},
+                {"env", "uC", 0},   {"nohup", "", 0},   {"setsid", "", 0}, {"stdbuf", "ioe", 0}};
+
+/* How many words of `argv` are such a program with its options; 0: it is none. */
+static size_t prefix_words(char *const argv[])
+{
+    size_t i = 0, n = 1;
+    while (i < sizeof prefixes / sizeof *prefixes && strcmp(file_name(argv[0]), prefixes[i].name) != 0)
+        i++;
+    if (i == sizeof prefixes / sizeof *prefixes)
+        return 0;
+    for (; argv[n] && argv[n][0] == '-'; n++)
+        if (argv[n][1] != '-' && argv[n][1] && !argv[n][2] && strchr(prefixes[i].valued, argv[n][1]) && argv[n + 1])
+            n++;
+    for (size_t w = 0; w < prefixes[i].words && argv[n]; w++)
+        n++;
+    while (argv[n] && strchr(argv[n], '=')) /* env NAME=VALUE */
+        n++;
+    return argv[n] ? n : 0;
+}
+
+void experiment_name_of_command(char *const argv[], char name[EXPERIMENT_NAME_MAX + 1])
+{
+    for (size_t n; (n = prefix_words(argv)) > 0;)
+        argv += n;
+    const char *program = argv[0], *slash = strrchr(program, '/');
     snprintf(name, EXPERIMENT_NAME_MAX + 1, "%s", slash && slash[1] ? slash + 1 : program);
     for (char *c = name; *c; c++)
         if (!strchr(schema_name_characters, *c) || (c == name && (*c == '.' || *c == '-')))

@@ -122,6 +122,7 @@ struct experiment_process {
     uint32_t restarts;               /* at most so often; default 5 */
     int64_t restart_pause;           /* ns before each; default 1 s */
     enum experiment_on_exit on_exit; /* whether the run ends with it */
+    bool plain;                      /* it has no sensors: that it records nothing is no news */
     struct experiment_rlimits limits;
     struct experiment_place at;
 };
@@ -441,8 +442,11 @@ void experiment_diagnostics_free(struct experiment_diagnostics *found);
  */
 bool experiment_name_ok(const char *name);
 
-/** Makes a name of a program's file name, with '_' for characters that a name cannot have. Pure. */
-void experiment_name_of_program(const char *program, char name[EXPERIMENT_NAME_MAX + 1]);
+/**
+ * Makes a name of the file name of the program that command `argv` is about, with '_' for characters that a name cannot
+ * have: in [taskset, -c, "2", ./app] that is app. Pure.
+ */
+void experiment_name_of_command(char *const argv[], char name[EXPERIMENT_NAME_MAX + 1]);
 
 /** Name of instance `i` (from 0) of process `p`: "client", or "client.3" if there are several. */
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size);

@@ -105,6 +105,7 @@ static const struct schema_field process_fields[] = {
      .offset = IN(experiment_process, restart_pause),
      .max = 3600 * CLOCK_S},
     {.key = "on-exit", .kind = SCHEMA_WORD, .offset = IN(experiment_process, on_exit), .words = starting_exits},
+    {.key = "plain", .kind = SCHEMA_FLAG, .offset = IN(experiment_process, plain), .words = schema_yes_or_no},
     {.key = "limits", .kind = SCHEMA_MAP, .fields = starting_limits_fields},
     {0},
 };

@@ -248,5 +248,7 @@ void starting_print(const struct experiment_process *p, FILE *out)
         fprintf(out, "    restarts: %u\n    restart-pause: %s\n", p->restarts,
                 units_exact_duration(p->restart_pause).s);
     fprintf(out, "    on-exit: %s\n", schema_word(starting_exits, (int)p->on_exit));
+    if (p->plain)
+        fputs("    plain: yes\n", out);
     print_limits(&p->limits, out);
 }

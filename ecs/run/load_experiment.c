@@ -438,7 +438,7 @@ static bool put_quoted(FILE *out, const char *s)
 int load_command(char *const *argv, const char *name, const char *duration, char **text, size_t *n)
 {
     char own[EXPERIMENT_NAME_MAX + 1];
-    experiment_name_of_program(argv[0], own);
+    experiment_name_of_command(argv, own);
     FILE *out = open_memstream(text, n);
     if (!out)
         return BEZEL_ENOMEM;

@@ -278,7 +278,7 @@ static int put_silent(const struct run *r, struct rundb *f)
                      "recorded nothing: no segment of it was read in %.120s. Does it use libbezel, did it reach a "
                      "record, may it write there? With BEZEL_DEBUG=1 in its environment, libbezel prints the reason",
                      dir[0] ? dir : "the folder of its node");
-            if (s->row.pid)
+            if (s->row.pid && !p->plain)
                 err =
                     rundb_silent(f, r->e->nodes[p->node].name, s->program.launch.of.process, (int64_t)s->row.pid, text);
         }

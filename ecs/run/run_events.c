@@ -290,6 +290,7 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
 {
     const struct daemon *daemon = &r->daemons.daemons[d].process;
     char end[128], words[CONSOLE_TEXT_MAX / 2];
+    bool killed = status >= 0 && WIFSIGNALED(status);               /* then its last words are not the reason */
     bool ended_by_run = !served && r->state.phase > PHASE_DRAINING; /* because another one could not start */
     if ((r->state.interrupted && !r->state.started) || ended_by_run)
         return;
@@ -304,7 +305,8 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
                       "%s (pid %d) has ended, because its parents listen elsewhere now, and is started again",
                       daemon->name, (int)pid);
     else if (r->state.phase == PHASE_STARTING || !served)
-        console_error(&r->console, "BEZEL-RUN-DAEMON", "%s could not start: %s", daemon->name, words[0] ? words : end);
+        console_error(&r->console, "BEZEL-RUN-DAEMON", "%s could not start: %s%s%s", daemon->name,
+                      killed || !words[0] ? end : "", killed && words[0] ? "; its last message: " : "", words);
     else if (r->state.phase <= PHASE_DRAINING)
         console_event(&r->console, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s%s", daemon->name, (int)pid, end,
                       run_state_gives_up(&r->state, d, clock_now()) ? "" : ", and is started again",

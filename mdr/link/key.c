@@ -107,7 +107,7 @@ static const char secret_title[] = "bezel-secret-key ", public_title[] = "bezel-
 static const char not_version[] = "this build does not support the version of this key: make a new key, or install the "
                                   "Bezel that wrote it";
 
-/* The rest of a text; lines end with '\n', which the last one may lack. */
+/* The rest of a text; lines end with "\n" or, of an editor for Windows, "\r\n", which the last one may lack. */
 struct lines {
     const char *at, *end;
 };
@@ -120,6 +120,8 @@ static bool next_line(struct lines *l, const char **line, size_t *n)
     *line = l->at;
     *n = (size_t)((stop ? stop : l->end) - l->at);
     l->at = stop ? stop + 1 : l->end;
+    if (*n > 0 && (*line)[*n - 1] == '\r')
+        --*n;
     return true;
 }
 

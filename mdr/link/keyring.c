@@ -199,6 +199,26 @@ static void log_problem(void *context, const char *file, const char *why)
         log_error("BEZEL-KEYS", "no peer is admitted by the keys in %s: %s", dir, why);
 }
 
+/* Logs what keys have lost since they were read before: else the links of their peers would fall silent without a word.
+ */
+static void log_losses(const char *dir, const struct keys *before, const struct keys *now)
+{
+    char roles[KEY_ROLES_TEXT];
+    for (size_t i = 0; i < before->count; i++) {
+        const struct keyring_key *was = &before->list[i];
+        unsigned lost = was->key.roles;
+        for (size_t k = 0; k < now->count; k++)
+            if (memcmp(now->list[k].key.bytes, was->key.bytes, KEY_BYTES) == 0)
+                lost &= ~now->list[k].key.roles;
+        if (lost)
+            log_warn(
+                "BEZEL-KEY-TAKEN",
+                "key %s has no longer the roles %s, by its file in %s: what its peers send in these roles is refused "
+                "from now on; nodes keep their packets, in case the key is given back",
+                was->name, key_roles_text(lost, roles), dir);
+    }
+}
+
 /*
  * The fingerprint is taken first: a change while the folder is read is then found at the next look. Where the folder
  * cannot be read for the moment, the keys stay as they are.
@@ -219,10 +239,11 @@ static int read_again(struct keyring *ring)
         return err;
     }
     pthread_mutex_lock(&ring->lock);
-    struct keyring_key *before = ring->keys.list;
+    struct keys before = ring->keys;
     ring->keys = keys;
     pthread_mutex_unlock(&ring->lock);
-    free(before);
+    log_losses(ring->dir, &before, &keys);
+    free(before.list);
     ring->print = print;
     return err;
 }

@@ -144,7 +144,7 @@ static void what_is_no_key_is_told_why(void **state)
         {"bezel-public-key 1\npublic: " Z "\nroles: observe\nnodes: \n", "'nodes:' takes", BEZEL_EMALFORMED},
         {"bezel-public-key 1\npublic: " Z "\nroles: observe\nnodes: a/b\n", "'nodes:' takes", BEZEL_EMALFORMED},
         {"bezel-public-key 1\npublic: " Z "\nroles: observe\nnodes: a\nx", "", BEZEL_EMALFORMED},
-        {"bezel-public-key 1\r\npublic: " Z "\r\nroles: observe\r\n", "version", BEZEL_EVERSION},
+        {"bezel-public-key 1\r\r\npublic: " Z "\nroles: observe\n", "version", BEZEL_EVERSION},
     };
     struct key_public key = sample(9, KEY_OBSERVE), untouched = key;
     const char *why;
@@ -156,6 +156,20 @@ static void what_is_no_key_is_told_why(void **state)
     static const char good[] = "bezel-public-key 1\npublic: " Z "\nroles:  launch observe launch ";
     assert_int_equal(key_parse_public(good, sizeof good - 1, &key, &why), 0);
     assert_int_equal(key.roles, KEY_OBSERVE | KEY_LAUNCH);
+}
+
+static void the_ends_of_lines_may_be_those_of_windows(void **state)
+{
+    (void)state;
+    static const char public[] = "bezel-public-key 1\r\npublic: " Z "\r\nroles: observe control\r\nnodes: desk*\r\n";
+    static const char secret[] = "bezel-secret-key 1\r\nsecret: " Z "\r\n";
+    struct key_public key;
+    struct key_secret hidden;
+    const char *why;
+    assert_int_equal(key_parse_public(public, sizeof public - 1, &key, &why), 0);
+    assert_int_equal(key.roles, KEY_OBSERVE | KEY_CONTROL);
+    assert_string_equal(key.nodes, "desk*");
+    assert_int_equal(key_parse_secret(secret, sizeof secret - 1, &hidden, &why), 0);
 }
 
 static void a_key_speaks_for_its_nodes(void **state)
@@ -466,6 +480,7 @@ int main(void)
         TEST(z85_of_more_than_32_bits_is_none),
         TEST(what_is_printed_is_read_again),
         TEST(what_is_no_key_is_told_why),
+        TEST(the_ends_of_lines_may_be_those_of_windows),
         TEST(a_key_speaks_for_its_nodes),
         TEST(names_of_keys_name_files_of_the_folder),
         TEST(a_pair_is_written_once),

@@ -259,6 +259,37 @@ static int remove_folder(void **state)
     return file_remove_tree(folder);
 }
 
+static void a_command_is_named_after_the_program_that_it_is_about(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *words[8];
+    } commands[] = {
+        {"app", {"app"}},
+        {"app", {"./bin/app", "-v", "2"}},
+        {"app", {"taskset", "-c", "2", "./app"}},
+        {"app", {"/usr/bin/taskset", "0x3", "app", "-x"}},
+        {"app", {"chrt", "-f", "10", "taskset", "1", "app"}},
+        {"app", {"nice", "-n", "5", "app"}},
+        {"app", {"nice", "-5", "app"}},
+        {"app", {"env", "-u", "HOME", "A=b", "C=d", "app"}},
+        {"app", {"timeout", "-s", "KILL", "--foreground", "5", "app"}},
+        {"app", {"ionice", "-c3", "nohup", "app"}},
+        {"taskset", {"taskset", "-p", "1"}},
+        {"env", {"env"}},
+        {"_x_y", {"-x y"}},
+        {"sh", {"sh", "-c", "taskset 1 app"}},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char *argv[9] = {NULL}, name[EXPERIMENT_NAME_MAX + 1];
+        for (size_t w = 0; w < 8 && commands[i].words[w]; w++)
+            argv[w] = (char *)commands[i].words[w];
+        experiment_name_of_command(argv, name);
+        assert_string_equal(name, commands[i].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +302,7 @@ int main(void)
         cmocka_unit_test(each_instance_gets_its_name_output_and_environment),
         cmocka_unit_test(two_nodes_in_one_folder_are_found_out_through_links),
         cmocka_unit_test(the_end_of_a_process_is_described),
+        cmocka_unit_test(a_command_is_named_after_the_program_that_it_is_about),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
