@@ -384,6 +384,7 @@ void node_stop(struct node *n)
 {
     if (n->stopped)
         return;
+    external_end_run(n->external);
     end_here(n);
     n->stopped = true;
     n->tasks_due = INT64_MIN;
@@ -392,6 +393,11 @@ void node_stop(struct node *n)
         return;
     sender_give_up(n->sender);
     n->stop_by += NODE_GIVES_UP;
+}
+
+bool node_ends(const struct node *n)
+{
+    return n->stopped || (n->draining && !n->goes_on);
 }
 
 bool node_stopped(const struct node *n)

@@ -100,6 +100,9 @@ int64_t node_last_received(const struct node *n);
 void node_drain(struct node *n);
 bool node_draining(const struct node *n);
 
+/** Whether it observes nothing any more, in this trace or a next one. */
+bool node_ends(const struct node *n);
+
 /** Whether it waits busily for its next turn, however long that takes. */
 bool node_spins(const struct node *n);
 

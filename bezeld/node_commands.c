@@ -159,9 +159,10 @@ static bool is_owners(const struct node *n, const struct message_command *comman
 /* Another operator's STOP is passed on to the run's `bezel run`, which ends programs and nodes in order. */
 static void stop(struct node *n, const struct message_command *command)
 {
-    if (is_owners(n, command))
+    if (is_owners(n, command)) {
+        external_end_run(n->external);
         node_drain(n);
-    else
+    } else
         n->stop_wanted = true;
 }
 

@@ -19,6 +19,7 @@ enum { ASKED_MAX = 64 /* commands under way; of more, the oldest gets no answer,
 
 struct asked {
     uint32_t id; /* to the launcher; 0: the place is free */
+    bool start;  /* a program is to be started */
     struct command_request from;
 };
 
@@ -28,6 +29,7 @@ struct programs {
     struct launcher launcher;
     bool connected;
     bool other_version; /* the launcher's; it was logged */
+    bool fenced;        /* programs_fence() */
     int64_t tried;      /* to connect */
     struct asked asked[ASKED_MAX];
 };
@@ -141,13 +143,13 @@ bool programs_take(const struct message *m)
     return m->type == MESSAGE_COMMAND && (query || (c->verb == VERB_START && c->start.process[0]));
 }
 
-static struct asked *remember(struct programs *p, const struct command_request *from)
+static struct asked *remember(struct programs *p, const struct command_request *from, bool start)
 {
     struct asked *place = p->asked;
     for (struct asked *a = p->asked; a < p->asked + ASKED_MAX && place->id; a++)
         if (!a->id || a->id < place->id)
             place = a;
-    *place = (struct asked){.id = ++p->launcher.id, .from = *from};
+    *place = (struct asked){.id = ++p->launcher.id, .start = start, .from = *from};
     return place;
 }
 
@@ -194,6 +196,8 @@ void programs_receive(struct programs *p, const struct command_request *from)
     m.envelope = asked->envelope;
     m.command = asked->command;
     bool start = m.command.verb == VERB_START;
+    if (start && p->fenced) /* whoever wants it still asks the next bezeld */
+        return;
     if (start && !from->may_launch)
         why = "your key does not have the role launch at this bezeld";
     else if (start)
@@ -207,7 +211,7 @@ void programs_receive(struct programs *p, const struct command_request *from)
             command_server_refuse(control, from, ANSWER_REFUSED, "the launcher of this machine does not serve");
         return;
     }
-    struct asked *a = remember(p, from);
+    struct asked *a = remember(p, from, start);
     if (start)
         m.launch.id = a->id;
     else
@@ -216,6 +220,18 @@ void programs_receive(struct programs *p, const struct command_request *from)
     if (err)
         a->id = 0;
     if (err == BEZEL_EUNREACH)
+        disconnect(p);
+}
+
+void programs_fence(struct programs *p)
+{
+    bool waits = false;
+    if (!p || p->fenced)
+        return;
+    p->fenced = true;
+    for (const struct asked *a = p->asked; a < p->asked + ASKED_MAX; a++)
+        waits |= a->id && a->start;
+    if (p->connected && waits)
         disconnect(p);
 }
 

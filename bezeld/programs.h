@@ -46,6 +46,12 @@ void programs_receive(struct programs *p, const struct command_request *from);
 /** Has all programs ended, as `how` says. Nobody gets the answer. NULL is allowed. */
 void programs_end(struct programs *p, enum message_ending how);
 
+/**
+ * Nobody observes the node any more: no program is started from now on, nor one whose start the launcher has not
+ * answered. NULL is allowed.
+ */
+void programs_fence(struct programs *p);
+
 /** Passes answers back. NULL is allowed. */
 void programs_turn(struct programs *p);
 

@@ -287,9 +287,33 @@ void session_free(struct session *s)
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
 
+/* Whether programs of the node live that the run has started. What it attached to goes on. */
+static bool has_programs(struct session *s)
+{
+    struct message_session now;
+    const struct experiment *e = s->experiment;
+    uint32_t node, i = 0;
+    if (find_node(s, &node) != 0)
+        return false;
+    while (i < e->process_count && (e->processes[i].node != node || !e->processes[i].argv))
+        i++;
+    node_describe(s->node, &now);
+    return i < e->process_count && now.processes > 0;
+}
+
+/* Whether programs are to end before the session does. */
+static bool must_wait(struct session *s, int64_t now)
+{
+    if (!s->deserted)
+        return false;
+    if (s->wait_until == 0)
+        s->wait_until = now + SESSION_LAST_WAIT;
+    return now < s->wait_until && has_programs(s);
+}
+
 void session_end(struct session *s)
 {
-    if (s->phase != SESSION_SERVES)
+    if (s->phase != SESSION_SERVES || must_wait(s, clock_now()))
         return;
     s->phase = SESSION_ENDS;
     s->give_up = clock_now() + SESSION_LAST_DRAIN;
@@ -342,6 +366,8 @@ void session_receive(struct session *s, const struct command_request *from)
     if (ending)
         programs_end(s->programs, m->command.ending);
     node_receive(s->node, from);
+    if (node_ends(s->node))
+        programs_fence(s->programs);
 }
 
 /* Whether the session is to be closed now. */
@@ -381,7 +407,9 @@ static void serve_step(struct session *s, bool attend)
     int64_t now = clock_now();
     if (s->phase == SESSION_SERVES && !part_at_jump(s))
         return;
-    if (s->phase == SESSION_SERVES)
+    if (s->phase == SESSION_SERVES && s->wait_until)
+        session_end(s);
+    else if (s->phase == SESSION_SERVES)
         watch_idle(s, now);
     if (is_through(s, now))
         session_abort(s);

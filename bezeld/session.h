@@ -18,6 +18,7 @@
 
 #include <limits.h>
 
+#define SESSION_LAST_WAIT  (1 * CLOCK_S) /* how long session_end() waits for programs that their launcher is ending */
 #define SESSION_LAST_DRAIN (2 * CLOCK_S) /* how long session_end() lets a session send what is left */
 
 enum { SESSION_WHY_MAX = 256 };
@@ -52,12 +53,13 @@ struct session {
     struct link_keys keys;
     struct command_server *control; /* borrowed */
     int64_t idle_timeout;
-    int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
-    int64_t turned;  /* when its last turn was */
-    bool complete;   /* it ended by itself, and the collector has stored everything */
-    bool own_folder; /* no `bezel run` made its folder, or removes it */
-    bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
-    bool stopped;    /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
+    int64_t wait_until; /* for programs to end before the session does; 0: it does not wait for them */
+    int64_t give_up;    /* in SESSION_ENDS: when to close, though not all is sent */
+    int64_t turned;     /* when its last turn was */
+    bool complete;      /* it ended by itself, and the collector has stored everything */
+    bool own_folder;    /* no `bezel run` made its folder, or removes it */
+    bool deserted;      /* its `bezel run` is gone: nobody will continue with what it leaves */
+    bool stopped;       /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
     struct {
         bool is;       /* a peer waits for the answer to CONFIGURE, which is sent once the session serves */
         bool began;    /* that CONFIGURE began the session */
@@ -82,7 +84,11 @@ int session_find_folder(const struct session_request *request, char folder[PATH_
 /** Closes and frees it at once. NULL is allowed. */
 void session_free(struct session *s);
 
-/** Begins to drain; the session ends once all is sent, or after SESSION_LAST_DRAIN. Idempotent. */
+/**
+ * Begins to drain; the session ends once all is sent, or after SESSION_LAST_DRAIN. If it is deserted, the launcher ends
+ * its programs at the same time: the session observes them until they have ended, for SESSION_LAST_WAIT at most.
+ * Idempotent.
+ */
 void session_end(struct session *s);
 
 /** Ends it without sending what is left. */

@@ -146,7 +146,7 @@ static bool_t filter_process(XDR *x, struct message_process *m)
 
 static bool_t filter_books(XDR *x, struct message_books *m)
 {
-    if (!xdr_uint64_t(x, &m->instance) || !filter_enum(x, &m->state, PROCESS_DETACHED) || !xdr_uint64_t(x, &m->at) ||
+    if (!xdr_uint64_t(x, &m->instance) || !filter_enum(x, &m->state, PROCESS_LEFT) || !xdr_uint64_t(x, &m->at) ||
         !xdr_uint64_t(x, &m->unfinished) || !xdr_uint64_t(x, &m->unobserved) ||
         !filter_count(x, &m->row_count, MESSAGE_BOOKS_MAX))
         return FALSE;

@@ -64,7 +64,8 @@ enum message_type {
 };
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
-enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2 };
+/* LEFT: it lived when its bezeld ended, and the run had not ended in order: what it recorded since then is unknown. */
+enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2, PROCESS_LEFT = 3 };
 enum message_verb {
     VERB_CONFIGURE = 0,
     VERB_START = 1,

@@ -164,6 +164,18 @@ bool launcher_close(struct launcher *l)
     return ended;
 }
 
+void launcher_kill(struct launcher *l)
+{
+    if (l->pid > 0) {
+        kill(l->pid, SIGKILL);
+        while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (l->fd >= 0)
+        close(l->fd);
+    *l = (struct launcher){.fd = -1};
+}
+
 bool launcher_finish(const pid_t *spare, size_t spare_count)
 {
     int64_t deadline = clock_now() + LAUNCHER_FINISH;

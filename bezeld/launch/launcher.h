@@ -7,9 +7,10 @@
  * (mdr/mdr.x), one message in each packet of its socket, and reports what becomes of each program.
  *
  * `bezel run` forks one for the programs of this machine. It ends with its owner: when the other end of its socket
- * closes, it ends the process tree of all that it started, and exits. A persistent bezeld has one started for each
- * session by the service bezel-launcher (bezeld/launch/main.c). That one outlives the bezeld, and knows what it has
- * started: an incarnation of a program is never started twice.
+ * closes, it ends the process tree of all that it started, and exits. A LAUNCH that it reads after its asker has hung
+ * up is not carried out: a program starts only as long as somebody observes it. A persistent bezeld has one started for
+ * each session by the service bezel-launcher (bezeld/launch/main.c). That one outlives the bezeld, and knows what it
+ * has started: an incarnation of a program is never started twice.
  *
  * The launcher is a subreaper: it inherits every descendant whose parent ended, daemons included, and so ends the
  * complete tree. It sends SIGTERM first, and SIGKILL after the grace, until no process is left.
@@ -78,6 +79,11 @@ int launcher_receive(struct launcher *l, struct message *m) BEZEL_MUST_CHECK;
  * Idempotent.
  */
 bool launcher_close(struct launcher *l);
+
+/**
+ * Kills our child at once, and waits until it is gone: from then on it starts nothing. Then call launcher_finish().
+ */
+void launcher_kill(struct launcher *l);
 
 /**
  * After a launcher was killed: kills all descendants of the calling process, except the `spare_count` processes of

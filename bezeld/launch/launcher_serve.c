@@ -188,6 +188,16 @@ static void start(struct serving *s, struct job *job, const struct launch *l)
     s->silence = l->silence;
 }
 
+/*
+ * Whether the peer has hung up. What it asked for last is then not carried out: nobody would observe the program, or
+ * know of it. A bezeld that only died is followed by another one, which asks again.
+ */
+static bool is_gone(const struct connection *c)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLRDHUP};
+    return poll(&fd, 1, 0) == 1 && (fd.revents & (POLLHUP | POLLRDHUP | POLLERR));
+}
+
 static void launch(struct serving *s, struct connection *c)
 {
     static struct message_launch asked; /* the answer takes the place of the message */
@@ -198,7 +208,7 @@ static void launch(struct serving *s, struct connection *c)
     const char *why = job ? NULL : launched_forbids(&s->all, &asked.of);
     if (job)
         reply_one(c, asked.id, job);
-    else if (why || s->ending)
+    else if (why || s->ending || is_gone(c))
         refuse(c, asked.id, why ? why : "the programs of this run are being ended");
     else if (launch_from_message(&asked, &l, &pointers) != 0 || !(job = launched_add(&s->all, &asked.of)))
         refuse(c, asked.id, "the launcher has no memory");

@@ -63,6 +63,12 @@ int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL
 /** Property: draining was given up, so records that nodes still held are lost. */
 #define RUNDB_UNDRAINED "undrained"
 
+/**
+ * Property: where it is not known that all programs of the run have ended, because no launcher has said so: phrases
+ * such as "on node desk1", separated by commas.
+ */
+#define RUNDB_UNENDED "unended"
+
 /** Property: the resource manager was given up, so global limits are not judged from then on. */
 #define RUNDB_UNMANAGED "unmanaged"
 

@@ -74,8 +74,8 @@ static bool base_ok(const struct model_process *p)
 /* Whether a process of the database is valid: its base names files, and its role and state select code. */
 static bool process_ok(const struct model_process *p)
 {
-    return (p->role == ROLE_SUT || p->role == ROLE_DAEMON) && p->state >= PROCESS_RUNNING &&
-           p->state <= PROCESS_DETACHED && !strchr(p->base, '/') && base_ok(p);
+    return (p->role == ROLE_SUT || p->role == ROLE_DAEMON) && p->state >= PROCESS_RUNNING && p->state <= PROCESS_LEFT &&
+           !strchr(p->base, '/') && base_ok(p);
 }
 
 /* Thousands of processes of a program have the same dictionary: a reader keeps it once for those that follow each

@@ -134,6 +134,10 @@ static void print_process(const struct report *r, const struct summary_process *
     if (open > 0 || *left == 0)
         return;
     --*left;
+    if (p->state == PROCESS_LEFT) {
+        fprintf(out, "    %s: it went on when bezeld had ended: unknown since then\n", name);
+        return;
+    }
     fprintf(out,
             p->stream_count ? "    %s: its last counters are unknown\n" : "    %s: unknown from its first record on\n",
             name);
@@ -143,7 +147,7 @@ static void print_unknown(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
     const struct verdict *v = r->verdict;
-    if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0 && !s->left_out))
+    if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0 && !v->unended && !s->left_out))
         return;
     fputs("  Not known, because it never reached the store (the numbers produced, above, are lower bounds):\n", out);
     if (s->left_out)
@@ -156,6 +160,8 @@ static void print_unknown(const struct report *r, FILE *out)
         if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
             fprintf(out, "    node %s vanished: it never confirmed that all its records are stored\n",
                     s->nodes[i].name);
+    if (v->unended)
+        fprintf(out, "    programs %s: their launcher has not said that all of them have ended\n", v->unended);
     size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
     for (size_t i = 0; i < s->process_count; i++)
         if (verdict_is_open(s, &s->processes[i]))
@@ -277,11 +283,12 @@ static void print_books_remarks(const struct report *r, FILE *out)
 void report_books(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
-    if (s->process_count == 0 && r->verdict->unobserved == 0)
+    if (s->process_count == 0 && r->verdict->unobserved == 0 && !r->verdict->unended)
         return;
     report_title(r, "Books", out);
     if (s->process_count == 0) {
         print_unobserved(r, out);
+        print_unknown(r, out);
         return;
     }
     char align[COLUMNS + 3] = "lr"; /* the name and the rest */

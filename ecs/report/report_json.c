@@ -200,7 +200,7 @@ static void put_aspect(struct json *j, const struct report *r, const struct summ
 
 static void put_process(const struct report *r, struct json *j, size_t i)
 {
-    static const char *const states[] = {"running", "ended", "detached"};
+    static const char *const states[] = {"running", "ended", "detached", "left"};
     const struct summary_process *p = &r->summary->processes[i];
     json_object(j, NULL);
     json_text(j, "node", report_node_name(r, p->node));
@@ -209,7 +209,7 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     json_uint_text(j, "instance", p->instance);
     json_text(j, "role", p->role == ROLE_SUT ? "sut" : "daemon");
     json_text(j, "executable", p->executable);
-    json_text(j, "state", (unsigned)p->state <= PROCESS_DETACHED ? states[p->state] : NULL);
+    json_text(j, "state", (unsigned)p->state <= PROCESS_LEFT ? states[p->state] : NULL);
     json_int(j, "started_ns", report_run_time(r, p->node, p->started));
     put_counts(j, &r->verdict->books[i]);
     json_uint(j, "discarded", p->discarded);
@@ -267,6 +267,8 @@ static void put_books(const struct report *r, struct json *j)
     json_object(j, "books");
     json_bool(j, "balanced", r->verdict->balanced);
     json_uint(j, "unknown", r->verdict->unknown);
+    json_uint(j, "left", r->verdict->left);
+    json_text(j, "unended", r->verdict->unended);
     json_uint(j, "vanished", r->verdict->vanished);
     json_bool(j, "behind", r->verdict->behind);
     json_uint(j, "unobserved", r->verdict->unobserved);

@@ -152,7 +152,7 @@ static void say_lost(const struct report *r, FILE *out)
     const struct verdict_books *b = &r->verdict->sut;
     if (verdict_lost(b) == 0) {
         const struct verdict *v = r->verdict;
-        bool known = v->run != RUN_ABORTED && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0;
+        bool known = v->run != RUN_ABORTED && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0 && !v->unended;
         fputs(known ? "none lost" : "none counted as lost", out);
         return;
     }
@@ -188,13 +188,22 @@ static void say_unknown(const struct verdict *v, FILE *out)
     if (v->unknown) {
         fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
         joint = ", and";
+        if (v->left)
+            fprintf(out, " (%zu went on when bezeld had ended)", v->left);
+    }
+    if (v->unended) {
+        fprintf(out,
+                "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
+                "that all have ended",
+                joint, v->unended);
+        joint = ", and";
     }
     if (v->unobserved)
         fprintf(out,
                 v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
                                    : "%s %s processes were not observed: their records are unknown",
                 joint, units_count(v->unobserved).s);
-    else if (!v->balanced && !v->vanished && !v->unknown && v->run == RUN_ENDED)
+    else if (!v->balanced && !v->vanished && !v->unknown && !v->unended && v->run == RUN_ENDED)
         fputs(", but the books do not balance", out);
 }
 

@@ -349,18 +349,22 @@ bool verdict_explains_aspects(const struct summary_process *p, const struct verd
 
 bool verdict_is_open(const struct summary *s, const struct summary_process *p)
 {
-    return p->state == PROCESS_RUNNING || p->refused || (lacks_an_end(p) && !is_given_up(s, p->node));
+    return p->state == PROCESS_RUNNING || p->state == PROCESS_LEFT || p->refused ||
+           (lacks_an_end(p) && !is_given_up(s, p->node));
 }
 
 static void judge_unknown(struct verdict *v, const struct summary *s)
 {
     if (v->run == RUN_RUNNING)
         return;
-    for (size_t i = 0; i < s->process_count; i++)
+    v->unended = summary_property(s, RUNDB_UNENDED);
+    for (size_t i = 0; i < s->process_count; i++) {
         v->unknown += verdict_is_open(s, &s->processes[i]);
+        v->left += s->processes[i].state == PROCESS_LEFT;
+    }
     for (size_t i = 0; i < s->node_count; i++)
         v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
-    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0 && s->untaken == 0 && !s->left_out;
+    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0 && !v->unended && s->untaken == 0 && !s->left_out;
     v->behind = s->behind && !v->balanced; /* if all is accounted for, somebody else added a file */
 }
 

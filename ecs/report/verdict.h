@@ -66,6 +66,8 @@ struct verdict {
     bool balanced;       /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
     uint64_t unobserved; /* processes that recorded and were not observed: their records are unknown */
     size_t unknown;      /* processes whose end is unknown; 0 while the run goes on */
+    size_t left;         /* of these, processes that went on when their bezeld had ended */
+    const char *unended; /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
     size_t vanished;     /* nodes that confirmed neither that all is stored nor what is not; likewise */
     bool behind;         /* the trace may hold more than the database counts; likewise */
     bool overwrites;     /* the full rings of some process overwrite */
@@ -95,7 +97,8 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);
 
 /**
- * Whether the end of the records of `p` is missing from the store: its last books, or the closing packet of a stream.
+ * Whether the end of the records of `p` is missing from the store: its last books, or the closing packet of a stream;
+ * or it recorded on when its bezeld had ended.
  * While a run goes on it is in flight. After the run it is unknown, even if the numbers agree, unless its node gave up
  * draining and sent last books. Pure.
  */

@@ -66,7 +66,10 @@ static void verify_process(const struct subject *w)
     if (w->p->state == PROCESS_RUNNING)
         return; /* verify_run() has reported how far it is known */
     bool open = verdict_is_open(w->s, w->p);
-    if (open)
+    if (w->p->state == PROCESS_LEFT)
+        report_finding(w, VERIFY_INCOMPLETE, "left",
+                       "it went on when its bezeld had ended: its records since then are unknown");
+    else if (open)
         report_finding(w, VERIFY_INCOMPLETE, "unknown",
                        "its end is unknown, because it could not be read or stored; its counters have %" PRIu64
                        " more records",
@@ -114,6 +117,26 @@ static void verify_all_observed(struct verify *v, const struct summary *s)
     }
 }
 
+/* What has no proof of its end: nodes that have not said that all is stored, programs of launchers that were silent. */
+static void verify_ends(struct verify *v, const struct summary *s)
+{
+    char text[512];
+    const char *unended = summary_property(s, RUNDB_UNENDED);
+    for (size_t i = 0; i < s->node_count; i++) {
+        if (!s->nodes[i].open || verdict_gave_up(s, (uint32_t)i))
+            continue;
+        snprintf(text, sizeof text, "node %.100s has not said that all its records are stored", s->nodes[i].name);
+        add_incomplete(v, "vanished", text);
+    }
+    if (!unended)
+        return;
+    snprintf(text, sizeof text,
+             "programs %.300s may have gone on unobserved: their launcher has not said that all "
+             "have ended",
+             unended);
+    add_incomplete(v, "unended", text);
+}
+
 /* The database was read again; the mark of its last collector shows whether it is unchanged. */
 static void verify_loaded(struct verify *v, const struct summary *s)
 {
@@ -129,7 +152,10 @@ static void verify_loaded(struct verify *v, const struct summary *s)
     if (settled && s->left_out)
         add_incomplete(v, "refused", "the collector refused processes, whose records are missing: see bezel report");
     if (!summary_property(s, "ended"))
-        add_incomplete(v, "aborted", "the run did not end in order, because its bezel run was killed");
+        add_incomplete(v, "aborted",
+                       "the run did not end in order: its bezel run was killed, or could not write that it ended");
+    else if (settled)
+        verify_ends(v, s);
 }
 
 int verify_books(struct verify *v, const char *run)

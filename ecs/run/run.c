@@ -299,6 +299,28 @@ static int put_programs(struct run *r, struct rundb *f)
     return err;
 }
 
+/* Adds `place` to the places where programs may live. */
+static void add_place(char *text, size_t size, const char *before, const char *place)
+{
+    size_t n = strlen(text);
+    snprintf(text + n, size - n, "%s%s%s", n ? ", " : "", before, place);
+}
+
+/* Records where no launcher has said that all programs have ended. What one has not begun needs no end. */
+static int put_unended(const struct run *r, struct rundb *f)
+{
+    char text[1024] = "";
+    bool sent = false;
+    for (size_t i = 0; i < r->sut.count; i++)
+        sent |= !r->sut.processes[i].remote && r->sut.processes[i].sent > 0;
+    if (sent && !r->sut.local.empty && !r->taken)
+        add_place(text, sizeof text, "on this machine", "");
+    for (uint32_t i = 0; i < r->sut.nodes; i++)
+        if (r->sut.launchers[i].programs > 0 && !r->sut.launchers[i].empty)
+            add_place(text, sizeof text, "on node ", r->e->nodes[i].name);
+    return text[0] ? rundb_put(f, RUNDB_UNENDED, text) : 0;
+}
+
 static int put_last_properties(struct run *r)
 {
     static const char *const ended_by[] = {"failure", "duration", "processes", "interrupt", "failure"};
@@ -318,6 +340,8 @@ static int put_last_properties(struct run *r)
         err = rundb_put_int(f, "outcome", run_state_exit_code(s, EXIT_OK));
     if (!err && r->undrained)
         err = rundb_put_int(f, RUNDB_UNDRAINED, 1);
+    if (!err && s->started)
+        err = put_unended(r, f);
     if (!err && r->state.unmanaged)
         err = rundb_put_int(f, RUNDB_UNMANAGED, 1);
     if (!err && r->trigger.number)
@@ -538,7 +562,7 @@ static int conclude(struct run *r)
             r->dir.path);
     else if (r->state.started) {
         run_tell_names(r);
-        report = report_print(r->dir.path, true, r->options->json ? REPORT_JSON : REPORT_TEXT, stdout);
+        report = report_print(r->dir.path, false, r->options->json ? REPORT_JSON : REPORT_TEXT, stdout);
     }
     if (report >= 0 && fflush(stdout) == EOF)
         report = BEZEL_ESYS;
@@ -549,7 +573,7 @@ static int conclude(struct run *r)
 static void close_launcher(struct run *r)
 {
     if (!launcher_close(&r->launcher))
-        run_finish_tree(r);
+        (void)run_finish_tree(r);
 }
 
 /* The first actions of a new run, or of one that is taken over. */

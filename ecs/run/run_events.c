@@ -130,7 +130,11 @@ static void report_left_running(struct run *r)
                 r->e->nodes[n].name);
             named = true;
         }
-    if (!named || !r->sut.local.empty)
+    if (!r->launcher_lost && !r->sut.local.empty)
+        console_error(
+            &r->console, "BEZEL-RUN-LATE",
+            "the launcher has not ended the processes of this machine in time: it is killed, and they with it");
+    else if (!named)
         console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
 }
 
@@ -197,6 +201,8 @@ void run_act(struct run *r, struct state_actions actions)
         r->launching = true;
     if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
         end_programs(r, what & ACTION_STOP_PROCESSES ? END_TERM : END_INTERRUPTED);
+    if (what & ACTION_KILL_LAUNCHER)
+        run_kill_launcher(r);
     if (what & ACTION_DRAIN)
         drain_nodes(r);
     if (what & ACTION_STOP_NODES)

@@ -103,7 +103,10 @@ bool run_launch(struct run *r);
 void run_end_programs(struct run *r, enum message_ending how);
 
 /** Kills the rest of the SUT when its launcher is gone: all descendants of this process but the daemons. */
-void run_finish_tree(struct run *r);
+bool run_finish_tree(struct run *r);
+
+/** Kills the launcher of this machine and all that it has started, if it has not said that nothing is left. */
+void run_kill_launcher(struct run *r);
 
 /** Asks the launchers of remote nodes what has changed, and for output. */
 void run_ask_launchers(struct run *r);

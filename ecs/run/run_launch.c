@@ -292,7 +292,7 @@ static void take_list(struct run *r, int node, const struct message_launched_lis
     if (list->left > l->left)
         report_left(r, list->left);
     l->left = list->left;
-    l->empty = list->empty;
+    l->empty |= list->empty; /* then nothing is started any more, also by one that is started in its place */
 }
 
 static bool is_lost(const void *of, uint32_t node)
@@ -315,23 +315,44 @@ void run_end_programs(struct run *r, enum message_ending how)
         (void)!launcher_end(&r->launcher, how); /* run_take_launcher() detects a failure */
 }
 
-void run_finish_tree(struct run *r)
+bool run_finish_tree(struct run *r)
 {
     pid_t spare[STATE_DAEMONS_MAX];
     size_t n = 0;
     for (uint32_t d = 0; d < r->daemons.count; d++)
         if (r->daemons.daemons[d].process.pid > 0)
             spare[n++] = r->daemons.daemons[d].process.pid;
-    if (!launcher_finish(spare, n))
+    bool ended = launcher_finish(spare, n);
+    if (!ended)
         console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
+    return ended;
+}
+
+/* Nothing that the launcher started lives any longer, though it has not said how these programs ended. */
+static void lose_local(struct run *r)
+{
+    r->launcher_lost = true;
+    r->sut.local.empty = run_finish_tree(r);
+    for (size_t i = 0; i < r->sut.count && r->sut.local.empty; i++) {
+        struct sut_process *p = &r->sut.processes[i];
+        if (!p->remote && p->known && p->row.state == LAUNCHED_RUNS)
+            p->row.state = LAUNCHED_LOST;
+    }
+}
+
+void run_kill_launcher(struct run *r)
+{
+    if (r->launcher_lost || r->sut.local.empty)
+        return;
+    launcher_kill(&r->launcher);
+    lose_local(r);
 }
 
 static void on_launcher_lost(struct run *r)
 {
-    r->launcher_lost = r->sut.local.empty = true;
     console_error(&r->console, "BEZEL-RUN-LAUNCHER",
                   "the launcher was killed: the processes that it started are killed");
-    run_finish_tree(r);
+    lose_local(r);
     uint64_t elsewhere = 0;
     for (size_t i = 0; i < r->sut.count; i++)
         elsewhere += r->sut.processes[i].remote && !r->sut.processes[i].counted;

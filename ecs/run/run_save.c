@@ -230,6 +230,8 @@ int run_restore(struct run *r, struct state_actions *actions)
         err = j->programs[i].index < r->sut.count ? restore_program(r, &j->programs[i]) : BEZEL_EMALFORMED;
     if (err)
         return err;
+    for (uint32_t i = 0; i < r->sut.nodes; i++) /* else the run had failed, and says so */
+        r->sut.launchers[i].empty = j->state.phase > PHASE_STOPPING && !j->state.failed;
     size_t lost = had_begun(j) ? lose_local(r) : 0;
     console_event(&r->console, "BEZEL-RUN-TAKEN",
                   "`bezel attach` (pid %d) has taken the run over, because its `bezel run` (pid %" PRIu32

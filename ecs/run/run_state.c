@@ -529,8 +529,8 @@ static void give_up_waiting(struct run_state *s, int64_t now, struct state_actio
 {
     switch (s->phase) {
     case PHASE_STOPPING:
-        s->failed = true;
-        a->what |= ACTION_REPORT_LATE;
+        s->failed = true; /* the nodes observe until the launcher cannot start anything more */
+        a->what |= ACTION_REPORT_LATE | ACTION_KILL_LAUNCHER;
         drain(s, now, a);
         break;
     case PHASE_DRAINING:

@@ -106,7 +106,8 @@ enum state_action {
     ACTION_REPORT_LOST = 1 << 15, /* `daemon`, by the file's `on-loss` */
     ACTION_START_INNER = 1 << 16, /* inner collectors of `level` */
     ACTION_STOP_INNER = 1 << 17,
-    ACTION_KILL_INNER = 1 << 18, /* those that did not stop */
+    ACTION_KILL_INNER = 1 << 18,    /* those that did not stop */
+    ACTION_KILL_LAUNCHER = 1 << 19, /* of this machine, with all that it has started: it did not end them in time */
 };
 
 struct state_actions {

@@ -383,7 +383,7 @@ static const char *process_state(const struct top_source *s, size_t i)
         return "to come";
     if (p->process->state == PROCESS_RUNNING || own < s->counts[i].last)
         return p->process->overwrites ? "recorder" : "running";
-    return p->process->state == PROCESS_ENDED ? "ended" : "detached";
+    return p->process->state == PROCESS_ENDED ? "ended" : p->process->state == PROCESS_LEFT ? "left" : "detached";
 }
 
 static void add_processes(struct top_source *s, const struct top_state *state, struct top_id scope)

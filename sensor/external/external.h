@@ -166,6 +166,12 @@ void external_keep_processes(struct external *x);
  */
 void external_go_on(struct external *x, bool goes_on);
 
+/**
+ * The run ends in order: living processes are released, and what they record from now on is not the run's. Without it
+ * their last books have state LEFT. Call it before external_finish(), or soon after.
+ */
+void external_end_run(struct external *x);
+
 /** Closes and frees it; with `clean`, removes window, doorbell and the segments of ended processes. */
 void external_close(struct external *x, bool clean);
 

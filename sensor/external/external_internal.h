@@ -68,6 +68,7 @@ struct external {
     bool collecting, finishing;
     bool run_goes_on; /* external_keep_processes() was called */
     bool goes_on;     /* external_go_on() */
+    bool run_ends;    /* external_end_run() was called */
     bool resumed;     /* external_resumed() */
     bool spool_full;
     uint32_t left_out; /* segments without a place at the last look; at least 1 if it could not read the whole folder */

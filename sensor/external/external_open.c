@@ -175,6 +175,11 @@ void external_keep_processes(struct external *x)
     x->run_goes_on = true;
 }
 
+void external_end_run(struct external *x)
+{
+    x->run_ends = true;
+}
+
 void external_go_on(struct external *x, bool goes_on)
 {
     x->goes_on = goes_on;

@@ -54,6 +54,17 @@ static void source_describe(void *context, uint64_t instance, struct message_pro
         memcpy(m->dictionary, a->dict_bytes, a->dict_used);
 }
 
+/*
+ * What the last books say of a process that lives: it is released, or only left, if the run has not ended in order. A
+ * trace that ends because a clock has jumped is followed by the next one.
+ */
+static enum message_process_state last_state(const struct external *x, const struct external_process *p,
+                                             enum message_process_state state)
+{
+    bool left = state == PROCESS_DETACHED && p->role == ROLE_SUT && !x->run_ends && !x->goes_on;
+    return left ? PROCESS_LEFT : state;
+}
+
 /* A process that is given up before its rings were drained has its final state all the same. */
 static void source_books(void *context, uint64_t instance, bool final, int64_t now, struct message_books *books)
 {
@@ -64,6 +75,8 @@ static void source_books(void *context, uint64_t instance, bool final, int64_t n
         external_node_books(context, now, books);
     if (final)
         books->state = p->state;
+    if (p)
+        books->state = last_state(context, p, books->state);
 }
 
 static uint64_t source_unobserved(const void *context)

@@ -274,9 +274,9 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_EXPERIMENT_MAX + 1);
     assert_spoilt(n, n - 8, MESSAGE_TEXT_MAX + 1);
     assert_spoilt(n, n - 12, MESSAGE_TEXT_MAX + 1);
-    m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_DETACHED};
+    m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_LEFT};
     n = encoded();
-    assert_spoilt(n, 20, PROCESS_DETACHED + 1);
+    assert_spoilt(n, 20, PROCESS_LEFT + 1);
     assert_spoilt(n, n - 4, MESSAGE_BOOKS_MAX + 1);
     m = (struct message){.type = MESSAGE_NOTE};
     n = encoded();

@@ -498,7 +498,8 @@ static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
     assert_int_equal(tick_within(&c, CLOCK_S), ACTION_STOP_PROCESSES);
-    assert_int_equal(tick_within(&c, 2 * c.e.grace + STATE_CLOSE_LIMIT), ACTION_REPORT_LATE | ACTION_DRAIN);
+    assert_int_equal(tick_within(&c, 2 * c.e.grace + STATE_CLOSE_LIMIT),
+                     ACTION_REPORT_LATE | ACTION_KILL_LAUNCHER | ACTION_DRAIN);
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 

@@ -337,6 +337,28 @@ static void what_a_node_gave_up_is_lost_where_its_last_books_show_how_much(void 
     }
 }
 
+/* An end that is not proved is not known: a process that went on, or a launcher that has not said that all have ended.
+ */
+static void what_may_have_gone_on_unobserved_leaves_the_books_open(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 3; what++) {
+        struct sample s;
+        sample_held(&s);
+        if (what == 1)
+            s.processes[1].state = PROCESS_LEFT;
+        if (what == 2)
+            s.properties[s.summary.property_count++] = (struct summary_property){RUNDB_UNENDED, "on node desk1"};
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->balanced, what == 0);
+        assert_int_equal(v->left, what == 1);
+        assert_int_equal(v->unknown, what == 1);
+        assert_int_equal(v->unended != NULL, what == 2);
+        assert_int_equal(verdict_exit_code(v), what ? EXIT_FAILED : EXIT_OK);
+        verdict_free(v);
+    }
+}
+
 /* The monitor's own records count as well: what it gave up of them leaves no limit certain. */
 static void what_a_node_gave_up_of_the_daemons_own_records_counts_too(void **state)
 {
@@ -608,6 +630,7 @@ int main(void)
         cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
         cmocka_unit_test(books_do_not_balance_where_a_process_was_not_observed),
         cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much),
+        cmocka_unit_test(what_may_have_gone_on_unobserved_leaves_the_books_open),
         cmocka_unit_test(what_a_node_gave_up_of_the_daemons_own_records_counts_too),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
         cmocka_unit_test(a_global_limit_is_unknown_once_its_manager_was_given_up),

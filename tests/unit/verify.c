@@ -468,7 +468,7 @@ static void a_database_that_says_what_cannot_be_is_damage(void **state)
     static const char *const lies[] = {"processes SET base = '../../app-' || id",
                                        "processes SET role = 2",
                                        "processes SET role = -1",
-                                       "processes SET state = 3",
+                                       "processes SET state = 4",
                                        "nodes SET dir = '../desk'",
                                        "nodes SET name = 'de\nsk'",
                                        "streams SET ring = 1024 + ring",
