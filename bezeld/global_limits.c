@@ -51,12 +51,24 @@ static struct agent_limit limit_of(const struct message_judged *j, int64_t now)
                                 .last_violated = time_of(j->ago, now)};
 }
 
+/*
+ * The gap that ends with judgement `j`; 0: none. A manager that knows the state now, and counts more unknown time than
+ * in judgement `was`, and no violation as unknown in the meantime, did not judge for that long.
+ */
+static int64_t gap_before(const struct message_judged *was, const struct message_judged *j)
+{
+    int64_t grown = j->unknown - was->unknown;
+    bool same = was->limit == j->limit && j->violated >= was->violated;
+    return same && grown > 0 && j->state != MESSAGE_LIMIT_UNKNOWN ? grown : 0;
+}
+
 /* The judgement at the end of the run, when silence of processes that ended is no violation. */
-static struct agent_limit limit_at_the_end(const struct message_judged *j, int64_t now)
+static struct agent_limit limit_at_the_end(const struct node *n, const struct message_judged *j, int64_t now)
 {
     struct agent_limit l = limit_of(j, now);
     l.violated -= j->doubtful;
     l.unknown += j->doubtful;
+    l.unjudged = n->judged.unjudged[j->limit];
     l.worst = j->trusted_worst;
     l.last_violated = time_of(j->trusted_ago, now);
     return l;
@@ -69,10 +81,12 @@ static void record_limit(struct node *n, uint32_t i, const struct agent_limit *l
     node_record_violated(n, i, l->violated > 0);
 }
 
-static void record(struct node *n, const struct message_judged *j, int64_t now)
+static void record(struct node *n, const struct message_judged *j, int64_t gap, int64_t now)
 {
     uint32_t i = j->limit;
     struct agent_limit l = limit_of(j, now);
+    l.gap = gap;
+    l.unjudged = n->judged.unjudged[i] += gap;
     bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0;
     node_record_observation(n, i, &l, now);
     if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
@@ -127,21 +141,29 @@ static bool is_newer(const struct node *n, const struct message_judgement *j)
 bool global_limits_receive(struct node *n, const struct message_judgement *j, int64_t now)
 {
     const struct experiment *e = n->options.experiment;
+    struct node_judged *judged = &n->judged;
     if (!is_newer(n, j)) {
-        n->judged.refused++;
+        judged->refused++;
         return false;
     }
-    if (j->leadership.epoch != n->judged.by.epoch)
-        memset(n->judged.recorded_at, 0, sizeof n->judged.recorded_at);
-    n->judged.by = j->leadership;
-    n->judged.sequence = j->sequence;
-    n->judged.count = 0;
-    for (uint32_t i = 0; i < j->count; i++)
-        if (j->list[i].limit < e->limit_count && e->limits[j->list[i].limit].global)
-            n->judged.list[n->judged.count++] = j->list[i];
-    n->judged.last_received = now;
-    for (uint32_t i = 0; i < n->judged.count; i++)
-        record(n, &n->judged.list[i], now);
+    if (j->leadership.epoch != judged->by.epoch) {
+        memset(judged->recorded_at, 0, sizeof judged->recorded_at);
+        memset(judged->unjudged, 0, sizeof judged->unjudged);
+        judged->count = 0;
+    }
+    uint32_t before = judged->count, count = 0;
+    judged->by = j->leadership;
+    judged->sequence = j->sequence;
+    judged->last_received = now;
+    for (uint32_t i = 0; i < j->count; i++) {
+        const struct message_judged *of = &j->list[i];
+        if (of->limit >= e->limit_count || !e->limits[of->limit].global)
+            continue;
+        int64_t gap = count < before ? gap_before(&judged->list[count], of) : 0; /* each has the same list */
+        judged->list[count++] = *of;
+        record(n, of, gap, now);
+    }
+    judged->count = count;
     note_missing(n, j->missing, now);
     return true;
 }
@@ -152,7 +174,7 @@ void global_limits_end(struct node *n, int64_t now)
         struct message_judged j = n->judged.list[i];
         j.ago += j.ago < 0 ? 0 : now - n->judged.last_received;
         j.trusted_ago += j.trusted_ago < 0 ? 0 : now - n->judged.last_received;
-        struct agent_limit l = limit_at_the_end(&j, now);
+        struct agent_limit l = limit_at_the_end(n, &j, now);
         record_limit(n, j.limit, &l, now);
     }
     n->judged.count = 0;

@@ -8,12 +8,15 @@
 
 #define REPORTS_APART (100 * CLOCK_MS)
 
-/* An unchanged limit is recorded again once a second, so that a gap in the records means that it was not judged. */
+/*
+ * An unchanged limit is recorded again once a second, so that a longer gap in the records means that it was not judged.
+ * Of a shorter one the record behind it tells.
+ */
 bool limit_changes_records(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, int64_t now)
 {
     struct limit_recorded *was = &changes->recorded[i];
     bool same = l->state == was->state && l->known == was->known && (!l->known || l->value == was->value);
-    if (same && was->at != 0 && now - was->at < CLOCK_S)
+    if (same && l->gap == 0 && was->at != 0 && now - was->at < CLOCK_S)
         return false;
     *was = (struct limit_recorded){.state = l->state, .known = l->known, .value = l->value, .at = now};
     return true;

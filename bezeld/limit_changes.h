@@ -36,7 +36,7 @@ struct limit_changes {
     int64_t all_recorded; /* when the totals of all limits were recorded last */
 };
 
-/** Whether limit `i`, now in state `l`, is to be recorded: it changed, or was recorded a second ago. */
+/** Whether limit `i`, now in state `l`, is to be recorded: it changed, a gap ended, or it was recorded a second ago. */
 bool limit_changes_records(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, int64_t now);
 
 /** Whether the totals of all limits are to be recorded: one `changed`, or they were recorded a second ago. */

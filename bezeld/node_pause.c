@@ -15,6 +15,7 @@
 static void take(struct node *n, bool on, int64_t now)
 {
     n->pause.on = on;
+    poll_stats_restart(&n->usage.poll_stats); /* a pause is no time between two polls */
     node_collect(n, now);
 }
 

@@ -108,7 +108,8 @@ void node_record_observation(struct node *n, uint32_t i, const struct agent_limi
     if (limit_changes_records(&n->limits, i, l, now))
         own_trace_record_observation(
             n->own_trace,
-            &(struct builtin_observation){.limit = i, .state = l->state, .value = l->known ? l->value : (double)NAN});
+            &(struct builtin_observation){
+                .limit = i, .state = l->state, .value = l->known ? l->value : (double)NAN, .gap = l->gap});
 }
 
 void node_record_observations(struct node *n, const struct agent_outcome *o, int64_t now)
@@ -129,6 +130,7 @@ void node_record_limit(struct node *n, uint32_t i, const struct agent_limit *l, 
                                                                  .violated = l->violated,
                                                                  .unknown = l->unknown,
                                                                  .last_violated = l->last_violated,
+                                                                 .unjudged = l->unjudged,
                                                                  .epoch = (int64_t)epoch});
 }
 

@@ -296,6 +296,8 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
             read_limit(r, hold ? hold : expect, e, l);
         else
             reader_missing(r, t, "hold", "is missing; expected: 'hold: METRIC >= NUMBER', or 'expect' to judge only");
+        if (l->text && !tree_get(t, "tolerance"))
+            l->tolerance = experiment_default_tolerance(e, l->metric);
         if (expect && !hold && tree_get(t, "priority"))
             reader_wrong_key(r, tree_get(t, "priority"),
                              "applies only to 'hold': nothing adapts to a limit that is only judged");

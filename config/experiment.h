@@ -253,7 +253,7 @@ struct experiment_limit {
     bool global;         /* on one value for all nodes together, judged by the manager; else on each node's value */
     uint32_t priority;   /* 0 (default) is first: of several violated limits the policy reacts to the first */
     int64_t persistence; /* `for`: ns that the bound must be broken before the limit is violated; default 0 */
-    double tolerance;    /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
+    double tolerance;    /* share of the judged time, 0 .. 1, that may be in violation */
     char *text;          /* as in the file: "fps >= 29" */
     int64_t snapshot; /* `on-violation`: ns, 10 ms .. 10 min, for which flight recorders are then saved; 0: not saved */
     struct experiment_place at;
@@ -512,6 +512,12 @@ int64_t experiment_asked_latency(const struct experiment *e);
 
 /** Whether `kind` is built in: a property of the monitoring, which shorter polling periods improve. Pure. */
 bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
+
+/**
+ * The tolerance of a limit on metric number `metric`, or LIMIT_ON_SENSOR_CPU, that gives none: 0 of a metric that one
+ * value decides, because a tolerance would hide the very value that is asked for; else 0.01. Pure.
+ */
+double experiment_default_tolerance(const struct experiment *e, int metric);
 
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);

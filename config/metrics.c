@@ -9,6 +9,28 @@ bool experiment_metric_is_built_in(enum experiment_metric_kind kind)
     return kind >= METRIC_LATENCY;
 }
 
+/* Whether one value of a window decides the metric: the least, the largest, the latest, or a quantile next to these. */
+static bool is_single_extreme(const struct experiment_metric *m)
+{
+    switch (m->kind) {
+    case METRIC_MIN:
+    case METRIC_MAX:
+    case METRIC_LAST:
+    case METRIC_LATENCY_MAX:
+    case METRIC_STORING_MAX:
+        return true;
+    case METRIC_QUANTILE:
+        return m->share > 0.99 || m->share < 0.01;
+    default:
+        return false;
+    }
+}
+
+double experiment_default_tolerance(const struct experiment *e, int metric)
+{
+    return metric != LIMIT_ON_SENSOR_CPU && is_single_extreme(&e->metrics[metric]) ? 0 : 0.01;
+}
+
 const char *experiment_metric_word(enum experiment_metric_kind kind)
 {
     static const char *const words[] = {

@@ -27,7 +27,7 @@
  */
 #define BUILTINS(ASPECT)                                                                                               \
     ASPECT(USAGE,       usage,       "usage",        DAEMON, EVERY)                                                    \
-    ASPECT(LIMIT,       limit,       "limits",       NODE,   LATEST)                                                   \
+    ASPECT(LIMIT,       limit,       "limits",       DAEMON, LATEST)                                                   \
     ASPECT(DECISION,    decision,    "decisions",    NODE,   EVERY)                                                    \
     ASPECT(METRIC,      metric,      "metrics",      NODE,   EVERY)                                                    \
     ASPECT(CLOCKS,      clocks,      "clocks",       DAEMON, LATEST)                                                   \
@@ -58,7 +58,10 @@
     FIELD(FLOAT, sensor_cpu, "%",  "of one CPU, since the sample before")                                              \
     FIELD(INT,   worst,      "ns", "the longest time between two polls since the sample before")
 
-/** A limit of a node; at every change of state, every second and at the end. Cumulative. */
+/**
+ * A limit of a node; at every change of state, every second and at the end. Cumulative over one life of the daemon; of
+ * a limit over all nodes, over one life of the manager.
+ */
 #define BUILTIN_LIMIT_FIELDS(KEY, FIELD)                                                                               \
     KEY(  INT,   limit,         "1",           "index in the experiment's list")                                       \
     FIELD(ENUM,  state,         LABELS_STATE,  "its state")                                                            \
@@ -69,6 +72,7 @@
     FIELD(INT,   violated,      "ns",          "time for which it was violated")                                       \
     FIELD(INT,   unknown,       "ns",          "time for which it was unknown")                                        \
     FIELD(INT,   last_violated, "ns",          "time of its last violation; 0: never")                                 \
+    FIELD(INT,   unjudged,      "ns",          "part of `unknown`: between two instants so far apart that it is open") \
     KEY(  INT,   epoch,         "1",           "of the manager that judged it, of a limit over all nodes; else 0")
 
 /** A decision of the policy that changed something. */
@@ -165,7 +169,8 @@
 #define BUILTIN_OBSERVATION_FIELDS(KEY, FIELD)                                                                         \
     FIELD(INT,   limit, "1",          "index in the experiment's list")                                                \
     FIELD(ENUM,  state, LABELS_STATE, "its state")                                                                     \
-    FIELD(FLOAT, value, "1",          "of the process furthest from holding it")
+    FIELD(FLOAT, value, "1",          "of the process furthest from holding it")                                       \
+    FIELD(INT,   gap,   "ns",         "time before it that was not judged; 0: none; -1: all before this daemon began")
 
 /** What the policy finds or does beyond the polling period; each time that it changes. */
 #define BUILTIN_CONCLUSION_FIELDS(KEY, FIELD)                                                                          \

@@ -221,7 +221,10 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         to.append(table(rows, [
             ["limit", r => r[0].text], ["node", r => r[1] ? r[1].node || "all" : ""], ["verdict", r => verdictOf(r[1] ? r[1].is : r[0].is)],
             ["last", r => r[1] ? quantity(r[1].value, r[0].unit) : "", "number"], ["worst", r => r[1] ? quantity(r[1].worst, r[0].unit) : "", "number"],
-            ["violated", r => r[1] ? duration(r[1].violated_ns) : "", "number"], ["share", r => r[1] ? share(r[1].share_violated) : "", "number"],
+            ["held", r => r[1] ? duration(r[1].held_ns) : "", "number"], ["violated", r => r[1] ? duration(r[1].violated_ns) : "", "number"],
+            ["share", r => r[1] ? share(r[1].share_violated) : "", "number"], ["unknown", r => r[1] ? duration(r[1].unknown_ns) : "", "number"],
+            ["not judged", r => r[1] && r[1].unjudged_ns ? duration(r[1].unjudged_ns) : "", "number"],
+            ["judged from records", r => r[1] && r[1].from_records_ns ? duration(r[1].from_records_ns) : "", "number"],
             ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"), ...more("limits", "rows of limits"));
     }
 
@@ -235,6 +238,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         const period = ns => ns ? duration(ns) : "off";
         const all = [
             ...known(report.violations).map(v => [v.begin_ns, v.node || "all", `${v.limit}: violated for ${duration(v.end_ns - v.begin_ns)}${v.open ? ", to the end" : ""}, worst ${quantity(v.worst, unitOf(v.limit))}`]),
+            ...known(report.gaps).map(g => [g.begin_ns, g.node || "all", `${g.limit}: not judged for ${duration(g.end_ns - g.begin_ns)}: ${g.cause}${g.judged ? `; by the stored records held ${duration(g.held_ns)}, violated ${duration(g.violated_ns)}, unknown ${duration(g.unknown_ns)}` : g.why ? `; it stays unknown: ${g.why}` : ""}`]),
             ...known(report.decisions).map(d => [d.time_ns, d.node, `${d.by}, ${d.policy}: ${d.action}, ${period(d.before_ns)} → ${period(d.after_ns)}${d.limit ? ", for " + d.limit : ""}`]),
             ...known(report.polling).filter(p => p.by !== "file").map(p => [p.time_ns, p.node, `polls every ${period(p.period_ns)} (${p.by})`]),
             ...known(report.conclusions).filter(c => c.conclusion !== "violated").map(c => [c.time_ns, c.node, `${c.conclusion}${c.holds ? "" : ": no longer"}${c.limit ? ", " + c.limit : ""}`]),
@@ -247,7 +251,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             return;
         const to = section("What happened", "happened");
         to.append(table(all, [["at", r => when(r[0]), "number"], ["node", r => r[1]], ["what", r => r[2], "text"]], "what happened"));
-        to.append(...["violations", "decisions", "polling", "knobs", "notes", "events", "conclusions", "snapshots"].flatMap(key => more(key)));
+        to.append(...["violations", "gaps", "decisions", "polling", "knobs", "notes", "events", "conclusions", "snapshots"].flatMap(key => more(key)));
     }
 
     const CAUSES = [["ring full", "full"], ["window", "window"], ["spool", "spool"], ["off", "off"], ["overwritten", "overwritten"],

@@ -15,7 +15,7 @@
 
 enum {
     RUNDB_APPLICATION = 0x425A4C46, /* "BZLF" */
-    RUNDB_VERSION = 15,             /* of the schema */
+    RUNDB_VERSION = 16,             /* of the schema */
     RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
     RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */
     RUNDB_READ_S = 20,              /* s of CPU time that reading a run may take */

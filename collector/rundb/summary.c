@@ -412,6 +412,7 @@ void summary_free(struct summary *s)
         free(s->series[i].columns);
     free(s->series);
     free(s->violations);
+    free(s->gaps);
     free(s->snapshots);
     free(s->conclusions);
     free(s->setpoints);

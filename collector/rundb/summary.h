@@ -107,7 +107,8 @@ struct summary_series { /* the observations of a limit on a node */
     uint32_t node, limit;
     int64_t begin, end;             /* times of the first and the last observation */
     struct summary_column *columns; /* SUMMARY_COLUMNS of them */
-    size_t open;                    /* the loader's */
+    int64_t last;                   /* the loader's, as the next */
+    size_t open;
 };
 
 struct summary_violation { /* in the order of `begin`; clocks of several nodes may differ */
@@ -115,6 +116,19 @@ struct summary_violation { /* in the order of `begin`; clocks of several nodes m
     int64_t begin, end; /* from the first observation that found it to the first that did not, or the last one */
     bool open;          /* no observation ended it */
     double min, max;    /* of the values */
+};
+
+/**
+ * A time in which a limit was not judged. In the order of `begin`, likewise. The members behind `end` are of who judges
+ * it again from the stored records (ecs/report/rejudge.h).
+ */
+struct summary_gap {
+    uint32_t node, limit;
+    int64_t begin, end;
+    bool restarted;                  /* bezeld was not running; else it did not come to judge */
+    bool judged;                     /* the next three are known, and are the gap */
+    int64_t held, violated, unknown; /* unknown: there was no value */
+    const char *why;                 /* it is not judged; static; NULL: nobody tried */
 };
 
 struct summary_metric { /* over the run, from the values of each second */
@@ -177,10 +191,11 @@ struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
         property_count;
     size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;
-    size_t setpoints_count, program_count, declared_count;
+    size_t setpoints_count, program_count, declared_count, gap_count;
     struct summary_node *nodes;
     struct summary_process *processes;
-    struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it */
+    struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it. A node
+                                     has a row for each life of its bezeld, in their order: rejudge_join() */
     struct builtin_decision *decisions; /* in the order of `at`, as the next three */
     struct builtin_polling *polling;
     struct builtin_knob *knobs;    /* that were set */
@@ -191,6 +206,7 @@ struct summary {
     struct builtin_snapshot *snapshots;  /* in the order of `number`; behind them those of operators */
     struct summary_series *series;
     struct summary_violation *violations;
+    struct summary_gap *gaps;
     struct summary_metric *metrics;
     struct summary_event *events;
     struct summary_program *programs; /* in the order of nodes, names and incarnations */

@@ -163,6 +163,11 @@ static const char metric_query[] =
     " GROUP BY node, metric, process) AS last USING (node, metric, process)"
     " GROUP BY node, metric, process ORDER BY node, metric, process";
 
+static const char limit_query[] =
+    "SELECT node, limits.at, \"limit\", limits.state, value, worst, settling, held, violated, unknown, last_violated,"
+    " unjudged, epoch FROM limits JOIN processes ON processes.id = daemon"
+    " ORDER BY epoch, node, \"limit\", limits.at";
+
 static int64_t time_judged(const struct builtin_limit *l)
 {
     return saturate_add(l->settling + l->held, l->violated + l->unknown);
@@ -283,7 +288,7 @@ void summary_load_nodes(struct summary_loading *l)
         s->nodes[i].ahead = saturate_ns(run_clock_line(&s->nodes[i].run_clock).offset);
     summary_each(l, period_query, take_period);
     summary_each(l, flow_query, take_flow);
-    summary_rows(l, "SELECT * FROM limits ORDER BY epoch, node, \"limit\"", BUILTIN_LIMIT, &s->limits, &s->limit_count);
+    summary_rows(l, limit_query, BUILTIN_LIMIT, &s->limits, &s->limit_count);
     drop_copies(l);
     summary_rows(l, "SELECT * FROM decisions ORDER BY at, rowid", BUILTIN_DECISION, &s->decisions, &s->decision_count);
     summary_rows(l, "SELECT * FROM polling ORDER BY at, rowid", BUILTIN_POLLING, &s->polling, &s->polling_count);

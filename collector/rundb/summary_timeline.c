@@ -94,6 +94,25 @@ static void follow_state(struct summary_loading *l, struct summary_series *s, in
     }
 }
 
+/* Nothing is known from `begin` to `end`: a violation ends there, and the line of values is broken. */
+static void follow_gap(struct summary_loading *l, struct summary_series *s, int64_t begin, int64_t end, bool restarted)
+{
+    struct summary_gap *gap = summary_grow(l, &l->summary.gaps, &l->summary.gap_count, sizeof *gap);
+    if (!gap)
+        return;
+    *gap = (struct summary_gap){.node = s->node, .limit = s->limit, .begin = begin, .end = end, .restarted = restarted};
+    add_value(column_of(s->columns, s->begin, s->end, begin), begin, (double)NAN);
+    follow_state(l, s, begin, 0, (double)NAN);
+}
+
+/* A gap of -1 reaches back to what the daemon before has observed. */
+static void take_gap(struct summary_loading *l, struct summary_series *s, int64_t at, int64_t gap)
+{
+    int64_t begin = gap < 0 ? s->last : saturate_add(at, -gap);
+    if (gap != 0 && s->last != 0 && begin >= s->begin && begin < at)
+        follow_gap(l, s, begin, at, gap < 0);
+}
+
 static void take_observation(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_series *series = find_series(l, summary_node_index(l, s, 0), (uint32_t)summary_u64(s, 2));
@@ -101,8 +120,10 @@ static void take_observation(struct summary_loading *l, sqlite3_stmt *s)
     if (!series || at < series->begin || at > series->end)
         return;
     double value = summary_real(s, 4);
+    take_gap(l, series, at, sqlite3_column_int64(s, 5));
     add_value(column_of(series->columns, series->begin, series->end, at), at, value);
     follow_state(l, series, at, sqlite3_column_int(s, 3), value);
+    series->last = at;
 }
 
 /* ---- Values of metrics ------------------------------------------------------------------------------------------- */
@@ -147,7 +168,7 @@ void summary_load_timeline(struct summary_loading *l)
     summary_each(
         l, "SELECT node, \"limit\", min(at), max(at) FROM observations WHERE " IS_LIMIT " GROUP BY node, \"limit\"",
         take_series);
-    summary_each(l, "SELECT node, at, \"limit\", state, value FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
+    summary_each(l, "SELECT node, at, \"limit\", state, value, gap FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
                  take_observation);
     load_metrics(l);
     summary_rows(l, snapshot_query, BUILTIN_SNAPSHOT, &l->summary.snapshots, &l->summary.snapshot_count);

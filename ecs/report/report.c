@@ -10,6 +10,7 @@
 #include "base/program.h"
 #include "base/saturate.h"
 #include "collector/rundb/rundb.h"
+#include "ecs/report/rejudge.h"
 #include "ecs/report/table.h"
 #include "resmgr/policies/policy.h"
 
@@ -146,11 +147,14 @@ static void read_messages(const char *run, bool running, int form, struct report
         log_warn("BEZEL-REPORT-MESSAGES", "messages cannot be read: %s: they are not evaluated", rundb_why(err));
 }
 
-static int print_loaded(const char *run, bool running, const struct summary *s, const struct experiment *e, int form,
+static int print_loaded(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
                         FILE *out)
 {
     struct verdict *v;
-    int err = verdict_new(s, e, running, &v);
+    rejudge_join(s, e);
+    int err = rejudge_gaps(run, s, e);
+    if (!err)
+        err = verdict_new(s, e, running, &v);
     if (err)
         return err;
     char path[PATH_MAX], found[PATH_MAX];

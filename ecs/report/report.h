@@ -145,9 +145,13 @@ void report_json_polling(const struct report *r, struct json *j);
 void report_json_expired(const struct report *r, struct json *j);
 void report_json_poll_stats(struct json *j, const struct summary_node *n);
 
-/** Text: the timeline of the run; nothing if it has no line. JSON: member `violations`. */
+/** Text: the timeline of the run; nothing if it has no line. JSON: members `violations` and `gaps`. */
 void report_timeline(const struct report *r, FILE *out);
 void report_json_violations(const struct report *r, struct json *j);
+void report_json_gaps(const struct report *r, struct json *j);
+
+/** Why limits were not judged in a gap. */
+const char *report_gap_cause(const struct summary_gap *g);
 
 /**
  * A snapshot, as a cell of the timeline: the one whose first row in the summary is `from`. Text: what snapshots saved;

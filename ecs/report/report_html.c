@@ -71,6 +71,7 @@ static void put_text(const char *text, FILE *out)
     LIST(limits, limit_count)                                                                                          \
     LIST(decisions, decision_count)                                                                                    \
     LIST(violations, violation_count)                                                                                  \
+    LIST(gaps, gap_count)                                                                                              \
     LIST(polling, polling_count)                                                                                       \
     LIST(conclusions, conclusion_count)                                                                                \
     LIST(knobs, knob_count)                                                                                            \

@@ -72,6 +72,8 @@ static void put_limit_on_node(const struct report *r, struct json *j, size_t row
     json_int(j, "held_ns", l->held);
     json_int(j, "violated_ns", l->violated);
     json_int(j, "unknown_ns", l->unknown);
+    json_int(j, "unjudged_ns", v->unjudged);
+    json_int(j, "from_records_ns", v->again);
     json_known_int(j, "last_violated_ns", l->last_violated != 0, report_run_time(r, l->node, l->last_violated));
     json_known_int(j, "violated_since_ns", v->since != 0, report_run_time(r, l->node, v->since));
     json_object_end(j);
@@ -104,6 +106,8 @@ static void put_limits(const struct report *r, struct json *j)
         json_text(j, "is", verdict_name(r->verdict->limits[i].is));
         report_json_why(r, &r->verdict->limits[i], j);
         json_double(j, "share_violated", r->verdict->limits[i].share);
+        json_int(j, "unjudged_ns", r->verdict->limits[i].unjudged);
+        json_int(j, "from_records_ns", r->verdict->limits[i].again);
         json_array(j, "nodes");
         for (size_t row = 0; row < r->summary->limit_count; row++)
             if (r->summary->limits[row].limit == (int64_t)i)
@@ -395,6 +399,7 @@ void report_json(const struct report *r, FILE *out)
     put_limits(r, &j);
     report_json_names(r, &j);
     report_json_violations(r, &j);
+    report_json_gaps(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);
     report_json_conclusions(r, &j);

@@ -105,21 +105,87 @@ static void say_where(const struct report *r, size_t i, FILE *out)
         fprintf(out, " on %s", report_node_name(r, r->verdict->limits[i].node));
 }
 
+/* Whether a limit was judged for less than half of the run. */
+static bool is_judged_little(const struct verdict_limit *l)
+{
+    return l->judged < l->total - l->judged;
+}
+
+/* What a verdict on limit `i` hides: violations within the tolerance, and times that were not judged. */
+static bool hides(const struct verdict_limit *l)
+{
+    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l);
+}
+
+/* That, as the rest of a sentence about the limit; the first word is behind `joint`. */
+static void say_hidden(const struct report *r, size_t i, const char *joint, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    if (l->is == VERDICT_HELD && l->violated > 0) {
+        fprintf(out, "%s violated for %s in all, within the %s that it may be", joint, units_duration(l->violated).s,
+                number_percent(r->experiment->limits[i].tolerance).s);
+        joint = ", and";
+    }
+    if (is_judged_little(l)) {
+        fprintf(out, "%s judged for only %s of %s", joint, units_duration(l->judged).s, units_duration(l->total).s);
+    } else if (l->unjudged > 0) {
+        fprintf(out, "%s not judged for %s", joint, units_duration(l->unjudged).s);
+    }
+}
+
+static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    bool running = r->verdict->run == RUN_RUNNING;
+    fprintf(out, running && l->unjudged == 0 ? "%s is not judged yet" : "%s could not be judged",
+            report_limit_text(r, (int64_t)i));
+    if (l->unjudged > 0)
+        fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
+    if (l->judged == 0)
+        report_unjudged(r, i, out);
+    else if (l->unjudged > 0)
+        fprintf(out, ", and was violated %s of the rest", number_percent(l->share).s);
+}
+
 static void say_broken_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
-    const char *text = report_limit_text(r, (int64_t)i);
     if (l->is == VERDICT_UNKNOWN) {
-        fprintf(out, r->verdict->run == RUN_RUNNING ? "%s is not judged yet" : "%s could not be judged", text);
-        report_unjudged(r, i, out);
+        say_unknown_limit(r, i, out);
         return;
     }
     bool infeasible = l->is == VERDICT_INFEASIBLE;
-    fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", text);
+    fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", report_limit_text(r, (int64_t)i));
     say_where(r, i, out);
-    fprintf(out, infeasible ? ": violated %s of the time, " : " %s of the time", number_percent(l->share).s);
-    if (infeasible)
+    fprintf(out, infeasible ? ": violated %s of the time" : " %s of the time", number_percent(l->share).s);
+    say_hidden(r, i, ", and", out);
+    if (infeasible) {
+        fputs(", ", out);
         report_why(r, l, out);
+    }
+}
+
+/* The limits that held; of each, what that hides. */
+static void say_held(const struct report *r, size_t broken, size_t held, FILE *out)
+{
+    bool all = broken == 0;
+    if (held == 1)
+        fputs(all ? "its limit held" : "the other limit held", out);
+    else if (held == 2 && all)
+        fputs("both limits held", out);
+    else
+        fprintf(out, all ? "all %zu limits held" : "the other %zu limits held", held);
+    const char *end = all ? ", " : "; ";
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        const struct verdict_limit *l = &r->verdict->limits[i];
+        if (l->is != VERDICT_HELD || !hides(l))
+            continue;
+        if (held > 1)
+            fprintf(out, "; %s was", report_limit_text(r, (int64_t)i));
+        say_hidden(r, i, held > 1 ? "" : ",", out);
+        end = "; ";
+    }
+    fputs(end, out);
 }
 
 static void say_limits(const struct report *r, FILE *out)
@@ -137,14 +203,8 @@ static void say_limits(const struct report *r, FILE *out)
     }
     if (broken > NAMED_MAX)
         fprintf(out, "%zu more limits did not hold; ", broken - NAMED_MAX);
-    if (held == 0)
-        return;
-    if (broken > 0)
-        fprintf(out, held == 1 ? "the other limit held; " : "the other %zu limits held; ", held);
-    else if (held <= 2)
-        fputs(held == 1 ? "its limit held, " : "both limits held, ", out);
-    else
-        fprintf(out, "all %zu limits held, ", held);
+    if (held > 0)
+        say_held(r, broken, held, out);
 }
 
 static void say_lost(const struct report *r, FILE *out)
@@ -252,8 +312,11 @@ static bool may_be_taken_over(const struct report *r)
 static void print_sentence(const struct report *r, FILE *out)
 {
     static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
+    enum verdict_is as = r->verdict->is;
+    for (size_t i = 0; i < r->verdict->limit_count && as == VERDICT_HELD; i++)
+        as = hides(&r->verdict->limits[i]) ? VERDICT_UNKNOWN : as;
     if (r->color)
-        fputs(colors[r->verdict->is], out);
+        fputs(colors[as], out);
     report_sentence(r, out);
     fputs(r->color ? "\033[0m\n" : "\n", out);
     if (may_be_taken_over(r))
@@ -307,6 +370,35 @@ static void limit_rows(const struct report *r, struct table *t, size_t limit)
             limit_row(r, t, nodes == 1 ? text : "", i);
 }
 
+/* Why limit `l` was not judged in a gap; NULL: it was, or nobody has tried yet. */
+static const char *why_unjudged(const struct report *r, const struct builtin_limit *l)
+{
+    for (size_t i = 0; i < r->summary->gap_count; i++) {
+        const struct summary_gap *g = &r->summary->gaps[i];
+        if (g->why && g->node == l->node && g->limit == l->limit)
+            return g->why;
+    }
+    return NULL;
+}
+
+/* By what each verdict stands, where it is not by what was judged while the run went on. */
+static void print_bases(const struct report *r, FILE *out)
+{
+    for (size_t i = 0; i < r->summary->limit_count; i++) {
+        const struct verdict_limit *v = &r->verdict->rows[i];
+        const struct builtin_limit *l = &r->summary->limits[i];
+        const char *why = why_unjudged(r, l), *text = report_limit_text(r, l->limit);
+        const char *where = l->epoch ? "all nodes" : report_node_name(r, l->node);
+        if (v->again > 0)
+            fprintf(out,
+                    "  %s on %s: %s of this was not judged while the run went on, but afterwards, from its records.\n",
+                    text, where, units_duration(v->again).s);
+        if (v->unjudged > 0)
+            fprintf(out, "  %s on %s: %s of the unknown time was not judged%s%s.\n", text, where,
+                    units_duration(v->unjudged).s, why ? ", and records do not tell: " : "", why ? why : "");
+    }
+}
+
 static void print_limits(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"verdict",      "limit", "node",     "last",    "worst",
@@ -318,6 +410,7 @@ static void print_limits(const struct report *r, FILE *out)
     for (size_t i = 0; i < r->verdict->limit_count; i++)
         limit_rows(r, t, i);
     table_print(t, 2, out);
+    print_bases(r, out);
 }
 
 /* ---- rates and metrics ---- */

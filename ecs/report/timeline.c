@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The timeline of a run: violations of limits, decisions and conclusions of policies, changes of knobs, of polling and
- * of the modes of aspects, snapshots. Without --all, consecutive decisions of a node share a line, and so do repeated
- * violations of a limit on a node.
+ * The timeline of a run: violations of limits, times when nobody judged them, decisions and conclusions of policies,
+ * changes of knobs, of polling and of the modes of aspects, snapshots. Without --all, consecutive decisions of a node
+ * share a line, and so do repeated violations of a limit on a node, and gaps of a node.
  */
 #include "base/clock.h"
 #include "base/saturate.h"
@@ -27,6 +27,7 @@ enum moment_kind {
     MOMENT_CONCLUSION,
     MOMENT_VIOLATED,
     MOMENT_SNAPSHOT,
+    MOMENT_GAP,
     MOMENT_DECISION,
     MOMENT_HOLDS,
     MOMENT_AGAIN
@@ -102,6 +103,8 @@ static void collect(const struct report *r, struct timeline *s)
         if (!v->open)
             add(r, s, MOMENT_HOLDS, v->node, i, v->end);
     }
+    for (size_t i = 0; i < d->gap_count; i++)
+        add(r, s, MOMENT_GAP, d->gaps[i].node, i, d->gaps[i].begin);
     for (size_t i = 0; i < d->snapshot_count; i++)
         if (i == 0 || d->snapshots[i].number == 0 || d->snapshots[i].number != d->snapshots[i - 1].number)
             add(r, s, MOMENT_SNAPSHOT, d->snapshots[i].node, i, d->snapshots[i].moment)->at =
@@ -121,7 +124,7 @@ static void widen(struct moment *m, int64_t period)
 static bool joins(const struct report *r, const struct moment *line, struct moment *m)
 {
     const struct summary_violation *v = r->summary->violations;
-    if (!line || m->kind == MOMENT_DECISION)
+    if (!line || m->kind == MOMENT_DECISION || m->kind == MOMENT_GAP)
         return line && line->kind == m->kind;
     if ((m->kind != MOMENT_VIOLATED && m->kind != MOMENT_HOLDS) || line->kind < MOMENT_HOLDS ||
         v[line->index].limit != v[m->index].limit)
@@ -134,7 +137,7 @@ static bool joins(const struct report *r, const struct moment *line, struct mome
 
 static void join(struct moment *line, const struct moment *m)
 {
-    line->last = m->index;
+    line->last = m->index > line->last || m->kind != MOMENT_GAP ? m->index : line->last;
     line->count += m->kind != MOMENT_HOLDS;
 }
 
@@ -169,7 +172,7 @@ static bool make_timeline(const struct report *r, struct timeline *s)
 {
     const struct summary *d = r->summary;
     size_t most = d->polling_count + d->knob_count + d->conclusion_count + d->decision_count + 2 * d->violation_count +
-                  d->snapshot_count + d->note_count;
+                  d->snapshot_count + d->note_count + d->gap_count;
     *s = (struct timeline){.moments = most ? calloc(most, sizeof *s->moments) : NULL};
     if (!s->moments)
         return false;
@@ -246,9 +249,60 @@ static void violation_cell(const struct report *r, struct table *t, const struct
         table_cell(t, "%s: violated, worst %s", text, report_limit_value(r, v->limit, worst(r, v)).s);
 }
 
+const char *report_gap_cause(const struct summary_gap *g)
+{
+    return g->restarted ? "bezeld was started again" : "bezeld was stopped, or had no CPU";
+}
+
+/* What the stored records say of gaps: sums over those that could be judged, and why another could not. */
+static void gap_end(struct table *t, const char *what, const struct summary_gap *sum, const char *why)
+{
+    if (sum->judged)
+        table_cell(t, "%s; by the stored records held %s, violated %s, unknown %s%s%s", what,
+                   units_duration(sum->held).s, units_duration(sum->violated).s, units_duration(sum->unknown).s,
+                   why ? "; the rest stays unknown: " : "", why ? why : "");
+    else
+        table_cell(t, "%s%s%s", what, why ? "; it stays unknown: " : "", why ? why : "");
+}
+
+/* Consecutive gaps of a node. Those of several limits at once count once. */
+static void gap_cell(const struct report *r, struct table *t, const struct moment *m)
+{
+    const struct summary_gap *all = r->summary->gaps, *first = &all[m->index];
+    struct summary_gap sum = {0};
+    const char *why = NULL;
+    size_t count = 0;
+    int64_t begin = INT64_MIN, length = 0;
+    char what[160 + EXPERIMENT_NAME_MAX];
+    for (const struct summary_gap *g = first; g <= &all[m->last]; g++) {
+        if (g->node != first->node)
+            continue;
+        count += g->begin != begin;
+        length += g->begin != begin ? g->end - g->begin : 0;
+        begin = g->begin;
+        sum.judged = sum.judged || g->judged;
+        sum.held = saturate_add(sum.held, g->held);
+        sum.violated = saturate_add(sum.violated, g->violated);
+        sum.unknown = saturate_add(sum.unknown, g->unknown);
+        why = why ? why : g->why;
+    }
+    if (m->count == 1)
+        snprintf(what, sizeof what, "%.100s: not judged for %s: %s", report_limit_text(r, first->limit),
+                 units_duration(length).s, report_gap_cause(first));
+    else if (count == 1)
+        snprintf(what, sizeof what, "%zu limits: not judged for %s: %s", m->count, units_duration(length).s,
+                 report_gap_cause(first));
+    else
+        snprintf(what, sizeof what, "limits not judged %zu times, %s in all: %s", count, units_duration(length).s,
+                 report_gap_cause(first));
+    gap_end(t, what, &sum, why);
+}
+
 /* The limit that the line is about; -1: none. */
 static int64_t limit_of(const struct report *r, const struct moment *m)
 {
+    if (m->kind == MOMENT_GAP)
+        return r->summary->gaps[m->index].limit;
     if (m->kind == MOMENT_CONCLUSION)
         return r->summary->conclusions[m->index].limit;
     bool is_violation = m->kind == MOMENT_VIOLATED || m->kind == MOMENT_HOLDS || m->kind == MOMENT_AGAIN;
@@ -276,6 +330,9 @@ static void row(const struct report *r, struct table *t, const struct moment *m)
         break;
     case MOMENT_SNAPSHOT:
         report_snapshot(r, t, m->index);
+        break;
+    case MOMENT_GAP:
+        gap_cell(r, t, m);
         break;
     case MOMENT_DECISION:
         decisions_cell(r, t, m);
@@ -311,6 +368,27 @@ void report_timeline(const struct report *r, FILE *out)
     if (more && !r->all)
         fprintf(out, "  In full: bezel report --all %s\n", r->run);
     free(s.moments);
+}
+
+void report_json_gaps(const struct report *r, struct json *j)
+{
+    json_array(j, "gaps");
+    for (size_t i = 0; i < r->summary->gap_count; i++) {
+        const struct summary_gap *g = &r->summary->gaps[i];
+        json_object(j, NULL);
+        json_text(j, "limit", report_limit_text(r, g->limit));
+        json_text(j, "node", report_is_global(r, g->limit) ? NULL : report_node_name(r, g->node));
+        json_int(j, "begin_ns", report_run_time(r, g->node, g->begin));
+        json_int(j, "end_ns", report_run_time(r, g->node, g->end));
+        json_text(j, "cause", report_gap_cause(g));
+        json_bool(j, "judged", g->judged);
+        json_known_int(j, "held_ns", g->judged, g->held);
+        json_known_int(j, "violated_ns", g->judged, g->violated);
+        json_known_int(j, "unknown_ns", g->judged, g->unknown);
+        json_text(j, "why", g->why);
+        json_object_end(j);
+    }
+    json_array_end(j);
 }
 
 void report_json_violations(const struct report *r, struct json *j)

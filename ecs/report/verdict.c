@@ -119,16 +119,31 @@ static const struct builtin_conclusion *conclusion_at(const struct summary *s, u
     return open ? open : found;
 }
 
+/* The first one that was found in the stored records; 0: none. */
+static int64_t first_violation_again(const struct summary *s, const struct builtin_limit *row)
+{
+    const struct summary_gap *gap = NULL;
+    for (size_t i = 0; i < s->gap_count && !gap && row->epoch == 0; i++)
+        if (s->gaps[i].node == row->node && s->gaps[i].limit == row->limit && s->gaps[i].violated > 0)
+            gap = &s->gaps[i];
+    for (size_t i = 0; gap && i < s->violation_count; i++) {
+        const struct summary_violation *v = &s->violations[i];
+        if (v->node == row->node && v->limit == row->limit && v->end > gap->begin)
+            return v->begin > gap->begin ? v->begin : gap->begin;
+    }
+    return 0;
+}
+
 /* Violations that were withdrawn do not count. */
 static int64_t first_violation(const struct summary *s, const struct builtin_limit *row)
 {
-    int64_t since = 0;
+    int64_t since = 0, again = first_violation_again(s, row);
     for (size_t i = 0; i < s->conclusion_count; i++) {
         const struct builtin_conclusion *f = &s->conclusions[i];
         if (f->node == row->node && f->what == CONCLUSION_VIOLATED && f->limit == row->limit)
             since = !f->holds ? 0 : since ? since : f->at;
     }
-    return since;
+    return since == 0 || (again != 0 && again < since) ? again : since;
 }
 
 /* Finds the proof, if there is one, that a violated `hold` limit was infeasible. */
@@ -158,17 +173,36 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     }
 }
 
+static int64_t judged_again(const struct summary *s, const struct builtin_limit *row)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < s->gap_count && row->epoch == 0; i++) {
+        const struct summary_gap *g = &s->gaps[i];
+        if (g->judged && g->node == row->node && g->limit == row->limit)
+            sum = saturate_add(sum, g->held + g->violated);
+    }
+    return sum;
+}
+
 static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
                                       const struct builtin_limit *row)
 {
     const struct experiment_limit *l = &e->limits[row->limit];
     struct verdict_limit r = no_verdict(row->node);
-    int64_t judged = saturate_add(row->held, row->violated);
-    if (judged <= 0)
+    r.judged = saturate_add(row->held, row->violated);
+    r.violated = row->violated;
+    r.unjudged = row->unjudged;
+    r.total = saturate_add(saturate_add(r.judged, row->settling), row->unknown);
+    r.again = judged_again(s, row);
+    if (r.judged <= 0)
         return r;
+    double whole = (double)saturate_add(r.judged, r.unjudged), violated = (double)row->violated;
     r.since = first_violation(s, row);
-    r.share = (double)row->violated / (double)judged;
-    r.is = r.share <= l->tolerance ? VERDICT_HELD : VERDICT_VIOLATED;
+    r.share = violated / (double)r.judged;
+    if (violated / whole > l->tolerance) /* though the rest held */
+        r.is = VERDICT_VIOLATED;
+    else if ((violated + (double)r.unjudged) / whole <= l->tolerance) /* though the rest was violated */
+        r.is = VERDICT_HELD;
     if (r.is == VERDICT_VIOLATED && l->kind == LIMIT_HOLD)
         find_why(s, e, row, &r);
     if (r.why != WHY_NONE)
@@ -176,13 +210,21 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
     return r;
 }
 
-/* A node that could not judge a limit does not count if another one could. */
+/* A node that had nothing to judge does not count if another one had. */
 static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
 {
-    if (row->is == VERDICT_UNKNOWN)
+    if (row->judged <= 0 && row->unjudged <= 0)
         return;
+    bool first = all->nodes++ == 0;
+    if (first || (double)row->judged * (double)all->total < (double)all->judged * (double)row->total) {
+        all->judged = row->judged;
+        all->total = row->total;
+    }
+    all->unjudged = row->unjudged > all->unjudged ? row->unjudged : all->unjudged;
+    all->again = row->again > all->again ? row->again : all->again;
     if (isnan(all->share) || row->share > all->share) {
         all->share = row->share;
+        all->violated = row->violated;
         all->node = row->node;
     }
     if (row->why != WHY_NONE && all->why == WHY_NONE) {
@@ -191,7 +233,7 @@ static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
         all->budget = row->budget;
         all->contradicts = row->contradicts;
     }
-    if (all->is == VERDICT_UNKNOWN || row->is > all->is)
+    if (first || row->is > all->is)
         all->is = row->is;
 }
 
@@ -204,10 +246,15 @@ static void judge_global(struct verdict *v, const struct summary *s, const struc
         if (row->limit != limit || row->epoch == 0)
             continue;
         int64_t held = saturate_add(sum.held, row->held), violated = saturate_add(sum.violated, row->violated);
+        int64_t unknown = saturate_add(sum.unknown, row->unknown), settling = saturate_add(sum.settling, row->settling);
+        int64_t unjudged = saturate_add(sum.unjudged, row->unjudged);
         if (row->last_violated > 0 || sum.epoch == 0)
             sum = *row;
         sum.held = held;
         sum.violated = violated;
+        sum.unknown = unknown;
+        sum.settling = settling;
+        sum.unjudged = unjudged;
     }
     if (sum.epoch > 0)
         v->limits[limit] = judge_row(s, e, &sum);

@@ -4,8 +4,9 @@
 /**
  * The verdict on a run: a pure function of its database and its experiment (docs/REPORT.md has every rule).
  *
- * A limit is judged on each node, then over all nodes: violated if one node violated it; held if at least one node
- * could judge it and none violated it; unknown if no node could judge it. A violated `hold` limit is infeasible if
+ * A limit is judged on each node: held or violated, if it is so whatever it was in the time that nobody judged; else
+ * unknown. Then over all nodes: violated if one node violated it; else unknown if one node cannot tell because of time
+ * that was not judged, or if no node could judge it; else held. A violated `hold` limit is infeasible if
  * there is proof that adaptation could not have held it: enum verdict_why.
  */
 #ifndef BEZEL_ECS_REPORT_VERDICT_H
@@ -34,9 +35,13 @@ struct verdict_limit {
     enum verdict_why why;  /* of VERDICT_INFEASIBLE; over all nodes: of the first such node */
     double needed, budget; /* of WHY_BUDGET: percent of one CPU; else NaN */
     int contradicts;       /* of WHY_CONTRADICTION: the limit that excludes it */
-    int64_t since; /* start of the first violation since judgement began, on the node's clock; 0: none, or unknown */
-    double share;  /* of the judged time that was in violation; over all nodes: the worst one's; NaN: not judged */
-    uint32_t node; /* over all nodes: where the share was worst */
+    int64_t since;    /* start of the first violation since judgement began, on the node's clock; 0: none, or unknown */
+    double share;     /* of the judged time that was in violation; over all nodes: the worst one's; NaN: not judged */
+    int64_t violated; /* ns; over all nodes: that of the worst one */
+    uint32_t node;    /* over all nodes: where the share was worst */
+    int64_t judged, total;   /* ns, of the run; over all nodes: where the least part was judged */
+    int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
+    uint32_t nodes;          /* over all nodes: how many could judge it */
 };
 
 /**

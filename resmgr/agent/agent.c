@@ -39,6 +39,13 @@ int64_t agent_settling(const struct experiment *e, const struct experiment_limit
     return experiment_limit_window(e, limit) + AGENT_SETTLING * e->adapt.every;
 }
 
+int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit)
+{
+    bool of_records = limit->metric != LIMIT_ON_SENSOR_CPU && e->metrics[limit->metric].aspect;
+    int64_t window = experiment_limit_window(e, limit), covered = of_records && !limit->global ? window / 4 : window;
+    return covered > 2 * e->adapt.every ? covered : 2 * e->adapt.every;
+}
+
 /* Built-in metrics belong to the node, and exist from the start. */
 static int agent_start_built_in(struct agent *agent)
 {
@@ -72,7 +79,8 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
     for (uint32_t i = 0; i < e->metric_count; i++)
         agent_index_metric(a, (int)i);
     for (uint32_t i = 0; i < e->limit_count; i++)
-        limit_judge_start(&a->judges[i], &e->limits[i], agent_settling(e, &e->limits[i]), &a->limits[i]);
+        limit_judge_start(&a->judges[i], &e->limits[i], agent_settling(e, &e->limits[i]), agent_reach(e, &e->limits[i]),
+                          &a->limits[i]);
     a->outcome.limits = a->limits;
     a->outcome.limit_count = e->limit_count;
     if (agent_start_built_in(a) != 0) {

@@ -15,8 +15,10 @@
  * Judgement: adaptation has time to settle before a `hold` limit is judged, namely its window and AGENT_SETTLING
  * sampling periods from the first known value; this time is reported apart. After that the times held, in violation and
  * unknown are summed; an interval between two steps counts as the later step found it. So settling + held + violated +
- * unknown is exactly the time since the first step. A limit is violated if violated / (held + violated) exceeds its
- * tolerance. `expect` limits are judged from their first known value.
+ * unknown is exactly the time since the first step. `expect` limits are judged from their first known value.
+ *
+ * Gap: if two steps are further apart than agent_reach(), the values of the later one say too little about the time
+ * between, for example because bezeld was stopped. That time is unknown, and counted as not judged.
  *
  * A process that ended is not a silent one. When it is removed, its time in violation becomes unknown, from the step
  * before its last records on, unless it was silent for longer than a limit's settling time. Nothing is judged between
@@ -43,6 +45,8 @@ struct agent_limit {
     int slot;     /* of that process; -1: a value of the node, or none */
     double worst; /* worst value less its uncertainty, since judgement began; NaN: none yet */
     int64_t settling, held, violated, unknown;
+    int64_t unjudged;      /* part of `unknown`: gaps */
+    int64_t gap;           /* ns before this instant that were not judged; 0: none; -1: it is the first one */
     int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
 };
 
@@ -168,6 +172,14 @@ const struct agent_outcome *agent_end(struct agent *agent);
 
 /** ns for adaptation to settle before `limit`, of kind `hold`, is judged. Pure. */
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);
+
+/**
+ * ns between two judged instants up to which the later one speaks for the time between. Two sampling periods, and of a
+ * metric of records a quarter of its window if that is more: a value moves little in that time, and gaps are judged
+ * again from the records (ecs/report/rejudge.h). Of limits for which that is not done the whole window, which a value
+ * covers. Pure.
+ */
+int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit);
 
 /** Limit `i` of `e`, of kind `hold`, with `state` and `value`, as a policy sees it for member 0. Pure. */
 struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, enum limit_state state, double value);

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling,
+void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling, int64_t reach,
                        struct agent_limit *seen)
 {
-    *j = (struct limit_judge){.limit = limit, .settling = settling, .seen = seen, .trusted_worst = NAN};
+    *j = (struct limit_judge){.limit = limit, .settling = settling, .reach = reach, .seen = seen, .trusted_worst = NAN};
     *seen = (struct agent_limit){.worst = NAN, .slot = -1};
 }
 
@@ -93,25 +93,36 @@ static void limit_judge_worsen(const struct limit_judge *j, double *worst)
         *worst = j->sure;
 }
 
+static void limit_judge_add_gap(struct agent_limit *seen, int64_t passed)
+{
+    seen->gap = passed;
+    seen->unjudged += passed;
+    seen->unknown += passed;
+}
+
 /* Adds the time since the instant before, in the state that this instant found. */
 static void limit_judge_account(struct limit_judge *j, enum limit_state state, bool doubtful)
 {
     struct agent_limit *seen = j->seen;
     int64_t passed = j->began ? j->now - j->before : 0;
+    seen->gap = j->began ? 0 : -1;
     if (seen->known && !j->ever_known) {
         j->ever_known = true;
         j->first_known = j->now;
     }
-    if (!j->ever_known) {
-        seen->unknown += passed;
-        return;
-    }
-    if (j->limit->kind == LIMIT_HOLD && j->now - j->first_known <= j->settling) {
+    if (j->ever_known && j->limit->kind == LIMIT_HOLD && j->now - j->first_known <= j->settling) {
         seen->settling += passed;
         return;
     }
-    *(state == LIMIT_UNKNOWN ? &seen->unknown : state == LIMIT_HELD ? &seen->held : &seen->violated) += passed;
-    if (state == LIMIT_VIOLATED && doubtful)
+    if (passed > j->reach)
+        limit_judge_add_gap(seen, passed);
+    else if (!j->ever_known || state == LIMIT_UNKNOWN)
+        seen->unknown += passed;
+    else if (state == LIMIT_HELD)
+        seen->held += passed;
+    else
+        seen->violated += passed;
+    if (state == LIMIT_VIOLATED && doubtful && passed <= j->reach)
         j->doubtful += passed;
     if (!seen->known)
         return;

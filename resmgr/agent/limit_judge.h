@@ -35,6 +35,7 @@ struct limit_judge_value {
 struct limit_judge {
     const struct experiment_limit *limit;
     int64_t settling; /* ns: time to settle, and silence after which a process counts as hung */
+    int64_t reach;    /* ns: longer intervals are gaps */
     struct agent_limit *seen;
 
     bool began, ever_known;
@@ -56,7 +57,7 @@ struct limit_judge {
 };
 
 /** Starts judging `limit` into *seen (both borrowed). */
-void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling,
+void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling, int64_t reach,
                        struct agent_limit *seen);
 
 void limit_judge_begin(struct limit_judge *j, int64_t now);

@@ -9,7 +9,8 @@ void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t st
 {
     *a = (struct aggregate){.experiment = e, .stale = stale, .reporter = EXPERIMENT_NODES_MAX};
     for (uint32_t i = 0; i < e->limit_count; i++)
-        limit_judge_start(&a->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]), &a->limits[i].seen);
+        limit_judge_start(&a->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]),
+                          agent_reach(e, &e->limits[i]), &a->limits[i].seen);
 }
 
 bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now)

@@ -101,10 +101,10 @@ static void add_builtin(struct dictionary *d, uint32_t id, const char *name, con
 static void add_builtins(struct dictionary *d)
 {
     static const char *const list[][2] = {
-        {"bezel_usage", "000000010"},   {"bezel_limit", "0211000000"},     {"bezel_decision", "22000200"},
+        {"bezel_usage", "000000010"},   {"bezel_limit", "02110000000"},    {"bezel_decision", "22000200"},
         {"bezel_metric", "331"},        {"bezel_clocks", "000000"},        {"bezel_polling", "20220"},
         {"bezel_totals", "0000000000"}, {"bezel_expired", "330000"},       {"bezel_knob", "33302000100"},
-        {"bezel_observation", "021"},   {"bezel_snapshot", "30010000002"}, {"bezel_setpoints", "00000000"},
+        {"bezel_observation", "0210"},  {"bezel_snapshot", "30010000002"}, {"bezel_setpoints", "00000000"},
         {"bezel_conclusion", "200110"}, {"bezel_exchange", "000000000"},
     };
     for (uint32_t i = 0; i < sizeof list / sizeof *list; i++)

@@ -268,6 +268,41 @@ static void the_shortest_latency_of_the_file_is_asked_for(void **unused)
     }
 }
 
+/* What one value decides has no tolerance that could hide it, unless the file says so. */
+static void the_tolerance_of_a_single_extreme_is_none_by_default(void **unused)
+{
+    static const struct {
+        const char *metric, *limit;
+        double tolerance;
+    } cases[] = {
+        {"rate: a", "m >= 1", 0.01},
+        {"mean: v, of: a", "m >= 1", 0.01},
+        {"min: v, of: a", "m >= 1", 0},
+        {"max: v, of: a", "m <= 1", 0},
+        {"last: v, of: a", "m <= 1", 0},
+        {"quantile: v, of: a", "m <= 1", 0.01},
+        {"quantile: v, of: a, share: 50 %", "m <= 1", 0.01},
+        {"quantile: v, of: a, share: 99.9 %", "m <= 1", 0},
+        {"quantile: v, of: a, share: 0.5 %", "m <= 1", 0},
+        {"quantile: v, of: a, share: 1 %", "m <= 1", 0.01},
+        {"max: v, of: a", "m <= 1, tolerance: 2 %", 0.02},
+        {"max: v, of: a", "monitoring_latency_max <= 1 ms", 0},
+        {"max: v, of: a", "storing_latency_max <= 1 ms", 0},
+        {"max: v, of: a", "monitoring_latency <= 1 ms", 0.01},
+        {"max: v, of: a", "lost_ratio <= 1 %", 0.01},
+        {"max: v, of: a", "sensor_cpu <= 1 %", 0.01},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[256];
+        snprintf(rest, sizeof rest, "metrics: {m: {%s}}\nlimits: [{expect: %s}]\n", cases[i].metric, cases[i].limit);
+        struct experiment *e = read_good(rest);
+        if (e->limits[0].tolerance != cases[i].tolerance)
+            fail_msg("%s, %s: %g", cases[i].metric, cases[i].limit, e->limits[0].tolerance);
+        experiment_free(e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_age_of_observations_bounds_the_period),
         cmocka_unit_test(the_period_may_lengthen_where_the_file_leaves_it_open),
         cmocka_unit_test(the_shortest_latency_of_the_file_is_asked_for),
+        cmocka_unit_test(the_tolerance_of_a_single_extreme_is_none_by_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

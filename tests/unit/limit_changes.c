@@ -36,6 +36,10 @@ static void what_stays_is_recorded_once_a_second(void **state)
     assert_true(limit_changes_records(&changes, 3, &other, T0 + CLOCK_S + 1));
     assert_true(limit_changes_records(&changes, 3, &broken, T0 + CLOCK_S + 2));
     assert_true(limit_changes_records(&changes, 4, &met, T0 + CLOCK_S + 2));
+    struct agent_limit behind_a_gap = met;
+    behind_a_gap.gap = 300 * CLOCK_MS;
+    assert_true(limit_changes_records(&changes, 4, &behind_a_gap, T0 + CLOCK_S + 3));
+    assert_false(limit_changes_records(&changes, 4, &met, T0 + CLOCK_S + 4));
 }
 
 static void totals_are_recorded_once_a_second_and_with_a_change(void **state)

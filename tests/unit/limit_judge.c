@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define SETTLING CLOCK_S
+#define REACH    (200 * CLOCK_MS)
 
 static struct experiment_limit limit;
 static struct agent_limit seen;
@@ -23,7 +24,7 @@ static int start(void **state)
 {
     (void)state;
     limit = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 10};
-    limit_judge_start(&j, &limit, SETTLING, &seen);
+    limit_judge_start(&j, &limit, SETTLING, REACH, &seen);
     for (int i = 0; i < 3; i++)
         runs[i] = (struct limit_judge_run){0};
     now = 1000 * CLOCK_S;
@@ -196,6 +197,54 @@ static void what_is_doubtful_is_not_worst_before_it_is_violated_either(void **un
     assert_true(seen.worst == 5);
 }
 
+/* The instant behind is violated, or holds, or has no value: of the time between it says nothing. */
+static void what_nobody_judged_is_unknown_whatever_follows(void **unused)
+{
+    (void)unused;
+    const double then[] = {5, 20, NAN};
+    for (size_t i = 0; i < 3; i++) {
+        start(NULL);
+        step(value(5, 0), value(5, 0));
+        assert_int_equal(seen.gap, -1);
+        now += REACH - 100 * CLOCK_MS;
+        step(value(5, 0), value(5, 0));
+        assert_true(seen.gap == 0 && seen.held == REACH && seen.unknown == 0);
+        now += REACH - 100 * CLOCK_MS + 1;
+        step(value(then[i], 0), value(then[i], 0));
+        assert_true(seen.gap == REACH + 1 && seen.unjudged == REACH + 1 && seen.unknown == REACH + 1);
+        assert_true(seen.held == REACH && seen.violated == 0);
+        step(value(5, 0), value(5, 0));
+        assert_true(seen.gap == 0 && seen.unjudged == REACH + 1 && seen.held == REACH + 100 * CLOCK_MS);
+    }
+}
+
+static void a_gap_is_not_taken_back_with_the_end_of_a_process(void **unused)
+{
+    (void)unused;
+    step(value(5, 0), value(5, 0));
+    now += 10 * REACH;
+    step(value(90, 100 * CLOCK_MS), value(5, 0));
+    step(value(90, 200 * CLOCK_MS), value(5, 0));
+    limit_judge_drop(&j, &runs[0]);
+    assert_int_equal(seen.unjudged, 10 * REACH + 100 * CLOCK_MS);
+    assert_int_equal(seen.unknown, seen.unjudged + 100 * CLOCK_MS);
+    assert_int_equal(seen.violated, 0);
+}
+
+static void before_the_first_value_a_gap_is_one_too_and_while_it_settles_none(void **unused)
+{
+    (void)unused;
+    limit.kind = LIMIT_HOLD;
+    step(value(NAN, 0), value(NAN, 0));
+    now += REACH;
+    step(value(NAN, 0), value(NAN, 0));
+    assert_int_equal(seen.unjudged, REACH + 100 * CLOCK_MS);
+    step(value(5, 0), value(5, 0));
+    now += SETTLING - 100 * CLOCK_MS;
+    step(value(5, 0), value(5, 0));
+    assert_true(seen.settling == SETTLING + 100 * CLOCK_MS && seen.unjudged == REACH + 100 * CLOCK_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +257,9 @@ int main(void)
         cmocka_unit_test_setup(what_is_forgotten_begins_anew, start),
         cmocka_unit_test_setup(a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung, start),
         cmocka_unit_test_setup(the_process_that_is_worst_is_named_and_of_equals_the_first, start),
+        cmocka_unit_test_setup(what_nobody_judged_is_unknown_whatever_follows, start),
+        cmocka_unit_test_setup(a_gap_is_not_taken_back_with_the_end_of_a_process, start),
+        cmocka_unit_test_setup(before_the_first_value_a_gap_is_one_too_and_while_it_settles_none, start),
         cmocka_unit_test_setup(what_is_doubtful_is_not_worst_before_it_is_violated_either, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

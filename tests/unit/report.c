@@ -185,9 +185,9 @@ static void the_timeline_is_in_order(void **state)
         columns[1][i] = (struct summary_column){at, i % 4 == 0 ? 2 : 0, i % 4 == 0 ? 2 : 0, 28, 31, 30};
         columns[2][i] = (struct summary_column){at, 1, 1, 4, i == 300 ? 400 : 4, i == 300 ? 400 : 4};
     }
-    struct summary_series series[] = {{0, 0, sample_time(0), sample_time(10), columns[0], 0},
-                                      {1, 0, sample_time(0), sample_time(10), columns[1], 0},
-                                      {0, 1, sample_time(0), sample_time(10), columns[2], 0}};
+    struct summary_series series[] = {{0, 0, sample_time(0), sample_time(10), columns[0], 0, 0},
+                                      {1, 0, sample_time(0), sample_time(10), columns[1], 0, 0},
+                                      {0, 1, sample_time(0), sample_time(10), columns[2], 0, 0}};
     struct summary_violation violations[] = {{0, 0, sample_time(2), sample_time(3), false, 24, 28},
                                              {1, 0, sample_time(2.2), sample_time(2.3), false, 28, 28},
                                              {0, 1, sample_time(3.75), sample_time(3.85), false, 400, 400},
@@ -385,6 +385,37 @@ static void where_no_process_was_observed_the_books_say_how_many_were_not(void *
     assert_non_null(strstr(text, "  Not observed: 1 process recorded without a segment that could be read. The records "
                                  "of this process are unknown:\n    1 process of node studio\n"));
     free(text);
+}
+
+static void check_sentence(const struct sample *s, const char *expected)
+{
+    char *text = written(s, report_sentence, false);
+    if (!strstr(text, expected))
+        fail_msg("%s\ndoes not say: %s", text, expected);
+    free(text);
+}
+
+static void what_a_verdict_hides_is_in_its_sentence(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    check_sentence(&s, ": both limits held; sensor_cpu <= 10 % was violated for 20.0 ms in all, within the 1 % that it "
+                       "may be; 2,408 records");
+    s.summary.limit_count = s.experiment.limit_count = 1;
+    check_sentence(&s, ": its limit held, 2,408 records");
+    s.limits[0].tolerance = 0.05;
+    s.rows[0].violated = CLOCK_S / 8;
+    check_sentence(&s, ": its limit held, violated for 125 ms in all, within the 5 % that it may be; 2,408 records");
+    s.rows[0].unknown = s.rows[0].unjudged = CLOCK_MS;
+    check_sentence(&s, "within the 5 % that it may be, and not judged for 1.00 ms; 2,408 records");
+    s.rows[0].unknown = s.rows[0].unjudged = 5 * CLOCK_S;
+    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the rest; ");
+    s.rows[0].violated = 20 * CLOCK_S;
+    check_sentence(&s, ": fps >= 29 was violated 72.7 % of the time, and not judged for 5.00 s; ");
+    s.rows[0] = sample_row(0, 0, 0.7, 0);
+    s.rows[0].unknown = 6300 * CLOCK_MS;
+    check_sentence(&s, ": its limit held, judged for only 700 ms of 9.00 s; ");
 }
 
 static void losses_of_an_aborted_run_are_unknown(void **state)
@@ -614,6 +645,7 @@ int main(void)
         cmocka_unit_test(unknown_records_are_shown_with_the_ordinal_after_which),
         cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),
         cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),
+        cmocka_unit_test(what_a_verdict_hides_is_in_its_sentence),
         cmocka_unit_test(losses_of_an_aborted_run_are_unknown),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),

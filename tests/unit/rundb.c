@@ -146,7 +146,7 @@ static unsigned add_daemon(struct fake_sensor *f)
         {LIMIT,
          DICT_EVENT,
          "bezel_limit",
-         10,
+         11,
          {{0, "index", "", ""},
           {DICT_ENUM, "state", "", "unknown|held|violated"},
           {DICT_FLOAT64, "value", "", ""},
@@ -156,6 +156,7 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "violated", "", ""},
           {0, "unknown", "", ""},
           {0, "last", "", ""},
+          {0, "unjudged", "", ""},
           {0, "epoch", "", ""}}},
         {DECISION,
          DICT_EVENT,
@@ -504,6 +505,7 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->limits[0].violated, 13);
     assert_int_equal(s->limits[0].unknown, 14);
     assert_int_equal(s->limits[0].last_violated, 15);
+    assert_int_equal(s->limits[0].unjudged, 16);
     assert_true(isnan(s->limits[1].value) && isnan(s->limits[1].worst));
     assert_int_equal(s->decision_count, 1);
     assert_int_equal(s->decisions[0].policy, 2);
@@ -528,11 +530,11 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
 static void record_the_daemon(struct fake_sensor *f, unsigned d)
 {
     fake_cut_one(f, d, 0, SELF, (uint64_t[]){1000, 10, 100, 1000, 0, 0, 1000000, bits(5.5), 4000000});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5, 0});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0, 0});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15, 0});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){2, 1, bits(7), bits(9), 0, 20, 5, 1, 3, 2});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){2, 2, bits(8), bits(8), 0, 1, 2, 0, 4, 3});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5, 0, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0, 0, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15, 16, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){2, 1, bits(7), bits(9), 0, 20, 5, 1, 3, 0, 2});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){2, 2, bits(8), bits(8), 0, 1, 2, 0, 4, 0, 3});
     fake_cut_one(f, d, 0, DECISION, (uint64_t[]){2, 3, 1000000, 0, (uint64_t)-1, 1, 7, 42});
     fake_lose(f, d, 0, 9);
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(27)});

@@ -195,8 +195,8 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
 static void observations_of_limits_that_no_experiment_has_are_left_out(void **state)
 {
     (void)state;
-    struct summary *s = load(NODE "INSERT INTO observations VALUES(1, 5, 63, 2, 1.5, 0), (1, 6, 64, 2, 1.5, 0),"
-                                  " (1, 7, -1, 2, 1.5, 0), (1, 8, 4294967296, 2, 1.5, 0)");
+    struct summary *s = load(NODE "INSERT INTO observations VALUES(1, 5, 63, 2, 1.5, 0, 0), (1, 6, 64, 2, 1.5, 0, 0),"
+                                  " (1, 7, -1, 2, 1.5, 0, 0), (1, 8, 4294967296, 2, 1.5, 0, 0)");
     assert_non_null(s);
     assert_int_equal(s->series_count, 1);
     assert_int_equal(s->series[0].limit, 63);
@@ -208,11 +208,14 @@ static void observations_of_limits_that_no_experiment_has_are_left_out(void **st
 static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
 {
     (void)state;
-    struct summary *s = load(NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);"
-                                  "CREATE TABLE t(node, at, epoch, held);"
-                                  "INSERT INTO t VALUES(1, 7, 2, 20), (2, 5, 1, 10), (1, 8, 3, 30), (2, 9, 3, 31);"
-                                  "INSERT INTO limits SELECT node, at, 0, 2, 0, 0, 0, held, 0, 0, 0, epoch, 0 FROM t;"
-                                  "DROP TABLE t");
+    struct summary *s =
+        load(NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);" PROCESS
+                  " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);" PROCESS
+                  " dictionary, overwrites) VALUES(2, 2, 2, 2, 2, 1, 'bezeld', '', 0, 'b', '', 0);"
+                  "CREATE TABLE t(daemon, at, epoch, held);"
+                  "INSERT INTO t VALUES(1, 7, 2, 20), (2, 5, 1, 10), (1, 8, 3, 30), (2, 9, 3, 31);"
+                  "INSERT INTO limits SELECT daemon, at, 0, 2, 0, 0, 0, held, 0, 0, 0, 0, epoch, 0 FROM t;"
+                  "DROP TABLE t");
     assert_non_null(s);
     assert_int_equal(s->limit_count, 3);
     for (int i = 0; i < 3; i++)

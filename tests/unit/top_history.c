@@ -151,7 +151,7 @@ static void each_row_is_taken_once_while_the_run_grows(void **state)
     decide(20, 4000);
     insert("INSERT INTO knobs VALUES(%d, 30, 'client\033[2J', 'quality', '%%', 7, 0, 75, 90, -1, NULL, 0, 0, 0)", NODE);
     insert("INSERT INTO losses VALUES(5, 2, 100, 200, 40, 17, 0)");
-    insert("INSERT INTO observations VALUES(%d, 40, 3, 2, NULL, 0)", NODE);
+    insert("INSERT INTO observations VALUES(%d, 40, 3, 2, NULL, 0, 0)", NODE);
     take_all(&h);
     assert_int_equal(h.event_count, 3);
     assert_int_equal(h.events[1].decision.at, 20);

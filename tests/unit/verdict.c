@@ -71,6 +71,65 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
     }
 }
 
+/* Held and violated are said if they are so whatever was the case in the time that nobody judged. */
+static void what_was_not_judged_counts_against_either_answer(void **state)
+{
+    (void)state;
+    static const struct {
+        double held, violated, unjudged, tolerance;
+        enum verdict_is is;
+    } cases[] = {
+        {9, 0, 0, 0.01, VERDICT_HELD},         {9.9, 0, 0.1, 0.01, VERDICT_HELD},
+        {9.9, 0, 0.1, 0, VERDICT_UNKNOWN},     {9, 0, 1, 0.01, VERDICT_UNKNOWN},
+        {9, 0.05, 0.95, 0.1, VERDICT_HELD},    {9, 0.05, 0.951, 0.1, VERDICT_UNKNOWN},
+        {5, 5, 90, 0.05, VERDICT_UNKNOWN},     {5, 5.01, 89.99, 0.05, VERDICT_VIOLATED},
+        {0, 0.001, 9, 0, VERDICT_VIOLATED},    {0, 0, 9, 0.5, VERDICT_UNKNOWN},
+        {1, 0, 0.0000001, 0, VERDICT_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].kind = LIMIT_EXPECT;
+        s.limits[0].tolerance = cases[i].tolerance;
+        s.rows[0] = sample_row(0, 0, cases[i].held, cases[i].violated);
+        s.rows[0].unjudged = (int64_t)(cases[i].unjudged * (double)CLOCK_S);
+        s.rows[0].unknown = s.rows[0].unjudged + CLOCK_S;
+        s.summary.limit_count = 1;
+        struct verdict *v = judge(&s, false);
+        if (v->is != cases[i].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->is));
+        assert_int_equal(v->limits[0].unjudged, s.rows[0].unjudged);
+        verdict_free(v);
+    }
+}
+
+/* One node held; the other held as far as it was judged, had nothing to judge, or was violated. */
+static void a_node_that_was_not_judged_spoils_the_limit_on_all(void **state)
+{
+    (void)state;
+    static const struct {
+        double held, violated, unjudged;
+        enum verdict_is is;
+    } others[] = {
+        {0, 0, 0, VERDICT_HELD}, {5, 0, 3, VERDICT_UNKNOWN}, {0, 0, 3, VERDICT_UNKNOWN}, {5, 5, 3, VERDICT_VIOLATED}};
+    for (size_t i = 0; i < 2 * sizeof others / sizeof *others; i++) {
+        struct sample s;
+        sample_troubled(&s);
+        uint32_t other = i % 2;
+        s.experiment.limit_count = 1;
+        s.limits[0].kind = LIMIT_EXPECT;
+        s.summary.limit_count = 2;
+        s.summary.conclusion_count = 0;
+        s.rows[1 - other] = sample_row(1 - other, 0, 9, 0);
+        s.rows[other] = sample_row(other, 0, others[i / 2].held, others[i / 2].violated);
+        s.rows[other].unjudged = s.rows[other].unknown = (int64_t)(others[i / 2].unjudged * (double)CLOCK_S);
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->limits[0].is, others[i / 2].is);
+        verdict_free(v);
+    }
+}
+
 /* A violated limit, and what was found when it was last in violation, or had been. */
 static void what_proves_a_limit_infeasible_is_named(void **state)
 {
@@ -621,6 +680,8 @@ int main(void)
         cmocka_unit_test(what_proves_a_limit_infeasible_is_named),
         cmocka_unit_test(the_flow_of_records_is_starved_where_collection_was_turned_off),
         cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
+        cmocka_unit_test(what_was_not_judged_counts_against_either_answer),
+        cmocka_unit_test(a_node_that_was_not_judged_spoils_the_limit_on_all),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
         cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
         cmocka_unit_test(decisions_of_another_node_do_not_count),

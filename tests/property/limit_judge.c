@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A limit that is judged at any instants, with stalls between them, against a model that classifies each interval by
+ * itself. Whatever the values are in between, no time of a gap counts as held or violated, and no time is lost.
+ */
+#include "resmgr/agent/limit_judge.h"
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { CASES = 3000, INSTANTS = 60 };
+
+static uint64_t seed;
+
+struct drawn {
+    int64_t at;
+    double value; /* NaN: unknown */
+};
+
+/* Sums of an interval's time by its state, as a person would add them up. */
+struct model {
+    int64_t settling, held, violated, unknown, unjudged;
+};
+
+static struct model add_up(const struct drawn *d, int n, const struct experiment_limit *l, int64_t settling,
+                           int64_t reach)
+{
+    struct model m = {0};
+    int64_t first = -1, broken = -1;
+    for (int i = 0; i < n; i++) {
+        int64_t passed = i ? d[i].at - d[i - 1].at : 0;
+        bool known = !isnan(d[i].value), breaks = known && d[i].value > l->bound;
+        first = first < 0 && known ? d[i].at : first;
+        broken = !breaks ? -1 : broken < 0 ? d[i].at : broken;
+        if (l->kind == LIMIT_HOLD && first >= 0 && d[i].at - first <= settling)
+            m.settling += passed;
+        else if (passed > reach)
+            m.unjudged += passed;
+        else if (!known)
+            m.unknown += passed;
+        else if (breaks && d[i].at - broken >= l->persistence)
+            m.violated += passed;
+        else
+            m.held += passed;
+    }
+    m.unknown += m.unjudged;
+    return m;
+}
+
+/* Intervals of a sampling period or so, and stalls that are a little or far beyond the reach, or just within it. */
+static int64_t draw_interval(int64_t reach)
+{
+    switch (seed_next(&seed) % 8) {
+    case 0:
+        return reach + 1 + (int64_t)(seed_next(&seed) % (uint64_t)(10 * CLOCK_S));
+    case 1:
+        return reach;
+    case 2:
+        return reach + 1;
+    default:
+        return 1 + (int64_t)(seed_next(&seed) % (uint64_t)reach);
+    }
+}
+
+static void every_interval_is_counted_once_and_no_gap_as_judged(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        struct experiment_limit limit = {.kind = seed_next(&seed) % 2 ? LIMIT_HOLD : LIMIT_EXPECT,
+                                         .compare = COMPARE_AT_MOST,
+                                         .bound = 10,
+                                         .persistence = (int64_t)(seed_next(&seed) % 3) * 150 * CLOCK_MS};
+        int64_t settling = (int64_t)(seed_next(&seed) % (uint64_t)(3 * CLOCK_S)) + 1, reach = 50 * CLOCK_MS + c;
+        struct drawn d[INSTANTS];
+        struct agent_limit seen;
+        struct limit_judge j;
+        struct limit_judge_run run = {0};
+        int64_t now = 1000 * CLOCK_S, gaps = 0;
+        limit_judge_start(&j, &limit, settling, reach, &seen);
+        for (int i = 0; i < INSTANTS; i++) {
+            now += draw_interval(reach);
+            d[i] = (struct drawn){now, seed_next(&seed) % 8 == 0 ? (double)NAN : seed_between(&seed, 0, 20)};
+            limit_judge_begin(&j, now);
+            limit_judge_value(&j, &run, -1,
+                              (struct limit_judge_value){.known = !isnan(d[i].value), .value = d[i].value});
+            limit_judge_end(&j);
+            gaps += seen.gap > 0 ? seen.gap : 0;
+            struct model m = add_up(d, i + 1, &limit, settling, reach);
+            assert_int_equal(seen.settling, m.settling);
+            assert_int_equal(seen.held, m.held);
+            assert_int_equal(seen.violated, m.violated);
+            assert_int_equal(seen.unknown, m.unknown);
+            assert_int_equal(seen.unjudged, m.unjudged);
+            assert_int_equal(seen.unjudged, gaps);
+            assert_int_equal(seen.settling + seen.held + seen.violated + seen.unknown, now - d[0].at);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_interval_is_counted_once_and_no_gap_as_judged)};
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
