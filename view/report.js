@@ -27,7 +27,9 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         if (ns === null || ns === undefined)
             return "";
         const around = Math.max((view.end - view.begin) / 50, 1e6);
-        return make("button", { type: "button", title: "show it in the plots", onclick: () => {
+        const started = Date.parse(report.run.started);
+        const clock = Number.isNaN(started) ? "" : `${new Date(started + ns / 1e6).toISOString().slice(0, 23).replace("T", " ")} UTC: `;
+        return make("button", { type: "button", title: clock + "show it in the plots", onclick: () => {
             view.show(ns - around, ns + around);
             view.point(ns);
             jump();

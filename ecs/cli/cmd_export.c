@@ -33,7 +33,8 @@ static const char help[] =
     "  --where CONDITION\n"
     "              with a field for which it holds, such as \"duration > 5 ms\"\n"
     "  --from TIME, --until TIME\n"
-    "              from this time on, and before that: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970\n"
+    "              from this time on, and before that: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], ns since 1970, or as in\n"
+    "              the report \"6.160 s\" after the run's start\n"
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
@@ -76,8 +77,9 @@ static int read_filter(struct wanted *w, const char *run)
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
         return EXIT_FAILED;
     }
-    int code = options_read_time("export", "--from", w->from, newest, &w->filter.from);
-    return code == OPTIONS_GO_ON ? options_read_time("export", "--until", w->until, newest, &w->filter.until) : code;
+    int code = options_read_time("export", "--from", w->from, run, newest, &w->filter.from);
+    return code == OPTIONS_GO_ON ? options_read_time("export", "--until", w->until, run, newest, &w->filter.until)
+                                 : code;
 }
 
 static int export_lines(struct wanted *w, const char *run, bool merged)

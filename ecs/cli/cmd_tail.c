@@ -42,7 +42,8 @@ static const char help[] =
     "  --where CONDITION    only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 "
     "ms\";\n"
     "                       OP is < <= = != >= or >; VALUE is a number, a duration, or for = and != a text\n"
-    "  --from TIME          only from this time on: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970\n"
+    "  --from TIME          only from this time on: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], ns since 1970, or as in the\n"
+    "                       report \"6.160 s\" after the run's start\n"
     "  --until TIME         only before this time\n"
     "  --since DURATION     only from so long before the newest record on: \"5 s\"\n"
     "  --runs DIR           the folder of runs (default: $BEZEL_RUNS, else runs)\n"
@@ -115,9 +116,9 @@ static int read_times(struct tail *t)
     int err = run_reader_newest(t->run, &t->filter, &newest);
     if (err)
         return fail(t, err);
-    int code = options_read_time("tail", "--from", t->from, newest, &t->filter.from);
+    int code = options_read_time("tail", "--from", t->from, t->run, newest, &t->filter.from);
     if (code == OPTIONS_GO_ON)
-        code = options_read_time("tail", "--until", t->until, newest, &t->filter.until);
+        code = options_read_time("tail", "--until", t->until, t->run, newest, &t->filter.until);
     if (code == OPTIONS_GO_ON && t->since && newest > INT64_MIN)
         t->filter.from = saturate_add(newest, -since);
     return code;
@@ -284,9 +285,9 @@ static int make_request(struct tail *t, enum record_writer_format format, uint64
 {
     const char *why;
     int64_t since = 0;
-    int code = options_read_time("tail", "--from", t->from, INT64_MIN, &t->filter.from);
+    int code = options_read_time("tail", "--from", t->from, NULL, INT64_MIN, &t->filter.from);
     if (code == OPTIONS_GO_ON)
-        code = options_read_time("tail", "--until", t->until, INT64_MIN, &t->filter.until);
+        code = options_read_time("tail", "--until", t->until, NULL, INT64_MIN, &t->filter.until);
     if (code == OPTIONS_GO_ON && t->since && units_read_duration(t->since, &since, &why) != 0)
         code = command_misuse("tail", "--since: '%s' is not a duration: %s", t->since, why);
     *q = (struct read_request){.no_monitor = t->filter.no_monitor,

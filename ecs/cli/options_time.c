@@ -5,9 +5,11 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "base/units.h"
+#include "collector/rundb/summary.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 /* Reads the digits behind the point of a second at *p, and moves *p behind them. */
@@ -46,9 +48,39 @@ static bool read_clock(const char *text, int64_t near, int64_t *ns)
     return *rest == '\0';
 }
 
-int options_read_time(const char *command, const char *option, const char *text, int64_t near, int64_t *ns)
+/* CLOCK_REALTIME of the run's start; 0: it has none. */
+static int64_t started_at(const char *run)
+{
+    struct summary *s;
+    if (!run || summary_load_books(run, &s) != 0)
+        return 0;
+    const char *started = summary_property(s, "started");
+    int64_t at = started ? saturate_ns(strtoll(started, NULL, 10)) : 0;
+    summary_free(s);
+    return at;
+}
+
+/* Reads a time after the run's start, as reports have it. */
+static int read_relative(const char *command, const char *option, const char *text, const char *run, int64_t after,
+                         int64_t *ns)
+{
+    int64_t started = started_at(run);
+    if (started == 0)
+        return command_misuse(
+            command,
+            run ? "%s '%s': the start of the run is not known yet: use a time of the clock"
+                : "%s '%s': the start of a run that is read over the network is not known here: use a "
+                  "time of the clock",
+            option, text);
+    *ns = saturate_add(started, after);
+    return OPTIONS_GO_ON;
+}
+
+int options_read_time(const char *command, const char *option, const char *text, const char *run, int64_t near,
+                      int64_t *ns)
 {
     uint64_t count;
+    int64_t after;
     const char *why;
     if (!text)
         return OPTIONS_GO_ON;
@@ -56,8 +88,9 @@ int options_read_time(const char *command, const char *option, const char *text,
         *ns = (int64_t)count;
         return OPTIONS_GO_ON;
     }
+    if (units_read_duration(text, &after, &why) == 0)
+        return read_relative(command, option, text, run, after, ns);
     if (read_clock(text, near, ns))
         return OPTIONS_GO_ON;
-    return command_misuse(command, "%s: '%s' is not a time: use [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], or ns since 1970",
-                          option, text);
+    return command_misuse(command, "%s: '%s' is not a time: use " OPTIONS_TIMES, option, text);
 }

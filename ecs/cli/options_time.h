@@ -9,12 +9,16 @@
 
 #include <stdint.h>
 
+/** The forms of a time, for a help text. */
+#define OPTIONS_TIMES "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], \"6.160 s\" after the start of the run, or ns since 1970"
+
 /**
  * Reads `text`, the value of `option` of `command`: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, without a
- * date on the day of `near`, ns since 1970 (INT64_MIN: today), or ns since 1970. NULL: leaves *ns as it is. Returns
- * OPTIONS_GO_ON, or EXIT_USAGE after saying what is wrong.
+ * date on the day of `near`, ns since 1970 (INT64_MIN: today); a duration since the start of run directory `run`, as in
+ * the report (NULL: it has none here); or ns since 1970. `text` NULL: leaves *ns as it is. Returns OPTIONS_GO_ON, or
+ * EXIT_USAGE after saying what is wrong.
  */
-int options_read_time(const char *command, const char *option, const char *text, int64_t near,
+int options_read_time(const char *command, const char *option, const char *text, const char *run, int64_t near,
                       int64_t *ns) BEZEL_MUST_CHECK;
 
 #endif

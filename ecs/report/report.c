@@ -78,6 +78,37 @@ struct units_text report_limit_value(const struct report *r, int64_t index, doub
     return in_time && value >= 0 && value < 9e18 ? units_duration((int64_t)value) : number_double(value);
 }
 
+/* The unit of a field of an aspect, as the first process that has it declares it. */
+static const char *field_unit(const struct summary *s, const char *aspect, const char *field)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        for (size_t b = 0; b < s->processes[i].book_count; b++) {
+            const struct summary_book *book = &s->processes[i].books[b];
+            for (size_t f = 0; strcmp(book->name, aspect) == 0 && f < book->field_count; f++)
+                if (strcmp(book->fields[f].name, field) == 0)
+                    return book->fields[f].unit;
+        }
+    return NULL;
+}
+
+const char *report_metric_unit(const struct report *r, const char *name)
+{
+    if (strcmp(name, "sensor_cpu") == 0)
+        return "%";
+    for (uint32_t i = 0; i < r->experiment->metric_count; i++) {
+        const struct experiment_metric *m = &r->experiment->metrics[i];
+        if (strcmp(m->name, name) != 0)
+            continue;
+        if (m->kind == METRIC_RATE)
+            return "1/s";
+        if (m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST)
+            return "%";
+        return m->in_time || experiment_metric_is_built_in(m->kind) ? "ns"
+                                                                    : field_unit(r->summary, m->aspect, m->field);
+    }
+    return NULL;
+}
+
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size)
 {
     if (r->summary->node_count > 1)

@@ -193,4 +193,7 @@ const char *report_limit_text(const struct report *r, int64_t index);
 /** A value of its metric as text, in the limit's unit. */
 struct units_text report_limit_value(const struct report *r, int64_t index, double value);
 
+/** The unit of metric `name`, as JSON has it: "ns", "1/s", "%", or that of the field; NULL: it is not known. */
+const char *report_metric_unit(const struct report *r, const char *name);
+
 #endif

@@ -108,6 +108,7 @@ static void put_limits(const struct report *r, struct json *j)
         json_double(j, "share_violated", r->verdict->limits[i].share);
         json_int(j, "unjudged_ns", r->verdict->limits[i].unjudged);
         json_int(j, "from_records_ns", r->verdict->limits[i].again);
+        json_double(j, "stray", r->verdict->limits[i].strays ? r->verdict->limits[i].stray : (double)NAN);
         json_array(j, "nodes");
         for (size_t row = 0; row < r->summary->limit_count; row++)
             if (r->summary->limits[row].limit == (int64_t)i)
@@ -302,6 +303,7 @@ static void put_metrics(const struct report *r, struct json *j)
         json_text(j, "metric", m->metric);
         json_text(j, "node", report_node_name(r, m->node));
         json_text(j, "process", m->process);
+        json_text(j, "unit", report_metric_unit(r, m->metric));
         json_uint(j, "values", m->count);
         json_double(j, "mean", m->mean);
         json_double(j, "min", m->min);

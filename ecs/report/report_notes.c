@@ -17,7 +17,11 @@ static bool is_same(const struct summary_note *a, const struct summary_note *b)
 
 bool report_note_is_change(const struct report *r, const struct summary_note *n)
 {
-    return n->node < r->summary->node_count && strcmp(n->code, "BEZEL-STEERED") == 0;
+    static const char *const codes[] = {"BEZEL-STEERED", "BEZEL-PAUSED", "BEZEL-RESUMED"};
+    bool is_change = false;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        is_change = is_change || strcmp(n->code, codes[i]) == 0;
+    return is_change && n->node < r->summary->node_count;
 }
 
 static bool is_repeated(const struct summary *s, size_t i)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/plain.h"
+#include "base/saturate.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/report/report.h"
 #include "ecs/report/table.h"
@@ -49,6 +50,19 @@ static struct units_text date_text(int64_t realtime)
     if (!gmtime_r(&seconds, &utc) || strftime(text.s, sizeof text.s, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
         snprintf(text.s, sizeof text.s, "an unknown time");
     return text;
+}
+
+/* The same with milliseconds, for times that are added to it. */
+static void print_start(const struct report *r, FILE *out)
+{
+    char date[40];
+    time_t seconds = (time_t)(r->verdict->started / CLOCK_S);
+    struct tm utc;
+    if (r->verdict->started <= 0 || !gmtime_r(&seconds, &utc) ||
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &utc) == 0)
+        return;
+    fprintf(out, "Started %s.%03d UTC; the times below are since then.\n", date,
+            (int)(r->verdict->started % CLOCK_S / CLOCK_MS));
 }
 
 static void say_run(const struct report *r, FILE *out)
@@ -114,7 +128,7 @@ static bool is_judged_little(const struct verdict_limit *l)
 /* What a verdict on limit `i` hides: violations within the tolerance, and times that were not judged. */
 static bool hides(const struct verdict_limit *l)
 {
-    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l);
+    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays;
 }
 
 /* That, as the rest of a sentence about the limit; the first word is behind `joint`. */
@@ -128,9 +142,13 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     }
     if (is_judged_little(l)) {
         fprintf(out, "%s judged for only %s of %s", joint, units_duration(l->judged).s, units_duration(l->total).s);
+        joint = ", and";
     } else if (l->unjudged > 0) {
         fprintf(out, "%s not judged for %s", joint, units_duration(l->unjudged).s);
+        joint = ", and";
     }
+    if (l->strays)
+        fprintf(out, "%s not judged when a record had %s", joint, report_limit_value(r, (int64_t)i, l->stray).s);
 }
 
 static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
@@ -141,6 +159,8 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
             report_limit_text(r, (int64_t)i));
     if (l->unjudged > 0)
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
+    if (l->strays && l->judged > 0)
+        fprintf(out, " when a record had %s", report_limit_value(r, (int64_t)i, l->stray).s);
     if (l->judged == 0)
         report_unjudged(r, i, out);
     else if (l->unjudged > 0)
@@ -319,6 +339,7 @@ static void print_sentence(const struct report *r, FILE *out)
         fputs(colors[as], out);
     report_sentence(r, out);
     fputs(r->color ? "\033[0m\n" : "\n", out);
+    print_start(r, out);
     if (may_be_taken_over(r))
         fputs("Nodes with an address go on without `bezel run` for a while: 'bezel attach' takes the run over.\n", out);
 }
@@ -381,6 +402,32 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
     return NULL;
 }
 
+/* How long limit `l` was in violation by the timeline; *count gets how often. */
+static int64_t violated_by_timeline(const struct report *r, const struct builtin_limit *l, int64_t *count)
+{
+    int64_t sum = 0;
+    *count = 0;
+    for (size_t i = 0; i < r->summary->violation_count; i++) {
+        const struct summary_violation *v = &r->summary->violations[i];
+        if (v->limit != l->limit || (l->epoch == 0 && v->node != l->node))
+            continue;
+        sum = saturate_add(sum, v->end - v->begin);
+        ++*count;
+    }
+    return sum;
+}
+
+/* The two measure from instant to instant, and may differ by one for each violation. */
+static void print_uncounted(const struct report *r, const struct builtin_limit *l, FILE *out)
+{
+    int64_t count, more = violated_by_timeline(r, l, &count) - l->violated;
+    if (l->epoch > 1 || more <= (count + 1) * r->experiment->adapt.every)
+        return;
+    fprintf(
+        out, "  %s on %s: of the violations in the timeline %s do not count: adaptation settled, or a process ended.\n",
+        report_limit_text(r, l->limit), l->epoch ? "all nodes" : report_node_name(r, l->node), units_duration(more).s);
+}
+
 /* By what each verdict stands, where it is not by what was judged while the run went on. */
 static void print_bases(const struct report *r, FILE *out)
 {
@@ -396,6 +443,7 @@ static void print_bases(const struct report *r, FILE *out)
         if (v->unjudged > 0)
             fprintf(out, "  %s on %s: %s of the unknown time was not judged%s%s.\n", text, where,
                     units_duration(v->unjudged).s, why ? ", and records do not tell: " : "", why ? why : "");
+        print_uncounted(r, l, out);
     }
 }
 
@@ -446,24 +494,31 @@ static void print_rates(const struct report *r, FILE *out)
 
 static void print_metrics(const struct report *r, FILE *out)
 {
-    static const char *const heads[] = {"metric", "node", "process", "mean", "min", "max", "last", "values"};
+    static const char *const heads[] = {"metric", "node", "process", "unit", "mean", "min", "max", "last", "values"};
     const struct summary *s = r->summary;
     if (s->metric_count == 0)
         return;
     report_title(r, "Metrics", out);
-    struct table *t = table_with_heads("lllrrrrr", heads);
+    struct table *t = table_with_heads("llllrrrrr", heads);
     for (size_t i = 0; i < s->metric_count; i++) {
         const struct summary_metric *m = &s->metrics[i];
+        const char *unit = report_metric_unit(r, m->metric);
+        bool in_ns = unit && strcmp(unit, "ns") == 0;
+        struct report_unit shown =
+            in_ns ? report_unit_for(m->min > 0 ? m->min : m->max) : (struct report_unit){unit, 1};
         table_cell(t, "%s", m->metric);
         table_cell(t, "%s", report_node_name(r, m->node));
         table_cell(t, "%s", m->process);
-        table_cell(t, "%s", number_double(m->mean).s);
-        table_cell(t, "%s", number_double(m->min).s);
-        table_cell(t, "%s", number_double(m->max).s);
-        table_cell(t, "%s", number_double(m->last).s);
+        table_cell(t, "%s", shown.name ? shown.name : "");
+        table_cell(t, "%s", number_double(m->mean / shown.ns).s);
+        table_cell(t, "%s", number_double(m->min / shown.ns).s);
+        table_cell(t, "%s", number_double(m->max / shown.ns).s);
+        table_cell(t, "%s", number_double(m->last / shown.ns).s);
         table_cell(t, "%s", units_count(m->count).s);
     }
     table_print(t, 2, out);
+    fputs("  Taken once a second; Limits is judged more often, and may have seen worse. Values is of single records.\n",
+          out);
 }
 
 /* ---- the monitor itself ---- */

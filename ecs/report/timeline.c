@@ -323,7 +323,8 @@ static void row(const struct report *r, struct table *t, const struct moment *m)
         report_knob(r, t, &d->knobs[m->index]);
         break;
     case MOMENT_ASPECTS:
-        table_cell(t, "operator, %s", d->notes[m->index].text);
+        table_cell(t, "%s%s", strcmp(d->notes[m->index].code, "BEZEL-STEERED") == 0 ? "operator, " : "",
+                   d->notes[m->index].text);
         break;
     case MOMENT_CONCLUSION:
         report_conclusion(r, t, &d->conclusions[m->index]);

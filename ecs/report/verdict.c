@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/saturate.h"
+#include "base/units.h"
 #include "collector/rundb/rundb.h"
 #include "mdr/builtin.h"
 #include "resmgr/agent/agent.h"
@@ -62,8 +63,13 @@ enum { TRIAL = 4 }; /* a policy takes about this many longest periods to find ag
 
 static struct verdict_limit no_verdict(uint32_t node)
 {
-    return (struct verdict_limit){
-        .is = VERDICT_UNKNOWN, .share = NAN, .needed = NAN, .budget = NAN, .contradicts = -1, .node = node};
+    return (struct verdict_limit){.is = VERDICT_UNKNOWN,
+                                  .share = NAN,
+                                  .needed = NAN,
+                                  .budget = NAN,
+                                  .contradicts = -1,
+                                  .node = node,
+                                  .stray = NAN};
 }
 
 /* How long a violation may outlast its cause: the metric's window, and the agent's settling. In ns. */
@@ -278,6 +284,80 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             judge_global(v, s, e, i);
 }
 
+/* The value of `f`, of the records of `m`, that is beyond the bound of `l` and worse than `worst`; NaN: none. */
+static double stray_of(const struct experiment_metric *m, const struct experiment_limit *l,
+                       const struct summary_field *f, double worst)
+{
+    bool at_least = l->compare == COMPARE_AT_LEAST;
+    double scale = m->in_time ? (double)units_time(f->unit) : 1;
+    double value = scale * (at_least ? f->min.d : f->max.d);
+    bool beyond = at_least ? value < l->bound : value > l->bound;
+    bool judged = at_least ? value >= worst : value <= worst;
+    return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
+}
+
+/* The worst value of limit `i` that was judged on `node`; NaN: none. */
+static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
+{
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && s->limits[row].node == node)
+            return s->limits[row].worst;
+    return NAN;
+}
+
+/* The worst stray value of metric `m` in the books of `p`, for limit `i`; NaN: none. */
+static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i,
+                         const struct summary_process *p)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    double found = NAN, worst = judged_worst(s, p->node, i);
+    for (size_t b = 0; b < p->book_count; b++) {
+        const struct summary_book *book = &p->books[b];
+        for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
+            double stray = strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], worst) : NAN;
+            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
+        }
+    }
+    return found;
+}
+
+/* Whether a single record can break limit `l`. While adaptation settles it may. */
+static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    return m && l->kind == LIMIT_EXPECT &&
+           ((m->kind == METRIC_MAX && l->compare == COMPARE_AT_MOST) ||
+            (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
+}
+
+static void doubt(struct verdict_limit *l)
+{
+    l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
+}
+
+/*
+ * A record that by itself breaks a limit on a maximum or minimum, and that no sampling instant has seen: most often it
+ * is one of the last before the end, or of a process that ended. Then the limit is not known to have held.
+ */
+static void judge_stray(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    for (size_t p = 0; one_record_breaks(e, &e->limits[i]) && p < s->process_count; p++) {
+        double stray = find_stray(s, e, i, &s->processes[p]);
+        if (isnan(stray))
+            continue;
+        v->limits[i].strays = true;
+        v->limits[i].stray = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(v->limits[i].stray, stray)
+                                                                      : fmax(v->limits[i].stray, stray);
+        if (e->limits[i].tolerance > 0)
+            continue;
+        doubt(&v->limits[i]);
+        for (size_t row = 0; row < s->limit_count; row++)
+            if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == s->processes[p].node))
+                doubt(&v->rows[row]);
+    }
+}
+
 /*
  * No limit is known to have held if a node vanished or gave up draining, or if processes were not observed. Nor is a
  * global limit if the manager was given up.
@@ -458,6 +538,8 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     }
     judge_run(v, s, running);
     judge_limits(v, s, e);
+    for (uint32_t i = 0; i < v->limit_count; i++)
+        judge_stray(v, s, e, i);
     judge_books(v, s);
     judge_unknown(v, s);
     judge_unobserved(v, s);

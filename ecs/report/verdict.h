@@ -42,6 +42,9 @@ struct verdict_limit {
     int64_t judged, total;   /* ns, of the run; over all nodes: where the least part was judged */
     int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
     uint32_t nodes;          /* over all nodes: how many could judge it */
+    bool strays;             /* over all nodes: a stored record is beyond the bound of a maximum or minimum, and worse
+                                than all that was judged ... */
+    double stray;            /* ... by this value */
 };
 
 /**

@@ -130,6 +130,53 @@ static void a_node_that_was_not_judged_spoils_the_limit_on_all(void **state)
     }
 }
 
+/* A stored record that breaks a limit on a maximum, and that no instant has seen. */
+static void a_record_that_nobody_judged_is_in_the_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_compare compare;
+        enum experiment_limit_kind limit;
+        double worst, tolerance; /* ms */
+        enum verdict_is is;
+        bool strays;
+    } cases[] = {
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_UNKNOWN, true},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0.01, VERDICT_HELD, true},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 45, 0, VERDICT_HELD, false},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_HOLD, 12, 0, VERDICT_HELD, false},
+        {METRIC_MEAN, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false},
+        {METRIC_MIN, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false},
+        {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 30, 0, VERDICT_UNKNOWN, true},
+        {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 0.5, 0, VERDICT_HELD, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].field = (char *)"latency";
+        s.metrics[0].in_time = true;
+        s.limits[0].kind = cases[i].limit;
+        s.limits[0].compare = cases[i].compare;
+        s.limits[0].bound = 20e6;
+        s.limits[0].tolerance = cases[i].tolerance;
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = cases[i].worst * 1e6;
+        s.fields[1][1][0] =
+            (struct summary_field){.name = "latency", .unit = "ms", .count = 3, .min = {.d = 0.5}, .max = {.d = 45}};
+        s.books[1][1].fields = s.fields[1][1];
+        s.books[1][1].field_count = 1;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is || v->limits[0].strays != cases[i].strays)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        if (cases[i].strays)
+            assert_true(v->limits[0].stray == (cases[i].compare == COMPARE_AT_LEAST ? 0.5e6 : 45e6));
+        verdict_free(v);
+    }
+}
+
 /* A violated limit, and what was found when it was last in violation, or had been. */
 static void what_proves_a_limit_infeasible_is_named(void **state)
 {
@@ -681,6 +728,7 @@ int main(void)
         cmocka_unit_test(the_flow_of_records_is_starved_where_collection_was_turned_off),
         cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
         cmocka_unit_test(what_was_not_judged_counts_against_either_answer),
+        cmocka_unit_test(a_record_that_nobody_judged_is_in_the_verdict),
         cmocka_unit_test(a_node_that_was_not_judged_spoils_the_limit_on_all),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
         cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
