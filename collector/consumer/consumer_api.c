@@ -116,7 +116,7 @@ static int open_run(struct bezel_consumer *c, const struct record_filter *f, uin
     if (!err && record_filter_check(f, run_reader_model(c->reader, NULL), text, sizeof text) == BEZEL_EINVAL)
         return refuse(BEZEL_EINVAL, "%s", text);
     if (!err && last)
-        err = run_reader_last(c->reader, last);
+        err = run_reader_last(c->reader, last, !c->follow);
     return err ? refuse(err, "cannot read %s: %s", c->run, rundb_why(err)) : 0;
 }
 

@@ -217,12 +217,13 @@ static void add_latency(struct run_reader *r, const struct record_item *item)
 
 int run_reader_next(struct run_reader *r, struct record_item *item)
 {
-    int more;
-    while ((more = record_order_next(r->given.order, item)) > 0) {
+    int more = 0;
+    while (!(r->only && r->left == 0) && (more = record_order_next(r->given.order, item)) > 0) {
         if (r->skip > 0) {
             r->skip -= item->r != NULL;
             continue;
         }
+        r->left -= r->only && item->r;
         item->logical = r->logical = record_logical(r->logical, item->at.ns);
         r->totals.records += item->r != NULL;
         r->totals.proofs[item->proof] += item->r != NULL;

@@ -67,9 +67,10 @@ int run_reader_next(struct run_reader *r, struct record_item *item) BEZEL_MUST_C
 
 /**
  * Before the first look: begins with the last `n` records that are there now and that the filter wants, and with the
- * losses among them. Reads as much of the run's end as it takes. Returns 0 or an error.
+ * losses among them. `only`: ends with them, too, while the run goes on: what is stored from now on is not given, and
+ * never more than `n` records. Reads as much of the run's end as it takes. Returns 0 or an error.
  */
-int run_reader_last(struct run_reader *r, uint64_t n) BEZEL_MUST_CHECK;
+int run_reader_last(struct run_reader *r, uint64_t n, bool only) BEZEL_MUST_CHECK;
 
 /**
  * The end of the newest packet that is stored now in the streams that `filter` wants, ns of the run's time; INT64_MIN:

@@ -15,6 +15,8 @@ struct run_reader {
     struct record_filter filter;
     size_t memory; /* of the buffers; 0: as the run says */
     uint64_t skip; /* records to leave out first */
+    bool only;     /* then no more are given than ... */
+    uint64_t left; /* ... these */
     struct run_reader_totals totals;
     struct record_expired expired, told; /* in all; that was logged */
     struct watermark *watermarks;        /* room for WATERMARKS_MAX, once it was needed */

@@ -197,13 +197,25 @@ static int count_from(struct run_reader *r, int64_t from, uint64_t *records)
     return more;
 }
 
-int run_reader_last(struct run_reader *r, uint64_t n)
+/* Whatever is stored from now on is later than the newest packet, or is behind the `n` records that are left. */
+static int end_here(struct run_reader *r, uint64_t n)
+{
+    int64_t newest;
+    int err = run_reader_newest(r->found.run, &r->filter, &newest);
+    if (!err && newest > INT64_MIN && newest < r->filter.until)
+        r->filter.until = saturate_add(newest, 1);
+    r->only = true;
+    r->left = n;
+    return err;
+}
+
+int run_reader_last(struct run_reader *r, uint64_t n, bool only)
 {
     const volatile sig_atomic_t *stop = record_order_stopped(r->given.order);
     uint64_t records = 0, wanted = n;
     int64_t from = INT64_MAX;
-    int err = 0;
-    if (n == 0) {
+    int err = only ? end_here(r, n) : 0;
+    if (!err && n == 0) {
         err = run_reader_newest(r->found.run, &r->filter, &from);
         r->filter.from = from >= r->filter.from ? saturate_add(from, 1) : r->filter.from;
         return err;

@@ -349,7 +349,7 @@ static int serve(struct serve_reader *s)
     if (!err)
         err = send_reading(s);
     if (!err && s->request.last != READ_LAST_ALL) {
-        err = run_reader_last(s->reader, s->request.last);
+        err = run_reader_last(s->reader, s->request.last, !s->request.follow);
         if (err)
             return end_unread(s, err);
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
@@ -9,9 +10,12 @@
 #include "ecs/run/run.h"
 #include "ecs/run/rundir.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: bezel run [OPTIONS] FILE\n"
@@ -92,9 +96,24 @@ static int note_options(const struct arguments *a, char **text, size_t *n)
     return 0;
 }
 
+/* Whether `file`, which is no experiment file, is a program: here, or by its name in PATH. */
+static bool is_program(const char *file)
+{
+    char path[PATH_MAX], begin[4] = "";
+    FILE *f = fopen(file, "re");
+    if (!f)
+        return errno == ENOENT && !strchr(file, '/') && program_find(NULL, "/", file, path, sizeof path) == 0;
+    bool read = fread(begin, 1, sizeof begin, f) == sizeof begin;
+    (void)fclose(f);
+    return read && access(file, X_OK) == 0 && (memcmp(begin, "\177ELF", 4) == 0 || memcmp(begin, "#!", 2) == 0);
+}
+
 static int load_from_file(const struct arguments *a, int64_t duration, char **text, size_t *n, struct experiment **e)
 {
     int err = load_file(a->file, text, n, e);
+    if (err && is_program(a->file))
+        log_error("BEZEL-RUN-COMMAND", "%s is a program, and no experiment file: to run it, write: bezel run -- %s",
+                  a->file, a->file);
     if (err)
         return err;
     if (a->duration)

@@ -239,27 +239,15 @@ static int print_run(struct tail *t)
     return command_end(read ? EXIT_OK : EXIT_FAILED);
 }
 
-/* What a growing run gets from now on is not among its last records. */
-static int end_with_newest(struct tail *t)
-{
-    int64_t newest = INT64_MIN;
-    int err = goes_on(t) ? run_reader_newest(t->run, &t->filter, &newest) : 0;
-    if (!err && newest > INT64_MIN && newest < t->filter.until)
-        t->filter.until = saturate_add(newest, 1);
-    return err ? fail(t, err) : OPTIONS_GO_ON;
-}
-
 static int tail_run(struct tail *t, enum record_writer_format format, uint64_t lines)
 {
-    int code = t->follow || lines == UINT64_MAX ? OPTIONS_GO_ON : end_with_newest(t);
-    if (code == OPTIONS_GO_ON)
-        code = open_run(t);
+    int code = open_run(t);
     if (code == OPTIONS_GO_ON)
         code = check_filter(t);
     if (code != OPTIONS_GO_ON)
         return code;
     run_reader_stop(t->reader, &stop);
-    int err = lines < UINT64_MAX ? run_reader_last(t->reader, lines) : 0;
+    int err = lines < UINT64_MAX ? run_reader_last(t->reader, lines, !t->follow) : 0;
     if (!err)
         err = record_writer_open(stdout, format, run_reader_model(t->reader, NULL), &t->filter, true, &t->writer);
     return err ? fail(t, err) : print_run(t);

@@ -75,7 +75,7 @@ static struct lines exported(const char *run, const struct record_filter *f)
     size_t n;
     FILE *out = open_memstream(&text, &n);
     int err = export_records(run, EXPORT_JSONL, false, f, out);
-    assert_true(err == 0 || (err == BEZEL_EINVAL && f->condition.field[0])); /* which no record can meet */
+    assert_true(err == 0 || (err == BEZEL_EINVAL && (f->condition.field[0] || f->node || f->process || f->aspect)));
     fclose(out);
     return lines_of(text);
 }
@@ -346,7 +346,7 @@ static void the_last_records_are_those_at_the_end(void **state)
         struct taken all, last;
         take_from(&all, all_of_it);
         take_some(&all, UINT64_MAX);
-        assert_int_equal(run_reader_last(end, n), 0);
+        assert_int_equal(run_reader_last(end, n, i % 2), 0);
         take_from(&last, end);
         assert_int_equal(run_reader_look(end, RUN_READER_ALL), 0);
         take_some(&last, UINT64_MAX);
