@@ -230,6 +230,25 @@
         return list;
     }
 
+    /* The steps that turn one word into another. */
+    function distance(a, b) {
+        let last = [...b, ""].map((_, j) => j);
+        for (let i = 1; i <= a.length; i++)
+            last = last.reduce((row, up, j) => [...row, j ? Math.min(last[j - 1] + (a[i - 1] !== b[j - 1]), up + 1, row[j - 1] + 1) : i], []);
+        return last[b.length];
+    }
+
+    /* For a filter that nothing open matches: a name of the run that has it, or one that is similar. */
+    function nearest(filter) {
+        const wanted = filter.toLowerCase();
+        const names = page.catalogue.nodes.flatMap(n => [n.name, ...n.processes.flatMap(p => [p.name, ...p.aspects.map(a => a.name)])]);
+        const inside = names.find(n => n.toLowerCase().includes(wanted));
+        if (inside)
+            return `; ${inside} has, in a row that is closed`;
+        const best = names.map(n => [distance(wanted, n.toLowerCase()), n]).sort((a, b) => a[0] - b[0])[0];
+        return best && 3 * best[0] <= Math.max(wanted.length, best[1].length) + 1 ? `; the nearest is ${best[1]}` : "";
+    }
+
     function toggle(item) {
         if (!page.open.delete(item.id))
             page.open.add(item.id);
@@ -274,6 +293,8 @@
         }));
         if (all.length > items.length || count > MOST_ROWS)
             of("timeline").append(make("p", { class: "dim" }, `${plots.count(Math.max(all.length - items.length, count - MOST_ROWS))} more: close some, or type a filter.`));
+        if (page.filter && all.every(item => item.limit))
+            of("timeline").append(make("p", { class: "dim" }, `Nothing that is open has "${page.filter}" in its name${nearest(page.filter)}.`));
         for (const [id, row] of before)
             if (!page.shown.has(id))
                 row.plot.close();

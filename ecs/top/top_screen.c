@@ -3,6 +3,7 @@
 #include "ecs/top/top_screen.h"
 
 #include "base/clock.h"
+#include "base/near.h"
 #include "base/plain.h"
 #include "ecs/top/top_table.h"
 
@@ -166,6 +167,20 @@ static void draw_row(struct top_grid *g, unsigned y, const struct top_data *d, c
     top_grid_mark(g, 0, y, g->width, (selected ? TOP_REVERSE : 0) | (item->mark == '!' ? TOP_RED : 0));
 }
 
+/* Why the table is empty. */
+static void draw_nothing(struct top_grid *g, const struct top_state *s, const struct top_data *d)
+{
+    struct near near = {.wanted = s->filter};
+    char text[256] = "There is nothing here at this time.";
+    for (size_t i = 0; i < d->count; i++)
+        for (size_t k = 0; k < TOP_TEXTS; k++)
+            near_consider(&near, d->items[i].texts[k] ? d->items[i].texts[k] : "");
+    if (s->filter[0] && d->count)
+        snprintf(text, sizeof text, "The filter lets nothing through%s%s. Escape clears it.",
+                 near.best ? "; the nearest is " : "", near.best ? near.best : "");
+    top_grid_put(g, PREFIX, HEAD, g->width - PREFIX, false, TOP_PLAIN, text);
+}
+
 static void draw_table(struct top_grid *g, const struct top_state *s, const struct top_data *d, const uint32_t *order,
                        size_t count, unsigned rows)
 {
@@ -174,9 +189,7 @@ static void draw_table(struct top_grid *g, const struct top_state *s, const stru
     for (unsigned i = 0; i < rows && p->first + i < count; i++)
         draw_row(g, HEAD + i, d, &d->items[order[p->first + i]], p->first + i == p->at);
     if (count == 0)
-        top_grid_put(g, PREFIX, HEAD, g->width - PREFIX, false, TOP_PLAIN,
-                     s->filter[0] && d->count ? "The filter lets nothing through. Escape clears it."
-                                              : "There is nothing here at this time.");
+        draw_nothing(g, s, d);
 }
 
 /* ---- the plot ---------------------------------------------------------------------------------------------------- */

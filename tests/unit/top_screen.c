@@ -246,6 +246,8 @@ static void the_filter_takes_parts_of_names_and_globs(void **state)
     assert_int_equal(top_table_order(&t.d, by_name, "nobody", order), 0);
     strcpy(t.s.filter, "nobody");
     assert_shows(&t, "The filter lets nothing through. Escape clears it.");
+    strcpy(t.s.filter, "sevrer");
+    assert_shows(&t, "The filter lets nothing through; the nearest is server. Escape clears it.");
     top_grid_fini(&t.grid);
 }
 
