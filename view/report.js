@@ -230,6 +230,16 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"), ...more("limits", "rows of limits"));
     }
 
+    function looks() {
+        const rows = known(report.looks);
+        if (!rows.length)
+            return;
+        section("Around the worst violations", "looks").append(
+            make("p", {}, "Commands that show what was around the worst value of each limit; docs/SAMPLERS.md, \"The cause of a spike\", says what each tells about the cause."),
+            table(rows, [["limit", r => r.limit], ["from", r => when(r.from_ns), "number"], ["to", r => when(r.until_ns), "number"],
+                ["commands", r => make("div", {}, ...["records", "scheduling", "machine"].map(k => make("div", {}, `${k}: `, make("code", {}, r[k])))), "text"]], "around the worst violations"));
+    }
+
     function names() {
         const rows = known(report.names);
         if (rows.length)
@@ -320,6 +330,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     head();
     limits();
     names();
+    looks();
     if (series)
         plotAll();
     moments();

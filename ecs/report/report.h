@@ -128,6 +128,10 @@ void report_names(const struct report *r, FILE *out);
 void report_json_names(const struct report *r, struct json *j);
 void report_unjudged(const struct report *r, size_t limit, FILE *out);
 
+/** Commands that show what was around the worst violation of each limit that did not hold. JSON: member `looks`. */
+void report_looks(const struct report *r, FILE *out);
+void report_json_looks(const struct report *r, struct json *j);
+
 /** The notes, as text and as member `notes`; whether one tells of a change by an operator: that is in the timeline. */
 bool report_note_is_change(const struct report *r, const struct summary_note *n);
 void report_notes(const struct report *r, FILE *out);

@@ -402,6 +402,7 @@ void report_json(const struct report *r, FILE *out)
     report_json_names(r, &j);
     report_json_violations(r, &j);
     report_json_gaps(r, &j);
+    report_json_looks(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);
     report_json_conclusions(r, &j);

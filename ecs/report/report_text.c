@@ -688,6 +688,7 @@ void report_text(const struct report *as_is, FILE *out)
     print_sentence(r, out);
     print_limits(r, out);
     report_names(r, out);
+    report_looks(r, out);
     report_timeline(r, out);
     report_polling(r, out);
     report_setpoints(r, out);
