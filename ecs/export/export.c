@@ -248,7 +248,7 @@ static int make_beside(const char *target, char made[PATH_MAX])
     return chmod(made, 0777 & ~mask) == 0 ? 0 : err_from_errno(errno);
 }
 
-int export_trace(const char *run, const char *target, bool merged)
+int export_make(const char *what, const char *target, int (*fill)(void *context, const char *made), void *context)
 {
     char made[PATH_MAX];
     if (!may_replace(target)) {
@@ -261,15 +261,32 @@ int export_trace(const char *run, const char *target, bool merged)
         log_error("BEZEL-EXPORT-TARGET", "cannot make a directory beside %s: %s", target, strerror(errno));
         return err;
     }
-    err = copy_run(run, merged, made);
+    err = fill(context, made);
     if (!err)
         err = write_mark(made);
     if (!err)
         err = put_in_place(made, target);
     if (!err)
         return 0;
-    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target,
+    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", what, target,
               err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err));
     remove_leftover(made);
     return err;
+}
+
+struct copied {
+    const char *run;
+    bool merged;
+};
+
+static int fill_trace(void *context, const char *made)
+{
+    const struct copied *c = context;
+    return copy_run(c->run, c->merged, made);
+}
+
+int export_trace(const char *run, const char *target, bool merged)
+{
+    struct copied c = {run, merged};
+    return export_make(run, target, fill_trace, &c);
 }

@@ -34,4 +34,10 @@ enum export_format { EXPORT_CSV, EXPORT_JSONL };
 int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
                    FILE *out) BEZEL_MUST_CHECK;
 
+/**
+ * Writes the same as CSV into directory `target`: a file ASPECT.csv for each aspect that has a record, whose first line
+ * has the units. `target` is made, or replaced, as by export_trace(). Returns 0 or an error, which it logs, likewise.
+ */
+int export_files(const char *run, bool merged, const struct record_filter *filter, const char *target) BEZEL_MUST_CHECK;
+
 #endif

@@ -50,7 +50,9 @@ struct csv {
     FILE *out;
     bool ordered;
     size_t count, capacity;
-    char **names;                        /* of columns */
+    char **names; /* of columns */
+    char **units; /* of these, as the first line shows them; "": none */
+    bool shows_units;
     uint64_t left_out;                   /* values without a column */
     const struct model_process *process; /* of the present packet, as ring and thread are */
     uint32_t ring, thread;
@@ -120,8 +122,14 @@ static void put_head(const struct csv *csv)
 {
     for (size_t i = 0; i < FIXED - (csv->ordered ? 0u : 2u); i++)
         fprintf(csv->out, "%s%s", i ? "," : "", fixed[i]);
-    for (size_t c = 0; c < csv->count; c++)
-        fprintf(csv->out, ",%s%s", is_fixed(csv->names[c]) ? "field." : "", csv->names[c]);
+    for (size_t c = 0; c < csv->count; c++) {
+        char head[DICT_NAME_MAX + DICT_TEXT_MAX + 16], quoted[2 * sizeof head + 2];
+        int n = snprintf(head, sizeof head, "%s%s", is_fixed(csv->names[c]) ? "field." : "", csv->names[c]);
+        if (csv->shows_units && csv->units[c][0])
+            n += snprintf(head + n, sizeof head - (size_t)n, " [%s]", csv->units[c]);
+        *put_text(quoted, head, (size_t)n) = '\0';
+        fprintf(csv->out, ",%s", quoted);
+    }
     fputc('\n', csv->out);
 }
 
@@ -134,20 +142,42 @@ static size_t find_column(const struct csv *csv, const char *name)
     return c;
 }
 
-static int add_column(struct csv *csv, const char *name)
+static int grow(struct csv *csv)
 {
-    if (find_column(csv, name) < csv->count)
+    if (csv->count < csv->capacity)
         return 0;
-    if (csv->count == csv->capacity) {
-        size_t larger = csv->capacity ? 2 * csv->capacity : 32;
-        char **names = realloc(csv->names, larger * sizeof *names);
-        if (!names)
-            return BEZEL_ENOMEM;
-        csv->names = names;
-        csv->capacity = larger;
+    size_t larger = csv->capacity ? 2 * csv->capacity : 32;
+    char **names = realloc(csv->names, larger * sizeof *names);
+    if (!names)
+        return BEZEL_ENOMEM;
+    csv->names = names;
+    char **units = realloc(csv->units, larger * sizeof *units);
+    if (!units)
+        return BEZEL_ENOMEM;
+    csv->units = units;
+    csv->capacity = larger;
+    return 0;
+}
+
+/* A number of things has no unit to show; two programs may have given the same field different ones. */
+static int add_column(struct csv *csv, const struct dict_field *field)
+{
+    const char *unit = field->unit && strcmp(field->unit, "1") != 0 ? field->unit : "";
+    size_t c = find_column(csv, field->name);
+    if (c < csv->count) {
+        char *several = strcmp(csv->units[c], unit) != 0 ? strdup("different units") : NULL;
+        if (several) {
+            free(csv->units[c]);
+            csv->units[c] = several;
+        }
+        return several || strcmp(csv->units[c], unit) == 0 ? 0 : BEZEL_ENOMEM;
     }
-    csv->names[csv->count] = strdup(name);
-    return csv->names[csv->count] ? csv->count++, 0 : BEZEL_ENOMEM;
+    if (grow(csv) != 0)
+        return BEZEL_ENOMEM;
+    csv->names[c] = strdup(field->name);
+    csv->units[c] = strdup(unit);
+    csv->count++; /* they are freed in any case */
+    return csv->names[c] && csv->units[c] ? 0 : BEZEL_ENOMEM;
 }
 
 static int add_columns_of(struct csv *csv, const struct record_filter *filter, const struct model_process *p)
@@ -159,7 +189,7 @@ static int add_columns_of(struct csv *csv, const struct record_filter *filter, c
         return 0;
     for (uint32_t a = 0; a < p->dict->aspect_count; a++)
         for (uint32_t f = 0; wanted[a + 1] && !err && f < p->dict->aspects[a].field_count; f++)
-            err = add_column(csv, p->dict->aspects[a].fields[f].name);
+            err = add_column(csv, &p->dict->aspects[a].fields[f]);
     return err;
 }
 
@@ -260,13 +290,15 @@ void csv_record(struct csv *csv, const struct record_item *record)
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
-int csv_open(FILE *out, const struct model *m, const struct record_filter *filter, bool ordered, struct csv **csv)
+int csv_open(FILE *out, const struct model *m, const struct record_filter *filter, bool ordered, bool units,
+             struct csv **csv)
 {
     struct csv *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
     it->out = out;
     it->ordered = ordered;
+    it->shows_units = units;
     int err = add_columns(it, m, filter, ROLE_SUT);
     if (!err)
         err = add_columns(it, m, filter, ROLE_DAEMON);
@@ -284,9 +316,12 @@ void csv_close(struct csv *csv)
 {
     if (!csv)
         return;
-    for (size_t i = 0; i < csv->count; i++)
+    for (size_t i = 0; i < csv->count; i++) {
         free(csv->names[i]);
+        free(csv->units[i]);
+    }
     free(csv->names);
+    free(csv->units);
     free(csv->line);
     free(csv);
 }

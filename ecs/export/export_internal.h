@@ -73,16 +73,34 @@ struct csv;
 
 /**
  * Writes the first line to `out`: the names of the columns, from the aspects in `m` that `filter` lets through, with
- * `order` and `logical_ns` if `ordered`. Borrows `out` until csv_close(), and uses it without locking it. Returns 0
- * with *csv for csv_close(), or BEZEL_ENOMEM.
+ * `order` and `logical_ns` if `ordered`; of a field with its unit if `units`: "value [degC]". Borrows `out` until
+ * csv_close(), and uses it without locking it. Returns 0 with *csv for csv_close(), or BEZEL_ENOMEM.
  */
-int csv_open(FILE *out, const struct model *m, const struct record_filter *filter, bool ordered,
+int csv_open(FILE *out, const struct model *m, const struct record_filter *filter, bool ordered, bool units,
              struct csv **csv) BEZEL_MUST_CHECK;
 void csv_close(struct csv *csv);
 
 /** csv_packet() begins a packet of process `p`; csv_record() writes one of its records. */
 void csv_packet(struct csv *csv, const struct model_process *p, const struct packet_header *h);
 void csv_record(struct csv *csv, const struct record_item *record);
+
+/**
+ * CSV in folder `dir`, which has none yet: a file ASPECT.csv for each aspect that has a record (':' of its name becomes
+ * '-'), whose first line has the units. export_folder_new() borrows all, and returns NULL where memory is short; the
+ * other two return 0 or an error. export_folder_close() takes NULL.
+ */
+struct export_folder;
+struct export_folder *export_folder_new(const char *dir, const struct model *m, const struct record_filter *filter,
+                                        bool ordered);
+int export_folder_put(struct export_folder *f, const struct record_item *item) BEZEL_MUST_CHECK;
+int export_folder_close(struct export_folder *f) BEZEL_MUST_CHECK;
+
+/**
+ * Makes directory `target` in one step: `fill` writes into `made`, a directory beside it, which then takes its place.
+ * Returns as export_trace(), whose rules it follows; `what` was to be exported, for messages.
+ */
+int export_make(const char *what, const char *target, int (*fill)(void *context, const char *made),
+                void *context) BEZEL_MUST_CHECK;
 
 /** The dictionaries of processes are other ones from now on, where a run grows. */
 void csv_forget(struct csv *csv);

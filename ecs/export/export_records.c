@@ -21,8 +21,9 @@
  */
 
 struct records {
-    FILE *out;
-    struct record_writer *writer;
+    FILE *out;                    /* NULL: into a folder */
+    struct record_writer *writer; /* likewise */
+    struct export_folder *folder;
     const char *run;
     const struct record_filter *filter;
     uint8_t wanted[DICT_ASPECTS_MAX + 1]; /* of the present process */
@@ -30,6 +31,19 @@ struct records {
     uint64_t expired, expired_packets; /* records that expired from the store, of what was wanted, and their packets */
     uint32_t rings;                    /* the present node has no file of a ring from here on */
 };
+
+static int put_item(struct records *x, const struct record_item *item)
+{
+    if (x->folder)
+        return export_folder_put(x->folder, item);
+    record_writer_put(x->writer, item);
+    return 0;
+}
+
+static bool has_failed(const struct records *x)
+{
+    return x->out && ferror(x->out);
+}
 
 /* ---- walking the run ---- */
 
@@ -47,9 +61,11 @@ static int put_packet(struct records *x, const struct model_process *p, const st
             continue;
         struct record_item item = {.process = p, .packet = h, .r = &r, .aspect = &p->dict->aspects[r.aspect - 1]};
         item.at = run_clock_at(&p->node->run_clock, r.timestamp < INT64_MAX ? (int64_t)r.timestamp : INT64_MAX);
-        record_writer_put(x->writer, &item);
+        int err = put_item(x, &item);
+        if (err)
+            return err;
     }
-    return ferror(x->out) ? BEZEL_ESYS : more;
+    return has_failed(x) ? BEZEL_ESYS : more;
 }
 
 /* Warns of stored bytes that are missing, or of bytes at the end that cannot be exported. */
@@ -142,7 +158,7 @@ static int put_all(struct records *x, const struct model *m)
                 if ((p->role == ROLE_DAEMON) == (turn == 1))
                     err = put_process(x, p);
         }
-    if (!err && fflush(x->out) != 0)
+    if (!err && x->out && fflush(x->out) != 0)
         err = BEZEL_ESYS;
     return err;
 }
@@ -152,9 +168,8 @@ static int put_all(struct records *x, const struct model *m)
 static int take(void *context, const struct record_item *item)
 {
     struct records *x = context;
-    if (item->r)
-        record_writer_put(x->writer, item);
-    return ferror(x->out) ? BEZEL_ESYS : 0;
+    int err = item->r ? put_item(x, item) : 0;
+    return has_failed(x) ? BEZEL_ESYS : err;
 }
 
 static int put_in_order(struct records *x, const struct model *m)
@@ -179,25 +194,31 @@ static int put_in_order(struct records *x, const struct model *m)
     }
     if (!err)
         err = export_in_order(parts, count, &m->order, x->filter, &taker);
-    if (!err && fflush(x->out) != 0)
+    if (!err && x->out && fflush(x->out) != 0)
         err = BEZEL_ESYS;
     free(parts);
     export_find_free(&nodes);
     return err;
 }
 
-static int put_records(struct records *x, const struct model *m, enum export_format format, bool merged)
+/* Whether the filter makes sense for what the run has. */
+static int check(const struct records *x, const struct model *m)
 {
     char why[512];
-    enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
     int err = record_filter_check(x->filter, m, why, sizeof why);
     if (err == BEZEL_ENOENT && x->served) {
         log_warn("BEZEL-EXPORT-NAME", "%s; so far: the run goes on, and it may still come", why);
-    } else if (err) {
-        log_error("BEZEL-EXPORT-NAME", "%s", why);
-        return BEZEL_EINVAL;
+        return 0;
     }
-    err = record_writer_open(x->out, as, m, x->filter, merged, &x->writer);
+    if (err)
+        log_error("BEZEL-EXPORT-NAME", "%s", why);
+    return err ? BEZEL_EINVAL : 0;
+}
+
+static int put_records(struct records *x, const struct model *m, enum export_format format, bool merged)
+{
+    enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
+    int err = record_writer_open(x->out, as, m, x->filter, merged, &x->writer);
     if (!err)
         err = merged ? put_in_order(x, m) : put_all(x, m);
     if (err)
@@ -205,18 +226,57 @@ static int put_records(struct records *x, const struct model *m, enum export_for
     return err;
 }
 
+/* Loads what the run has, if the filter makes sense for it. */
+static int load(const struct records *x, struct model **m)
+{
+    int err;
+    *m = run_streams_load(x->run, true, &err);
+    if (err)
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", x->run, rundb_why(err));
+    return err ? err : check(x, *m);
+}
+
 int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
                    FILE *out)
 {
     struct records x = {.out = out, .run = run, .filter = filter, .served = trace_reader_is_served(run)};
-    int err;
-    struct model *m = run_streams_load(run, true, &err);
-    if (err)
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
-    else
+    struct model *m = NULL;
+    int err = load(&x, &m);
+    if (!err)
         err = put_records(&x, m, format, merged);
     export_warn_expired(x.expired, x.expired_packets);
     record_writer_close(x.writer);
+    model_free(m);
+    return err;
+}
+
+/* ---- into a folder ---- */
+
+struct files {
+    struct records *x;
+    const struct model *m;
+    bool merged;
+};
+
+static int fill_files(void *context, const char *made)
+{
+    struct files *f = context;
+    f->x->folder = export_folder_new(made, f->m, f->x->filter, f->merged);
+    if (!f->x->folder)
+        return BEZEL_ENOMEM;
+    int err = f->merged ? put_in_order(f->x, f->m) : put_all(f->x, f->m);
+    int closed = export_folder_close(f->x->folder);
+    return err ? err : closed;
+}
+
+int export_files(const char *run, bool merged, const struct record_filter *filter, const char *target)
+{
+    struct records x = {.run = run, .filter = filter, .served = trace_reader_is_served(run)};
+    struct model *m = NULL;
+    int err = load(&x, &m);
+    if (!err)
+        err = export_make(run, target, fill_files, &(struct files){&x, m, merged});
+    export_warn_expired(x.expired, x.expired_packets);
     model_free(m);
     return err;
 }

@@ -181,7 +181,7 @@ int record_writer_open(FILE *out, enum record_writer_format format, const struct
     if (!it)
         return BEZEL_ENOMEM;
     *it = (struct record_writer){.out = out, .format = format};
-    int err = format == RECORD_WRITER_CSV ? csv_open(out, m, filter, ordered, &it->csv) : 0;
+    int err = format == RECORD_WRITER_CSV ? csv_open(out, m, filter, ordered, false, &it->csv) : 0;
     if (err) {
         free(it);
         return err;
