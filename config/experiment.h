@@ -170,6 +170,9 @@ enum experiment_sampler {
 /** The sampler that records aspect `name`; EXPERIMENT_SAMPLERS: none does. */
 enum experiment_sampler experiment_sampler_of(const char *name);
 
+/** Whether `field` of what `sampler` records counts since boot, or since a process began. */
+bool experiment_sampler_counts(enum experiment_sampler sampler, const char *field);
+
 /** A value for the aspects that a pattern matches; of several that match, the last one applies. */
 struct experiment_rule {
     char *pattern;

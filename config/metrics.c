@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { FIELDS_MOST = 12 }; /* an aspect has at most so many */
+
 bool experiment_metric_is_built_in(enum experiment_metric_kind kind)
 {
     return kind >= METRIC_LATENCY;
@@ -69,6 +71,25 @@ enum experiment_sampler experiment_sampler_of(const char *name)
     while (i < EXPERIMENT_SAMPLERS && strcmp(aspects[i], name) != 0)
         i++;
     return (enum experiment_sampler)i;
+}
+
+bool experiment_sampler_counts(enum experiment_sampler sampler, const char *field)
+{
+    static const char *const counters[EXPERIMENT_SAMPLERS][FIELDS_MOST] = {
+        [EXPERIMENT_SAMPLER_CPU] = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "switches",
+                                    "forks"},
+        [EXPERIMENT_SAMPLER_NETWORK] = {"rx_bytes", "rx_packets", "rx_errors", "rx_drops", "tx_bytes", "tx_packets",
+                                        "tx_errors", "tx_drops"},
+        [EXPERIMENT_SAMPLER_DISK] = {"reads", "read_bytes", "read_time", "writes", "write_bytes", "write_time", "busy"},
+        [EXPERIMENT_SAMPLER_PRESSURE] = {"some", "full"},
+        [EXPERIMENT_SAMPLER_PROCESSES] = {"user", "system", "running", "waiting", "minor_faults", "major_faults"},
+        [EXPERIMENT_SAMPLER_PERF] = {"cycles", "instructions", "cache_misses", "branch_misses", "task", "switches",
+                                     "migrations"},
+    };
+    for (int i = 0; i < FIELDS_MOST && counters[sampler][i]; i++)
+        if (strcmp(counters[sampler][i], field) == 0)
+            return true;
+    return false;
 }
 
 enum experiment_join experiment_join_of(const struct experiment *e, int metric)

@@ -178,6 +178,23 @@ static void read_messages(const char *run, bool running, int form, struct report
         log_warn("BEZEL-REPORT-MESSAGES", "messages cannot be read: %s: they are not evaluated", rundb_why(err));
 }
 
+#define COUNTERS_BUDGET CLOCK_S
+
+/* A page has no place for them. */
+static void read_counters(const char *run, int form, struct report *r)
+{
+    static const char *const aspects[] = {"node_*", "process_*"};
+    int64_t budget = r->all ? INT64_MAX : COUNTERS_BUDGET;
+    bool any = false;
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
+        any = any || r->experiment->sensing.sampler[i];
+    for (size_t i = 0; i < 2 && any && !(form & (REPORT_HTML | REPORT_DATA)); i++) {
+        int err = counter_table_read(run, aspects[i], report_is_counter, budget, &r->counters);
+        if (err)
+            log_warn("BEZEL-REPORT-COUNTERS", "samples cannot be read: %s: counters are not evaluated", rundb_why(err));
+    }
+}
+
 static int print_loaded(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
                         FILE *out)
 {
@@ -195,6 +212,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     r.color = table_wants_color(out);
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
     read_messages(run, running, form, &r);
+    read_counters(run, form, &r);
     if (form & REPORT_JSON)
         report_json(&r, out);
     else if (form & REPORT_HTML)
@@ -206,6 +224,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     int code = err ? err : verdict_exit_code(v);
     verdict_free(v);
     message_table_free(&r.messages);
+    counter_table_free(&r.counters);
     if (err)
         log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", limit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {

@@ -6,6 +6,7 @@
 #define BEZEL_ECS_REPORT_REPORT_H
 
 #include "base/units.h"
+#include "collector/read/counter_statistics.h"
 #include "collector/read/message_statistics.h"
 #include "ecs/report/verdict.h"
 
@@ -35,6 +36,7 @@ struct report {
     const struct experiment *experiment;
     const struct verdict *verdict;
     struct message_table messages;
+    struct counter_table counters;
     bool all;           /* text: omit nothing, join no lines */
     bool compact;       /* JSON: one line */
     size_t most;        /* JSON: processes and events, at most; 0: all */
@@ -84,6 +86,14 @@ void report_json_remedies(const struct report *r, struct json *j);
 /** Text: statistics of fields, totals of counters and spans; nothing if there are none. JSON: members of an aspect. */
 void report_values(const struct report *r, FILE *out);
 void report_json_values(struct json *j, const struct summary_book *b);
+
+/**
+ * Whether a field of a sampler's aspect is a counter: the values leave it out. Text: by how much these grew; nothing if
+ * there are none. JSON: `counters`.
+ */
+bool report_is_counter(const char *aspect, const char *field);
+void report_counters(const struct report *r, FILE *out);
+void report_json_counters(const struct report *r, struct json *j);
 
 /** Text: how long messages took, and how many have no counterpart; nothing if there are none. JSON: as above. */
 void report_messages(const struct report *r, FILE *out);

@@ -412,6 +412,7 @@ void report_json(const struct report *r, FILE *out)
     put_books(r, &j);
     report_json_expired(r, &j);
     put_metrics(r, &j);
+    report_json_counters(r, &j);
     put_latency(&j, &r->summary->latency);
     put_nodes(r, &j);
     report_json_programs(r, &j);

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* Statistics of the fields' values, over the stored records: the values of lost records are unknown. */
 
@@ -22,6 +23,20 @@ struct rows {
 typedef void take_field(struct rows *rows, const struct summary_process *p, const struct summary_book *b,
                         const struct summary_field *f);
 
+/*
+ * Whether statistics of a sampler's field say something: not of counters, which report_counters() has, of numbers that
+ * name a thing, and of what the kernel does not provide (-1).
+ */
+static bool is_value(const struct summary_book *b, const struct summary_field *f)
+{
+    static const char *const names[] = {"pid", "thread", "cpu"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(f->name, names[i]) == 0)
+            return false;
+    bool absent = f->min.is_int && f->min.i == -1 && f->max.i == -1;
+    return !absent && !report_is_counter(b->name, f->name);
+}
+
 /* Calls `take` with each field; programs' first. */
 static void each_field(struct rows *rows, take_field *take)
 {
@@ -31,7 +46,8 @@ static void each_field(struct rows *rows, take_field *take)
             const struct summary_process *p = &s->processes[i];
             for (size_t k = 0; (int)p->role == role && k < p->book_count; k++)
                 for (size_t n = 0; n < p->books[k].field_count; n++)
-                    take(rows, p, &p->books[k], &p->books[k].fields[n]);
+                    if (role == ROLE_SUT || is_value(&p->books[k], &p->books[k].fields[n]))
+                        take(rows, p, &p->books[k], &p->books[k].fields[n]);
         }
 }
 
