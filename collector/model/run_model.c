@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,7 +124,7 @@ struct model_node *model_add_node(struct model *m, const struct message_hello *h
     memcpy(node->name, hello->node, sizeof node->name);
     memcpy(node->uuid, hello->uuid, sizeof node->uuid);
     memcpy(node->clock, hello->clock, sizeof node->clock);
-    node->realtime_offset = hello->realtime_offset;
+    node->realtime_offset = saturate_ns(hello->realtime_offset);
     node->local = memcmp(node->clock, m->clock, sizeof node->clock) == 0;
     node_clock_init(node);
     node->last_process = &node->processes;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/hash_index.h"
+#include "base/saturate.h"
 #include "collector/read/record_messages.h"
 #include "collector/read/run_reader.h"
 #include "metric/distribution.h"
@@ -78,8 +79,8 @@ static void add_latency(struct reading *r, struct row *row, const struct record_
     bool same = sent->node == item->process->node->row;
     if (!same && (item->at.bound == INT64_MAX || sent->at.bound == INT64_MAX))
         return;
-    int64_t ns = same ? (int64_t)(item->time - sent->time) : item->at.ns - sent->at.ns;
-    int64_t bound = same ? 0 : item->at.bound + sent->at.bound;
+    int64_t ns = same ? (int64_t)(item->time - sent->time) : saturate_sub(item->at.ns, sent->at.ns);
+    int64_t bound = same ? 0 : saturate_add(item->at.bound, sent->at.bound);
     double latency = (double)ns;
     struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
     if (!distribution_add(&row->latencies, &cursor, latency, &r->memory))

@@ -103,7 +103,9 @@ static void put_name(FILE *out, const char *name)
 /* The local time of day, to the ns; the date before it, on a line of its own, where it has changed. */
 static void put_time(struct record_writer *w, struct clock_reading at)
 {
-    int64_t second = at.ns / CLOCK_S - (at.ns % CLOCK_S < 0), ns = at.ns - second * CLOCK_S;
+    int64_t second = at.ns / CLOCK_S, ns = at.ns % CLOCK_S;
+    if (ns < 0)
+        second--, ns += CLOCK_S;
     if (!w->clock[0] || second != w->second) {
         char date[sizeof w->date] = "?";
         struct tm tm;

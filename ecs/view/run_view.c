@@ -113,9 +113,9 @@ int64_t run_view_time(const struct run_view *v, const struct model_node *node, i
 
 int64_t run_view_own(const struct run_view *v, const struct model_node *node, int64_t time)
 {
-    int64_t own = saturate_ns(saturate_ns(time) + v->started - run_clock_line(&node->run_clock).offset);
+    int64_t own = saturate_ns(saturate_sub(saturate_ns(time) + v->started, run_clock_line(&node->run_clock).offset));
     for (int i = 0; i < 2; i++) /* clocks run at the same speed but for parts in a million */
-        own = saturate_ns(own - (run_view_time(v, node, own) - saturate_ns(time)));
+        own = saturate_ns(saturate_sub(own, run_view_time(v, node, own) - saturate_ns(time)));
     return own;
 }
 

@@ -163,7 +163,7 @@ static double value_before(struct row *row)
     int64_t until = row->from;
     unsigned width = row->width > 2 * BACK_STEP ? row->width - 2 * BACK_STEP : 0; /* up to a fraction of a column */
     for (; width <= 58; width += BACK_STEP) {
-        int64_t span = (int64_t)BACK_COLUMNS << width;
+        int64_t span = width < 57 ? (int64_t)BACK_COLUMNS << width : INT64_MAX;
         back.width = width;
         back.until = (until >> width << width) - 1;
         back.from = until > span ? until - span : 0;
@@ -194,7 +194,7 @@ static bool is_in_window(const struct row *row, const struct packet_record *r)
     if (!is_span(row))
         return true;
     int64_t duration = (int64_t)packet_value(r, 0);
-    return (int64_t)r->timestamp - (duration > 0 ? duration : 0) <= row->until;
+    return saturate_sub((int64_t)r->timestamp, duration > 0 ? duration : 0) <= row->until;
 }
 
 /* Counts the records, or writes them as [time, stream, aspect, value...]. */
