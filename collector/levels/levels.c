@@ -60,6 +60,7 @@ int levels_open(const char *run, struct levels **l)
         return BEZEL_ENOMEM;
     it->part.fd = it->store.fd = it->store.folder = -1;
     it->deadline = INT64_MAX;
+    clock_identity(it->clock);
     it->tail = LEVELS_TAIL_BYTES;
     it->trees_bytes = LEVELS_TREES_BYTES;
     it->blocks_bytes = LEVELS_BLOCKS_BYTES;
@@ -371,10 +372,21 @@ static int update(struct levels *l, int64_t until)
     return more ? more : l->looks_on;
 }
 
+/* Marks the streams whose end lies in a time that is still to come. */
+static void mark_ahead(struct levels *l)
+{
+    int64_t now = clock_now(), latest = model_latest(l->found.model, l->clock, now, now + clock_realtime_offset());
+    for (size_t i = 0; i < l->count; i++) {
+        struct levels_stream *s = &l->rings[i]->is;
+        s->ahead = s->last >= s->first && model_is_ahead(s->process->node, (uint64_t)s->last, latest);
+    }
+}
+
 int levels_update(struct levels *l, int64_t budget_ns)
 {
     int64_t began = clock_thread_cpu();
     int more = update(l, clock_now() + budget_ns);
+    mark_ahead(l);
     levels_part_close(&l->part);
     levels_store_rest(&l->store);
     l->cpu_ns += clock_thread_cpu() - began;

@@ -47,6 +47,7 @@ struct levels_stream {
     uint64_t records, lost, bytes; /* taken in so far */
     int64_t first, last;           /* ns: begin of its first packet, end of its last one; first > last: none */
     bool closed, cut;              /* its last packet was CLOSE; it is damaged, and read up to there */
+    bool ahead;                    /* `last` is a time that is still to come: see model_is_ahead() */
 };
 
 size_t levels_stream_count(const struct levels *l);

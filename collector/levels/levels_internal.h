@@ -54,6 +54,7 @@ struct levels {
     uint64_t uses;                          /* of trees */
     size_t tail, trees_bytes, blocks_bytes; /* as the LEVELS_ limits, but for tests */
     size_t memory;                          /* of trees, without blocks */
+    uint8_t clock[16];                      /* clock_identity() */
     int64_t deadline;                       /* of queries */
     bool was_cut;
 };

@@ -372,3 +372,19 @@ bool model_name_ok(const char *name)
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
     return name[0] != '\0' && name[0] != '.' && name[strspn(name, allowed)] == '\0';
 }
+
+/* ---- times that cannot be ---------------------------------------------------------------------------------------- */
+
+int64_t model_latest(const struct model *m, const uint8_t clock[16], int64_t now, int64_t wall)
+{
+    bool same = memcmp(m->run_clock, clock, sizeof m->run_clock) == 0;
+    int64_t latest = same ? saturate_add(now, m->ahead) : saturate_add(wall, MODEL_WALL_SLACK);
+    int64_t end = m->finished > 0 ? saturate_add(m->finished, MODEL_WALL_SLACK) : INT64_MAX;
+    return latest < end ? latest : end;
+}
+
+bool model_is_ahead(const struct model_node *node, uint64_t time, int64_t latest)
+{
+    struct clock_reading at = run_clock_at(&node->run_clock, saturate_time(time));
+    return saturate_sub(at.ns, at.bound < INT64_MAX ? at.bound : 0) > latest;
+}

@@ -32,6 +32,12 @@ enum {
     MODEL_REFUSALS = 16, /* refusals without a success in between after which damage on the way is ruled out */
 };
 
+/** A record's time is at most that, ns: 73 years after its machine was started. */
+#define MODEL_TIME_MAX (UINT64_C(1) << 61)
+
+/** By so much, ns, wall clocks and clocks that have jumped unnoticed may be off where nothing better is known. */
+#define MODEL_WALL_SLACK INT64_C(30000000000)
+
 /** The largest valid count of attempts or losses: a record each nanosecond for a hundred days. */
 #define MODEL_ATTEMPTS_MAX (UINT64_C(1) << 53)
 
@@ -107,6 +113,7 @@ struct model_process {
     uint64_t unobserved;               /* processes that it forked, which recorded and were not observed */
     bool refused;                      /* for good: its packets are thrown away, and acknowledged */
     bool needed;                       /* NEED was sent since its last PROCESS */
+    bool ahead;                        /* a record of it had a time later than that at which it came, which was noted */
     uint32_t refusals;                 /* since the last stored packet of it */
     uint64_t books_at;                 /* `at` of its last BOOKS */
     bool books_answer;                 /* they are final, and are answered when saved */
@@ -193,6 +200,7 @@ struct model {
     struct model_totals totals;
     struct model_stream *expired; /* streams of which more expired than was freed, in no order */
     bool full;                    /* the limit of processes was reached: unknown ones are refused */
+    int64_t finished; /* of a reader: when a collector ended with everything saved, ns of CLOCK_REALTIME; 0: unknown */
 };
 
 /** Makes an empty model of run `run` ("" where it is not known yet). NULL where memory is short. */
@@ -252,6 +260,18 @@ void model_touch(struct model_stream *stream);
 
 /** Takes the next of these streams from the list and returns it; NULL where there is none. */
 struct model_stream *model_next_touched(struct model_node *node);
+
+/**
+ * The latest time that a record of the run can have by now, ns of the run's time. `clock`: clock_identity() of this
+ * machine, whose clock_now() is `now`; `wall`: its CLOCK_REALTIME.
+ */
+int64_t model_latest(const struct model *m, const uint8_t clock[16], int64_t now, int64_t wall);
+
+/**
+ * Whether `time` of a node's clock is later than `latest`, by more than the bound of that clock: the clock is wrong, or
+ * the node lies. Such a time says nothing of how far the run is.
+ */
+bool model_is_ahead(const struct model_node *node, uint64_t time, int64_t latest);
 
 /** Writes `uuid` in its 36-character form. */
 void model_uuid_text(const uint8_t uuid[16], char text[MODEL_UUID_TEXT]);

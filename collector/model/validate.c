@@ -12,7 +12,7 @@
 static const char *check_position(const struct model_stream *s, const struct packet_header *h, uint64_t *lost)
 {
     *lost = 0;
-    if (h->timestamp_end > INT64_MAX)
+    if (h->timestamp_end > MODEL_TIME_MAX)
         return "a time beyond the clock's range";
     if (h->seq == 0) {
         if (h->kind != PACKET_OPEN || h->discarded != 0)

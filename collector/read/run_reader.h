@@ -74,7 +74,8 @@ int run_reader_last(struct run_reader *r, uint64_t n, bool only) BEZEL_MUST_CHEC
 
 /**
  * The end of the newest packet that is stored now in the streams that `filter` wants, ns of the run's time; INT64_MIN:
- * there is none. Returns 0 or an error as run_reader_open().
+ * there is none. Packets with times that are still to come (model_is_ahead()) are left out with a warning, unless all
+ * are such. Returns 0 or an error as run_reader_open().
  */
 int run_reader_newest(const char *run, const struct record_filter *filter, int64_t *ns) BEZEL_MUST_CHECK;
 

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "collector/read/run_reader_internal.h"
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/saturate.h"
+#include "base/units.h"
 #include "collector/store/cover.h"
 #include "collector/store/trace_reader.h"
 
@@ -94,21 +97,40 @@ static int open_all(const char *run, const struct record_filter *f, const volati
 
 /* ---- the newest packet ------------------------------------------------------------------------------------------- */
 
+struct newest {
+    int64_t believed, any; /* the end of the newest packet; INT64_MIN: there is none */
+    int64_t latest;        /* no packet can end later */
+    uint64_t ahead;        /* packets that say they do */
+};
+
 static int take_newest(void *context, const struct model_node *node, const struct packet_header *h)
 {
-    int64_t *newest = context, end = run_time(node, h->timestamp_end);
-    *newest = end > *newest ? end : *newest;
+    struct newest *n = context;
+    int64_t end = run_time(node, h->timestamp_end);
+    bool is_ahead = model_is_ahead(node, h->timestamp_end, n->latest);
+    n->any = end > n->any ? end : n->any;
+    n->believed = !is_ahead && end > n->believed ? end : n->believed;
+    n->ahead += is_ahead;
     return 0;
 }
 
+/* Where the clocks of all nodes are ahead, they are all that there is. */
 int run_reader_newest(const char *run, const struct record_filter *filter, int64_t *ns)
 {
+    struct newest n = {.believed = INT64_MIN, .any = INT64_MIN};
     struct run_reader *r;
     *ns = INT64_MIN;
     int err = open_all(run, filter, NULL, &r);
     if (err)
         return err;
-    err = walk(r, &(struct headers){take_newest, ns});
+    int64_t now = clock_now();
+    n.latest = model_latest(r->found.model, r->clock, now, now + clock_realtime_offset());
+    err = walk(r, &(struct headers){take_newest, &n});
+    *ns = n.believed > INT64_MIN ? n.believed : n.any;
+    if (n.ahead && n.believed > INT64_MIN)
+        log_warn("BEZEL-READ-AHEAD",
+                 "%s packets have times that are still to come: the newest record is looked for among the others",
+                 units_count(n.ahead).s);
     run_reader_close(r);
     return err;
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/saturate.h"
 #include "collector/rundb/rundb_live.h"
 #include "collector/store/trace_reader.h"
 
@@ -29,6 +30,15 @@ enum { FOLDERS_MAX = 4096 }; /* below trace/; an experiment has up to 1,024 node
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
+/* A run whose database lacks it, or has it empty, goes on. */
+static int load_finished(struct rundb *f, struct model *m)
+{
+    char text[32] = "";
+    int err = rundb_get(f, RUNDB_FINISHED, text, sizeof text);
+    m->finished = saturate_ns(strtoll(text, NULL, 10));
+    return err == BEZEL_ENOENT ? 0 : err;
+}
+
 struct model *run_streams_load(const char *run, bool streams, int *err)
 {
     struct rundb *f;
@@ -41,6 +51,8 @@ struct model *run_streams_load(const char *run, bool streams, int *err)
             *err = rundb_load(f, m);
         if (!*err && streams)
             *err = rundb_load_streams(f, m);
+        if (!*err)
+            *err = load_finished(f, m);
         (void)!rundb_close(f);
     }
     if (!*err) {

@@ -4,6 +4,8 @@
 
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/saturate.h"
+#include "base/units.h"
 #include "collector/model/statistics.h"
 #include "collector/receive/evict.h"
 #include "collector/receive/recover.h"
@@ -101,6 +103,31 @@ static void need_once(struct receiver *in, const struct peer *peer, const struct
     receiver_need(in, &peer->id, a->header.instance);
 }
 
+/*
+ * No record comes before it is made. Of a node that says so, once for each process, it is noted; what readers take for
+ * the newest time leaves it out.
+ */
+static void check_time(struct receiver *in, struct model_process *p, const struct packet_header *h)
+{
+    const struct model *m = in->model;
+    int64_t now = saturate_add(clock_now(), m->ahead);
+    if (p->ahead || memcmp(m->clock, m->run_clock, sizeof m->clock) != 0 ||
+        !model_is_ahead(p->node, h->timestamp_end, saturate_add(now, MODEL_WALL_SLACK)))
+        return;
+    int64_t ahead = saturate_sub(run_clock_at(&p->node->run_clock, (int64_t)h->timestamp_end).ns, now);
+    struct message_note n = {.instance = p->instance, .pid = p->pid, .at = p->started, .code = "BEZEL-TIME-AHEAD"};
+    message_text(n.name, MESSAGE_NAME_MAX, p->name);
+    snprintf(n.text, sizeof n.text,
+             "a record has a time %s later than it came: the clock of its node is wrong, or jumped; views that follow "
+             "the run leave its stream out",
+             units_duration(ahead).s);
+    p->ahead = true;
+    log_warn("BEZEL-TIME-AHEAD", "node %s: %s (pid %u): %s", p->node->name, n.name, n.pid, n.text);
+    int err = rundb_add_note(in->rundb, p->node, &n);
+    if (err)
+        receiver_rundb_failed(in, err, "a note");
+}
+
 static void on_packet(struct receiver *in, const struct link_frame *frame, struct peer *peer, struct received *a)
 {
     bool failed = store_failure(in->store, NULL) != 0;
@@ -109,6 +136,8 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
     peer->gap |= a->what == RECEIVED_UNKNOWN || a->what == RECEIVED_FAILED || a->what == RECEIVED_AHEAD;
     if (a->what == RECEIVED_UNKNOWN) {
         need_once(in, peer, a);
+    } else if (a->what == RECEIVED_STORED) {
+        check_time(in, a->stream->process, &a->header);
     } else if (a->what == RECEIVED_THROWN) {
         if (!a->stream)
             receiver_throw(in, peer, &a->header);

@@ -126,20 +126,41 @@ const char *top_source_run(const struct top_source *s)
     return levels_model(s->levels, NULL)->run;
 }
 
-void top_source_range(const struct top_source *s, int64_t *first, int64_t *last)
+/* The times of the streams that are ahead, or of the others. Returns how many streams these are. */
+static uint64_t find_range(const struct top_source *s, bool ahead, int64_t *first, int64_t *last)
 {
+    uint64_t count = 0;
     *first = INT64_MAX;
     *last = INT64_MIN;
     for (size_t i = 0; i < s->stream_count; i++) {
         const struct levels_stream *stream = levels_stream(s->levels, i);
-        if (s->stream_processes[i] < 0 || stream->first > stream->last)
+        if (s->stream_processes[i] < 0 || stream->first > stream->last || stream->ahead != ahead)
             continue;
         uint32_t node = s->index.processes[s->stream_processes[i]].node;
         int64_t begin = top_index_time(&s->index, node, stream->first).ns;
         int64_t end = top_index_time(&s->index, node, stream->last).ns;
         *first = begin < *first ? begin : *first;
         *last = end > *last ? end : *last;
+        count++;
     }
+    return count;
+}
+
+/* Streams that are ahead count only where all are. Returns how many there are beside others. */
+static uint64_t range_of(const struct top_source *s, int64_t *first, int64_t *last)
+{
+    int64_t begin, end;
+    uint64_t ahead = find_range(s, true, &begin, &end);
+    if (find_range(s, false, first, last) > 0)
+        return ahead;
+    *first = begin;
+    *last = end;
+    return 0;
+}
+
+void top_source_range(const struct top_source *s, int64_t *first, int64_t *last)
+{
+    (void)range_of(s, first, last);
 }
 
 /* ---- violations -------------------------------------------------------------------------------------------------- */
@@ -578,7 +599,7 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
                            .scope = place->scope,
                            .make = make_text,
                            .context = s};
-    top_source_range(s, &d->first, &d->last);
+    uint64_t ahead = range_of(s, &d->first, &d->last);
     s->time = d->time = state->follow ? d->last : state->time;
     s->interval = d->interval = interval_of(s, state, place->scope.limit);
     s->item_count = s->record_count = 0;
@@ -598,6 +619,9 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
     write_title(s, place->scope, d->title, sizeof d->title);
     if (place->view == TOP_ASPECTS && !s->all_quantiles)
         snprintf(d->note, sizeof d->note, "p50 and p99 of what is visible");
+    if (ahead)
+        snprintf(d->note, sizeof d->note, "%s streams have times that are still to come: not followed",
+                 units_count(ahead).s);
     if (s->left_out)
         snprintf(d->note, sizeof d->note, "%s more are left out", units_count(s->left_out).s);
     d->items = s->items;

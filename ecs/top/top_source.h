@@ -33,7 +33,10 @@ const char *top_source_run(const struct top_source *s);
 /** Takes in what is new, for some `budget` ns. Returns 1: there is more; 0; or an error, which rundb_why() explains. */
 int top_source_update(struct top_source *s, int64_t budget) BEZEL_MUST_CHECK;
 
-/** Times of the first and the last packet that are stored, ns of the run's time; first > last: there is none. */
+/**
+ * Times of the first and the last packet that are stored, ns of the run's time, of streams that do not end in a time
+ * that is still to come, if there are any; first > last: there is none.
+ */
 void top_source_range(const struct top_source *s, int64_t *first, int64_t *last);
 
 /** All violations that are known, in the order of their begin. Valid until the next update. */

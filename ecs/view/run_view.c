@@ -134,14 +134,20 @@ int64_t run_view_newest(const struct run_view *v)
     return v->newest;
 }
 
+/* Streams that are ahead count only where all are. */
 static void find_newest(struct run_view *v)
 {
     size_t n = levels_stream_count(v->levels);
+    int64_t believed = 0, any = 0;
+    v->ahead = 0;
     for (size_t i = 0; i < n; i++) {
         const struct levels_stream *s = levels_stream(v->levels, i);
         int64_t last = s->first <= s->last ? run_view_time(v, s->process->node, s->last) : 0;
-        v->newest = last > v->newest ? last : v->newest;
+        any = last > any ? last : any;
+        believed = !s->ahead && last > believed ? last : believed;
+        v->ahead += s->ahead;
     }
+    v->newest = believed > 0 ? believed : any;
 }
 
 /* While a run goes on its start is known roughly; at its end it is that of its programs. */
@@ -151,7 +157,6 @@ static void renew_start(struct run_view *v)
     if (v->updates++ % START_UPDATES != 0 || read_start(v->run, &started) != 0 || started == v->started)
         return;
     v->started = started;
-    v->newest = 0;
     v->age++;
 }
 

@@ -33,7 +33,7 @@ uint64_t run_view_age(const struct run_view *v);
 int64_t run_view_start(const struct run_view *v);
 const char *run_view_id(const struct run_view *v);
 
-/** Time of the newest packet's end that is taken in; 0: none is. */
+/** Time of the newest packet's end that is taken in, without those that are still to come; 0: none is. */
 int64_t run_view_newest(const struct run_view *v);
 
 /** Records that are taken in, and bytes of memory of the levels. */

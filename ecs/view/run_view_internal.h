@@ -20,6 +20,7 @@ struct run_view {
     struct levels *levels;
     int64_t started; /* ns since 1970 */
     int64_t newest;
+    uint64_t ahead; /* streams that end in a time that is still to come */
     uint64_t age, model_age, updates;
     size_t stream_count;
     struct run_view_stream *streams; /* of all streams, in the order of processes */

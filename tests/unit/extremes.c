@@ -89,16 +89,21 @@ static struct fake_sensor *make_node(const char *name, int64_t offset, uint32_t 
     return f;
 }
 
-/* Stores the first record as a collector does, and puts the others behind it, which it would refuse. */
+/* Stores the first record as a collector does. */
 static void store_node(struct fake_sensor *f)
 {
     struct stored_run stored = {0};
-    char path[PATH_MAX + 96];
-    const struct fake_stream *s = &f->processes[0]->rings[0];
     assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
     assert_int_equal(stored_feed(&stored, 2), 0);
     assert_int_equal(stored_save(&stored), 0);
     stored_drop(&stored);
+}
+
+/* Puts the others behind it, which a collector would refuse. */
+static void append_others(const struct fake_sensor *f)
+{
+    char path[PATH_MAX + 96];
+    const struct fake_stream *s = &f->processes[0]->rings[0];
     snprintf(path, sizeof path, "%s/trace/%s/app-100-0", run, f->hello.node);
     FILE *file = fopen(path, "ab");
     assert_non_null(file);
@@ -112,8 +117,9 @@ static void make_run(int64_t one, int64_t other)
     struct fake_sensor *a = make_node("asker", one, ASKS), *b = make_node("teller", other, ANSWERS);
     assert_int_equal(mkdir(run, 0777), 0);
     store_node(a);
-    /* the second one comes to a run that is there, whose first node it does not know */
     store_node(b);
+    append_others(a);
+    append_others(b);
     fake_free(a);
     fake_free(b);
 }
@@ -212,6 +218,63 @@ static void readers_take_any_time(void **state)
         }
 }
 
+/* As a run begins whose collector is on this machine. */
+static void make_run_of_our_clock(void)
+{
+    char identity[MODEL_UUID_TEXT];
+    uint8_t clock[16];
+    struct rundb *db;
+    clock_identity(clock);
+    model_uuid_text(clock, identity);
+    assert_int_equal(mkdir(run, 0777), 0);
+    assert_int_equal(rundb_open(run, &db), 0);
+    assert_int_equal(rundb_put(db, RUNDB_CLOCK, identity), 0);
+    assert_int_equal(rundb_put_int(db, RUNDB_CLOCK_AHEAD, clock_realtime_offset()), 0);
+    assert_int_equal(rundb_commit(db), 0);
+    assert_int_equal(rundb_close(db), 0);
+}
+
+/* One record of the teller is of the year 2090, or half a minute ahead: it is newest for nobody. */
+static void a_time_to_come_is_newest_for_nobody(void **state)
+{
+    const int64_t aheads[] = {CLOCK_S, 29 * CLOCK_S, INT64_C(2000000000) * CLOCK_S};
+    (void)state;
+    for (size_t i = 0; i < sizeof aheads / sizeof *aheads; i++) {
+        static const uint8_t id[16] = "a run's identity";
+        int64_t began = clock_now(), newest, first, last, wall = clock_realtime_offset();
+        struct fake_sensor *honest = fake_new("asker", id, 1), *liar = fake_new("teller", id, 1);
+        struct record_filter all = RECORD_FILTER_ALL;
+        struct run_view *v;
+        struct top_source *s;
+        make_run_of_our_clock();
+        fake_add_process(honest, "app", 100, ROLE_SUT);
+        fake_add_process(liar, "app", 100, ROLE_SUT);
+        fake_cut(honest, 0, 0, 1);
+        fake_cut(liar, 0, 0, 1);
+        store_node(honest);
+        store_node(liar);
+        liar->processes[0]->rings[0].time = (uint64_t)(clock_now() + aheads[i]);
+        fake_cut(liar, 0, 0, 1);
+        append_others(liar);
+        assert_int_equal(run_reader_newest(run, &all, &newest), 0);
+        assert_true(newest >= began + wall - CLOCK_S && newest <= clock_now() + wall + CLOCK_S / 2);
+        assert_int_equal(run_view_open(run, &v), 0);
+        while (run_view_update(v, CLOCK_S) > 0)
+            ;
+        assert_true(run_view_newest(v) + run_view_start(v) <= clock_now() + wall + CLOCK_S / 2);
+        run_view_close(v);
+        assert_int_equal(top_source_open(run, &s), 0);
+        while (top_source_update(s, CLOCK_S) > 0)
+            ;
+        top_source_range(s, &first, &last);
+        assert_true(last <= clock_now() + wall + CLOCK_S / 2 && last >= began + wall - CLOCK_S);
+        top_source_close(s);
+        assert_int_equal(file_remove_tree(run), 0);
+        fake_free(honest);
+        fake_free(liar);
+    }
+}
+
 static void sums_stay_in_range(void **state)
 {
     (void)state;
@@ -228,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(readers_take_any_time, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(a_time_to_come_is_newest_for_nobody, begin, scratch_end),
         cmocka_unit_test(sums_stay_in_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

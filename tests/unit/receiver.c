@@ -648,6 +648,30 @@ static unsigned count_notes(const char *code)
     return n;
 }
 
+static void a_time_that_is_still_to_come_is_noted_once(void **state)
+{
+    (void)state;
+    memcpy(model->run_clock, model->clock, sizeof model->run_clock);
+    model->ahead = clock_realtime_offset();
+    meet();
+    describe();
+    fake_cut(f, 0, 0, 10);
+    send_packet(0);
+    send_packet(0);
+    assert_int_equal(count_notes("BEZEL-TIME-AHEAD"), 0);
+    f->processes[0]->rings[0].time = (uint64_t)(clock_now() + MODEL_WALL_SLACK + CLOCK_S);
+    fake_cut(f, 0, 0, 10);
+    fake_cut(f, 0, 0, 10);
+    send_packet(0);
+    send_packet(0);
+    assert_int_equal(count_notes("BEZEL-TIME-AHEAD"), 1);
+    assert_int_equal(model->totals.records, 30);
+    f->processes[0]->rings[0].time = MODEL_TIME_MAX; /* records are behind that */
+    fake_cut(f, 0, 0, 10);
+    send_packet(0);
+    assert_int_equal(model->totals.records, 30);
+}
+
 static void a_node_that_greets_without_end_is_not_answered_and_others_are(void **state)
 {
     (void)state;
@@ -742,6 +766,7 @@ int main(void)
         TEST(who_is_silent_is_gone_but_only_where_nothing_waits),
         TEST(greetings_that_cannot_be_are_refused_with_the_reason),
         TEST(what_a_collector_does_not_take_is_counted),
+        TEST(a_time_that_is_still_to_come_is_noted_once),
         cmocka_unit_test_setup_teardown(a_node_that_greets_without_end_is_not_answered_and_others_are,
                                         begin_in_a_large_run, end),
         cmocka_unit_test_setup_teardown(a_node_begins_as_many_traces_as_are_its_share, begin_in_a_large_run, end),
