@@ -15,13 +15,13 @@ const elements = (() => {
         return element;
     }
 
-    /* Columns: [title, row => text or element, class]. A long table scrolls in a box of its own. */
-    function table(rows, columns, caption) {
+    /* Columns: [title, row => text or element, class]. A long table scrolls in a box of its own. `classOf` gives rows a class. */
+    function table(rows, columns, caption, classOf) {
         const cell = (tag, c, content) => make(tag, { class: c[2] || null, scope: tag === "th" ? "col" : null }, content);
         return make("div", { class: rows.length > 40 ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": caption },
             make("table", {},
                 make("thead", {}, make("tr", {}, ...columns.map(c => cell("th", c, c[0])))),
-                make("tbody", {}, ...rows.map(r => make("tr", {}, ...columns.map(c => cell("td", c, c[1](r))))))));
+                make("tbody", {}, ...rows.map(r => make("tr", { class: classOf ? classOf(r) : null }, ...columns.map(c => cell("td", c, c[1](r))))))));
     }
 
     /* A dialog with the keys of a page: [keys, what they do]. */

@@ -39,8 +39,9 @@ class Live {
         this.send(`want ${this.sequence} ${Math.round(from)} ${Math.round(Math.max(to, from + 1))} ${Math.max(1, Math.round(pixels))} ${follow ? 1 : 0} ${rows.map(Live.row).join(" ")}`);
     }
 
-    records(from, to, row) {
-        this.send(`records ${++this.sequence} ${Math.floor(from)} ${Math.ceil(Math.max(to, from + 1))} ${Live.row(row)}`);
+    /* Asks for the records of a row, around the middle, or around the field's `most` or `least` value. */
+    records(from, to, row, around) {
+        this.send(`records ${++this.sequence} ${Math.floor(from)} ${Math.ceil(Math.max(to, from + 1))} ${Live.row(row)}${around ? ` ${around}` : ""}`);
         return this.sequence;
     }
 

@@ -7,6 +7,7 @@
 
 extern const char view_page_css[];    /* colours and layout of all pages */
 extern const char view_elements_js[]; /* elements and tables of all pages */
+extern const char view_axis_js[];     /* axes, and values as words */
 extern const char view_plot_js[];     /* the drawing of plots */
 extern const char view_report_js[];   /* the page of `bezel report --html`, and its part of that of `bezel view` */
 extern const char view_live_js[];     /* the connection of a page of `bezel view` */

@@ -12,41 +12,9 @@ const plots = (() => {
     const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
     const FONT = "11px system-ui, sans-serif";
     const LEFT = 92, RIGHT = 24, TOP = 6, BOTTOM = 22;
+    const BREAK = 5; /* height of the mark where an axis is broken */
 
-    /* ---- Words ----------------------------------------------------------------------------------------------------- */
-
-    function digits(value, count) {
-        if (value === 0)
-            return "0";
-        const size = Math.floor(Math.log10(Math.abs(value)));
-        return size >= 7 || size < -4 ? value.toExponential(count - 1) : String(Number(value.toPrecision(Math.max(count, size + 1))));
-    }
-
-    function duration(ns, count = 3) {
-        const units = [["ns", 1], ["us", 1e3], ["ms", 1e6], ["s", 1e9], ["min", 6e10], ["h", 3.6e12]];
-        let unit = units[0];
-        for (const u of units)
-            if (Math.abs(ns) >= u[1])
-                unit = u;
-        return digits(ns / unit[1], count) + " " + unit[0];
-    }
-
-    /* A moment of the run as seconds, as exact as `step` ns needs it. */
-    function moment(ns, step) {
-        return (ns / 1e9).toFixed(Math.min(9, Math.max(0, Math.ceil(9 - Math.log10(Math.max(step, 1)) - 1e-9)))) + " s";
-    }
-
-    function count(n) {
-        return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-    }
-
-    function quantity(value, unit) {
-        if (value === null || value === undefined)
-            return "unknown";
-        if (unit === "ns")
-            return duration(value);
-        return digits(value, 4) + (unit && unit !== "1" ? " " + unit : "");
-    }
+    const { duration, moment, count, quantity, tickStep, extentOf, axisOf, axisTicks, stepsIn } = axes;
 
     /* ---- The window of time ---------------------------------------------------------------------------------------- */
 
@@ -82,64 +50,7 @@ const plots = (() => {
         }
     }
 
-    /* ---- Axes ------------------------------------------------------------------------------------------------------ */
-
-    const FAR = 1e307, NEAR = 1e-300; /* beyond and within, differences of values overflow or vanish */
-
-    /* 1, 2 or 5 times a power of ten, so that at most `most` steps fit into `range`. */
-    function tickStep(range, most) {
-        const power = Math.pow(10, Math.floor(Math.log10(range / most)));
-        return power * [1, 2, 5, 10].find(f => range / (power * f) <= most);
-    }
-
-    /* Of values: the least and most, and those that all but a fiftieth of them lie between; null: there are none. */
-    function extentOf(values, log) {
-        const sorted = Float64Array.from(values.filter(v => v !== null && isFinite(v) && (!log || v > 0))).sort(), n = sorted.length - 1;
-        return n < 0 ? null : { least: sorted[0], most: sorted[n], foot: sorted[Math.floor(n * 0.02)], head: sorted[Math.floor(n * 0.98)] };
-    }
-
-    /*
-     * The axis of extents: all values, but for few that are far off, which are marked at the edge. Its ends are whole steps,
-     * so that it keeps still while values move.
-     */
-    function axisOf(extents, fixed, log) {
-        let low = Math.min(...fixed), high = Math.max(...fixed);
-        if (extents.length) {
-            const least = Math.min(...extents.map(e => e.least)), most = Math.max(...extents.map(e => e.most));
-            const head = Math.max(high, ...extents.map(e => e.head)), foot = Math.min(low, ...extents.map(e => e.foot));
-            const room = Math.max(head - foot, Math.abs(head) / 10);
-            high = log || most <= head + 3 * room ? Math.max(high, most) : head;
-            low = log || least >= foot - 3 * room ? Math.min(low, least) : foot;
-        }
-        if (!isFinite(low) || !isFinite(high))
-            [low, high] = log ? [1e6, 1e7] : [0, 1];
-        low = Math.max(low, log ? NEAR : -FAR);
-        high = Math.min(high, FAR);
-        if (log)
-            return { low: Math.pow(10, Math.floor(Math.log10(low) + 1e-9)), high: 10 * Math.pow(10, Math.ceil(Math.log10(high) - 1e-9)), log };
-        if (high !== low && high - low < NEAR)
-            high = low + NEAR;
-        const pad = (high - low || Math.abs(high) || 1) * 0.04, step = tickStep(high - low + 2 * pad, 20);
-        return { low: low === 0 ? 0 : Math.floor((low - pad) / step) * step, high: Math.ceil((high + pad) / step) * step, log };
-    }
-
-    function axisTicks(axis) {
-        const ticks = [];
-        if (axis.log) {
-            for (let v = axis.low; v <= axis.high * 1.001; v *= 10)
-                ticks.push(v);
-            return ticks;
-        }
-        return stepsIn(axis.low, axis.high, tickStep(axis.high - axis.low, 5));
-    }
-
-    /* The multiples of `step` from `low` to `high`. Beyond 2^53 steps one more is no other number: there are none. */
-    function stepsIn(low, high, step) {
-        const list = [];
-        for (let i = Math.ceil(low / step); i * step <= high && i < i + 1; i++)
-            list.push(i * step);
-        return list;
-    }
+    /* ---- Layers ---------------------------------------------------------------------------------------------------- */
 
     /* The index of the last of `rows` whose time is `at` or before; -1: none. */
     function lastAt(rows, at) {
@@ -159,20 +70,24 @@ const plots = (() => {
         return rows.slice(Math.max(0, lastAt(rows, view.from)), lastAt(rows, view.to) + 1);
     }
 
-    /* ---- Layers ---------------------------------------------------------------------------------------------------- */
-
     const colorOf = i => COLORS[i % COLORS.length];
     const dashOf = i => DASHES[Math.floor(i / COLORS.length) % DASHES.length];
 
-    /* A mark where values leave the plot, with the value that is furthest off. */
-    function markOutside(p, x, value, above) {
-        const y = above ? p.top : p.foot, to = above ? 7 : -7;
+    const FARS_MOST = 1000, LABELS_MOST = 12; /* that are marked, and written */
+
+    /* A mark at a value beyond a break of the axis. The plot writes the value beside it, and beside one that breaks the limit. */
+    function markFar(p, x, value) {
+        if (value <= p.axis.high && value >= p.axis.low) {
+            if (p.limit?.isBeyond(value))
+                p.labels.push({ x, value });
+            return;
+        }
+        if (p.fars.length >= FARS_MOST)
+            return;
         p.ink.beginPath();
-        p.ink.moveTo(x, y);
-        p.ink.lineTo(x - 4, y + to);
-        p.ink.lineTo(x + 4, y + to);
+        p.ink.arc(x, p.y(value), 3, 0, 7);
         p.ink.fill();
-        p.outside.push({ x, value, above });
+        p.fars.push({ x, value });
     }
 
     /* Observations {at, min, max, last; null: unknown}: the least and most of each, and a step to the next one. */
@@ -214,10 +129,9 @@ const plots = (() => {
             for (const r of seen) {
                 if (r.last === null || r.at < p.view.from)
                     continue;
-                if (r.max > p.axis.high)
-                    markOutside(p, p.x(r.at), r.max, true);
-                if (r.min < p.axis.low)
-                    markOutside(p, p.x(r.at), r.min, false);
+                markFar(p, p.x(r.at), r.max);
+                if (r.min < r.max)
+                    markFar(p, p.x(r.at), r.min);
             }
         };
         return layer;
@@ -304,11 +218,10 @@ const plots = (() => {
             ink.stroke();
             ink.setLineDash([]);
             const all = layer.known && layer.known.most <= p.axis.high && layer.known.least >= p.axis.low;
-            for (let i = 0; !all && i < n && p.outside.length < 1000; i++) {
-                if (max[i] > p.axis.high)
-                    markOutside(p, origin + at[i] * scale, max[i], true);
-                if (min[i] < p.axis.low)
-                    markOutside(p, origin + at[i] * scale, min[i], false);
+            for (let i = 0; (!all || p.limit) && i < n; i++) {
+                markFar(p, origin + at[i] * scale, max[i]);
+                if (min[i] < max[i])
+                    markFar(p, origin + at[i] * scale, min[i]);
             }
         };
         return layer;
@@ -488,9 +401,11 @@ const plots = (() => {
         return layer;
     }
 
-    function bound(value, text) {
+    function bound(value, compare, unit) {
+        const text = `${compare} ${quantity(value, unit)}`;
         return {
             fixed: [value],
+            bound: value, isBeyond: v => compare === ">=" ? v < value : v > value,
             draw: p => {
                 p.ink.strokeStyle = p.ink.fillStyle = p.style("--alarm");
                 p.ink.lineWidth = 1;
@@ -575,7 +490,7 @@ const plots = (() => {
 
     class Plot {
         constructor(view, canvas, options) {
-            Object.assign(this, { view, canvas, outside: [], log: false, unit: null, layers: [] }, options);
+            Object.assign(this, { view, canvas, fars: [], labels: [], log: false, unit: null, layers: [] }, options);
             for (const layer of this.layers)
                 layer.until = layer.until || view.end;
             this.listener = () => this.wake();
@@ -600,14 +515,18 @@ const plots = (() => {
 
         x(at) { return this.left + (at - this.view.from) / (this.view.to - this.view.from) * (this.right - this.left); }
         y(value) {
-            const a = this.axis;
+            const a = this.axis, within = share => Math.min(Math.max(share, 0), 1);
+            if (a.above !== null && value > a.high)
+                return this.head - BREAK - within((value - a.high) / (a.above - a.high)) * (this.head - BREAK - this.top - 4);
+            if (a.below !== null && value < a.low)
+                return this.base + BREAK + within((a.low - value) / (a.low - a.below)) * (this.foot - this.base - BREAK - 4);
             const share = a.log ? Math.log(Math.max(value, a.low) / a.low) / Math.log(a.high / a.low) : (value - a.low) / (a.high - a.low);
-            return this.foot - Math.min(Math.max(share, 0), 1) * (this.foot - this.top);
+            return this.base - within(share) * (this.base - this.head);
         }
         /* As y(), for many values. */
         scaler() {
             const a = this.axis, foot = this.foot, height = foot - this.top;
-            if (a.log)
+            if (a.log || a.above !== null || a.below !== null)
                 return value => this.y(value);
             const factor = height / (a.high - a.low), low = a.low, top = this.top;
             return value => {
@@ -656,15 +575,18 @@ const plots = (() => {
             }
             this.ink.setTransform(ratio, 0, 0, ratio, 0, 0);
             this.ink.clearRect(0, 0, box.width, box.height);
-            Object.assign(this, { left: LEFT, right: box.width - RIGHT, top: TOP, foot: box.height - BOTTOM, outside: [] });
+            Object.assign(this, { left: LEFT, right: box.width - RIGHT, top: TOP, foot: box.height - BOTTOM, fars: [], labels: [], limit: this.layers.find(l => l.isBeyond) });
             const extents = this.layers.map(l => l.extent ? l.extent(this.view, this.log) : null).filter(e => e);
             this.axis = axisOf(extents, this.layers.flatMap(l => l.fixed || []).concat(this.log ? [] : [0]), this.log);
+            const part = Math.max(24, Math.round((this.foot - this.top) / 4)); /* of the height, for what is beyond a break */
+            this.head = this.top + (this.axis.above === null ? 0 : part);
+            this.base = this.foot - (this.axis.below === null ? 0 : part);
         }
 
         /* Grid and labels, which keep still while values move: their picture is kept. */
         drawGrid() {
             const { view, axis, canvas, unit } = this, kept = this.grid || (this.grid = { canvas: document.createElement("canvas") });
-            const key = [view.from, view.to, axis.low, axis.high, canvas.width, canvas.height, unit, this.style("--dim")].join();
+            const key = [view.from, view.to, axis.low, axis.high, axis.above, axis.below, canvas.width, canvas.height, unit, this.style("--dim")].join();
             if (kept.key !== key) {
                 const ratio = canvas.width / this.box.width;
                 Object.assign(kept.canvas, { width: canvas.width, height: canvas.height });
@@ -684,7 +606,7 @@ const plots = (() => {
             ink.lineWidth = 1;
             ink.textAlign = "right";
             ink.beginPath();
-            for (const v of this.bare ? [] : axisTicks(this.axis)) {
+            for (const v of this.bare ? [] : [...axisTicks(this.axis), this.axis.above, this.axis.below].filter(t => t !== null)) {
                 const y = this.y(v);
                 ink.moveTo(this.left, y);
                 ink.lineTo(this.right, y);
@@ -700,6 +622,44 @@ const plots = (() => {
             ink.stroke();
             ink.strokeStyle = this.style("--dim");
             ink.strokeRect(this.left, this.top, this.right - this.left, this.foot - this.top);
+            if (this.axis.above !== null)
+                this.makeBreak(ink, this.head - BREAK);
+            if (this.axis.below !== null)
+                this.makeBreak(ink, this.base);
+        }
+
+        /* Where the axis is broken: a zigzag across the plot. */
+        makeBreak(ink, y) {
+            ink.beginPath();
+            for (let x = this.left, up = 0; x <= this.right; x += 6, up ^= 1)
+                ink[x === this.left ? "moveTo" : "lineTo"](x, y + (up ? BREAK : 0));
+            ink.stroke();
+        }
+
+        /* The values beyond the breaks, the furthest first, wherever there is room for them, and the one that breaks the limit most. */
+        writeLabels() {
+            const { high, low } = this.axis, worst = f => this.limit ? Math.abs(f.value - this.limit.bound) : 0, off = f => f.value > high ? f.value - high : low - f.value;
+            const most = this.labels.reduce((a, b) => a && worst(a) >= worst(b) ? a : b, null), written = [];
+            this.ink.textAlign = "left";
+            this.ink.fillStyle = this.style("--ink");
+            this.ink.strokeStyle = this.style("--paper");
+            this.ink.lineWidth = 3;
+            for (const f of [...this.fars].sort((a, b) => off(b) - off(a)).slice(0, 60).concat(most || [])) {
+                const text = quantity(f.value, this.unit), width = this.ink.measureText(text).width;
+                const x = f.x + 6 + width > this.right ? f.x - 6 - width : f.x + 6, y = Math.max(this.y(f.value) + 4, this.top + 11);
+                if (written.length >= LABELS_MOST || written.some(w => x < w.x + w.width + 6 && w.x < x + width + 6 && Math.abs(w.y - y) < 12))
+                    continue;
+                this.ink.strokeText(text, x, y);
+                this.ink.fillText(text, x, y);
+                written.push({ x, y, width });
+            }
+        }
+
+        /* What is beyond the breaks, as words; "": nothing is. */
+        farText() {
+            const furthest = this.fars.reduce((a, b) => a && Math.abs(a.value) >= Math.abs(b.value) ? a : b, null);
+            const number = this.fars.length < FARS_MOST ? count(this.fars.length) : `more than ${count(FARS_MOST)}`;
+            return furthest ? `${number} beyond the break, ${furthest.value < 0 ? "down" : "up"} to ${quantity(furthest.value, this.unit)}` : "";
         }
 
         draw() {
@@ -713,6 +673,7 @@ const plots = (() => {
             this.ink.clip();
             for (const layer of this.layers)
                 layer.draw(this);
+            this.writeLabels();
             this.ink.restore();
             const at = this.view.cursor;
             if (at !== null && at >= this.view.from && at <= this.view.to) {

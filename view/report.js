@@ -55,8 +55,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
                 const value = view.cursor === null ? undefined : view.cursor > l.until ? null : l.at(view.cursor);
                 text.textContent = value === undefined ? l.name : `${l.name}: ${p.log && value === 0 ? "off" : quantity(value, p.unit)}`;
             }
-            const furthest = p.outside.reduce((a, b) => a && Math.abs(a.value) >= Math.abs(b.value) ? a : b, null);
-            outside.textContent = furthest ? `${count(p.outside.length)} outside of the plot, up to ${quantity(furthest.value, p.unit)}` : "";
+            outside.textContent = p.farText();
         };
     }
 
@@ -99,7 +98,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         const label = `${limit.text}: ${limit.is}; violated ${count(broken.length)} times${leftOut.violations ? " or more" : ""} on ${count(nodes.length)} nodes`;
         addPlot(to, [limit.text, ": ", verdictOf(limit.is)], label, {
             unit: limit.unit,
-            layers: [plots.spans(spans), snapshotMarks(), plots.bound(limit.bound, limit.compare + " " + quantity(limit.bound, limit.unit)),
+            layers: [plots.spans(spans), snapshotMarks(), plots.bound(limit.bound, limit.compare, limit.unit),
                 ...nodes.map(n => plots.band(n.rows, n.name, n.index))],
         });
         return leftOut.violations ? spans : broken;

@@ -62,7 +62,7 @@ const rows = (() => {
                 unit: options.unit || null, log: options.log || false,
                 layers: [...(options.under || []), this.unknown, this.lost, ...this.lines, ...(options.over || [])],
                 onDraw: () => this.legend(),
-                onClick: (at, pixel) => page.inspect(this, at - 3 * pixel, at + 3 * pixel),
+                onClick: (at, pixel) => this.inspectAt(at, pixel),
             });
             this.items = this.lines.map(l => {
                 const text = make("span", {}, l.name || ""), line = make("i", {});
@@ -76,14 +76,19 @@ const rows = (() => {
             this.canvas.addEventListener("pointerenter", () => page.over(this));
             this.canvas.addEventListener("focus", () => page.over(this));
         }
+        /* A click means what stands out there, if anything does. */
+        inspectAt(at, pixel) {
+            const x = this.plot.x(at), near = this.plot.fars.filter(f => Math.abs(f.x - x) < 8).sort((a, b) => Math.abs(a.x - x) - Math.abs(b.x - x))[0];
+            const from = near ? this.plot.timeAt(near.x) : at, wide = near ? this.taken?.pictures[0]?.wide || 0 : 0;
+            this.page.inspect(this, from - (near ? 1 : 3) * pixel, from + wide + (near ? 1 : 3) * pixel);
+        }
         legend() {
             const at = this.page.view.cursor;
             for (const [l, text] of this.items) {
                 const value = at === null || !l.at ? undefined : at > (l.until || Infinity) ? null : l.at(at);
                 text.textContent = value === undefined ? l.name : `${l.name}: ${this.plot.log && value === 0 ? "off" : plots.quantity(value, this.plot.unit)}`;
             }
-            const outside = this.plot.outside.length ? `${plots.count(this.plot.outside.length)} outside of the plot` : "";
-            this.note.textContent = [this.said ? this.said(at) : "", this.lossText || "", outside, this.damaged ? "damaged: read up to there" : "", this.cut ? "not all of it was read, which takes too long: zoom in" : ""].filter(t => t).join("; ");
+            this.note.textContent = [this.said ? this.said(at) : "", this.lossText || "", this.plot.farText(), this.damaged ? "damaged: read up to there" : "", this.cut ? "not all of it was read, which takes too long: zoom in" : ""].filter(t => t).join("; ");
         }
         /* Losses of all its series, which may be of one process several times. */
         takeLosses(pictures) {
@@ -134,7 +139,7 @@ const rows = (() => {
         const lines = observed.map(o => plots.columns(o.process.node.name, o.process.node.index, true));
         const row = new Row(page, item, {
             unit: limit.unit, lines, under: [plots.spans(page.violations(index))],
-            over: [plots.bound(limit.bound, limit.compare + " " + plots.quantity(limit.bound, limit.unit))],
+            over: [plots.bound(limit.bound, limit.compare, limit.unit)],
         });
         row.series = observed.map(o => wish(o.process, o.aspect, o.field("value"), { key: index }));
         if (limit.aspect)
@@ -233,18 +238,22 @@ const rows = (() => {
         row.plot.bare = true;
         row.series = kinds.map(k => wish(process, k.number, k.a.kind === "span" ? 0 : -1, { stream: thread.stream, records: RECORDS }));
         row.messages = [];
+        row.stream = thread.stream;
         row.use = pictures => {
             const spans = [];
             let dense = null;
             row.messages = [];
+            row.arrows = [];
             pictures.forEach((p, i) => {
                 const { a } = kinds[i];
                 if (p.records && a.kind === "span")
                     spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: a.name, index: i })));
                 else if (p.records)
-                    row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent", aspect: a.name, peer: r[3], tag: r[4], row, bound: p.bound })));
+                    row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent" })));
                 else if (p.at && p.at.length && (!dense || p.at.length > dense.at.length))
                     dense = p;
+                for (const [at, sentAt, sender, sentAspect] of p.pairs || [])
+                    row.arrows.push({ at, sentAt, sender, sentAspect, aspect: a.name });
             });
             lane.set(nest(spans), row.messages, dense);
         };

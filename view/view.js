@@ -77,11 +77,39 @@
 
     let inspected = null;
 
+    const TIMES = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+    /* The limits whose metrics read field `name` of aspect `aspect`, with their bounds in the field's unit. */
+    const limitsOf = (aspect, name, unit) => (page.report?.limits || []).filter(l => l.aspect === aspect && l.field === name)
+        .map(l => ({ ...l, bound: l.unit === "ns" && TIMES[unit] ? l.bound / TIMES[unit] : l.bound }));
+    const isBeyond = (value, l) => typeof value === "number" && (l.compare === "<=" ? value > l.bound : value < l.bound);
+
+    /* What a list of a field is to lie around: its largest or least value, if a limit or the plot has one stand out there. */
+    function aroundWhat(row, series, from, to) {
+        const aspect = series.field >= 0 && series.key < 0 && page.catalogue.processes.get(series.process)?.aspects[series.aspect - 1];
+        const field = aspect && aspect.fields[series.field], p = row.taken?.pictures[0];
+        if (!field)
+            return "";
+        const [limit] = limitsOf(aspect.name, field.name, field.unit);
+        if (limit)
+            return limit.compare === "<=" ? "most" : "least";
+        const shown = p?.min ? [...p.at.keys()].filter(i => p.at[i] + p.wide >= from && p.at[i] <= to) : [];
+        return shown.some(i => p.max[i] > row.plot.axis.high) ? "most" : shown.some(i => p.min[i] < row.plot.axis.low) ? "least" : "";
+    }
+
+    /* Why a record of the list stands out; "": it does not. */
+    function markOf(r) {
+        const beyond = (r.fields || []).flatMap(([name, value, unit]) => limitsOf(r.aspect, name, unit).filter(l => isBeyond(value, l)).map(l => `${name} is beyond ${l.text}`));
+        const chosen = r.chosen ? [`the ${inspected.around === "most" ? "largest" : "least"} here`] : [];
+        return [...new Set([...beyond, ...chosen])].join("; ");
+    }
+
     page.inspect = (row, from, to) => {
         const series = row.series[0];
         if (!series)
             return;
-        inspected = { sequence: live.records(from, to, { ...series, records: 0 }), title: row.item.title, from, to, row };
+        const around = aroundWhat(row, series, from, to);
+        inspected = { sequence: live.records(from, to, { ...series, records: 0 }, around), title: row.item.title, from, to, row, around };
         of("records").hidden = false;
         of("records").replaceChildren(make("p", {}, "reading…"));
     };
@@ -104,14 +132,15 @@
         };
         const bytes = r => make("details", {}, make("summary", {}, `${r.file.split("/").slice(-2).join("/")} @ ${r.offset}`), make("code", {}, r.bytes || ""));
         of("records").replaceChildren(
-            make("h3", {}, `${inspected.title}: ${plots.count(message.records.length)}${message.more ? " of more" : ""} records from ${plots.moment(inspected.from, 1e3)} to ${plots.moment(inspected.to, 1e3)}${message.damaged ? "; damaged: read up to there" : ""}${message.cut ? "; not all of that time was read, which takes too long: zoom in" : ""}`,
+            make("h3", {}, `${inspected.title}: ${plots.count(message.records.length)}${message.more ? " of more" : ""} records${message.more ? `, around ${inspected.around ? `the ${inspected.around === "most" ? "largest" : "least"} value` : "the middle"}` : ""}, from ${plots.moment(inspected.from, 1e3)} to ${plots.moment(inspected.to, 1e3)}${message.damaged ? "; damaged: read up to there" : ""}${message.cut ? "; not all of that time was read, which takes too long: zoom in" : ""}`,
                 " ", make("button", { type: "button", onclick: hideRecords }, "close")),
             table(message.records, [
                 ["at", r => make("button", { type: "button", onclick: () => { page.view.point(r.at); } }, plots.moment(r.at, 1)), "number"],
-                ["wall clock, UTC", r => clockOf(r.at)], ["node's clock, ns", r => r.own, "number"], ["within", r => r.bound === null ? "unknown" : plots.duration(r.bound), "number"],
-                ["thread", thread], ["aspect", r => r.lost !== undefined ? make("span", { class: "violated" }, `${plots.count(r.lost)} records lost`) : r.aspect],
-                ["values", r => (r.fields || []).map(f => `${f[0]} ${valueText(f)}`).join(", "), "text"], ["stored bytes", bytes],
-            ], "records"));
+                ["wall clock, UTC", r => clockOf(r.at)], ["aspect", r => r.lost !== undefined ? make("span", { class: "violated" }, `${plots.count(r.lost)} records lost`) : r.aspect],
+                ["values", r => (r.fields || []).map(f => `${f[0]} ${valueText(f)}`).join(", "), "text"], ["stands out", r => markOf(r) ? make("span", { class: "violated" }, markOf(r)) : ""],
+                ["thread", thread], ["node's clock, ns", r => r.own, "number"], ["within", r => r.bound === null ? "unknown" : plots.duration(r.bound), "number"], ["stored bytes", bytes],
+            ], "records", r => r.chosen ? "chosen" : null));
+        of("records").querySelector("tr.chosen")?.scrollIntoView({ block: "center" });
     }
 
     function hideRecords() {
@@ -172,30 +201,26 @@
 
     /* ---- messages from thread to thread ---------------------------------------------------------------------------- */
 
+    /* The server pairs messages, by the rule of <bezel/kinds.h>; an arrow goes from thread to thread, where both are open. */
     function drawArrows() {
-        const all = page.order.flatMap(r => r.messages || []), lines = [], sent = new Map();
-        for (const m of all.filter(m => m.sent))
-            sent.set(m.tag, [...sent.get(m.tag) || [], m]);
-        for (const r of all.filter(m => !m.sent)) {
-            const s = (sent.get(r.tag) || []).filter(m => m.row !== r.row && m.at <= r.at + (r.bound || 0) + (m.bound || 0)).sort((a, b) => b.at - a.at)[0];
-            if (s)
-                lines.push([s, r]);
-        }
-        const place = m => {
-            const box = m.row.canvas.getBoundingClientRect();
-            return [box.left + window.scrollX + m.row.plot.x(m.at), box.top + window.scrollY + box.height - 34];
+        const threads = new Map(page.order.filter(r => r.stream !== undefined).map(r => [r.stream, r]));
+        const inside = at => at >= page.view.from && at <= page.view.to;
+        const drawn = page.order.flatMap(row => (row.arrows || []).map(a => ({ ...a, row, from: threads.get(a.sender) })))
+            .filter(a => a.from && a.from !== a.row && inside(a.sentAt) && inside(a.at));
+        const place = (row, at) => {
+            const box = row.canvas.getBoundingClientRect();
+            return [box.left + window.scrollX + row.plot.x(at), box.top + window.scrollY + box.height - 34];
         };
-        const inside = m => m.at >= page.view.from && m.at <= page.view.to;
-        const drawn = lines.filter(([s, r]) => inside(s) && inside(r));
-        const shapes = drawn.slice(0, MOST_ARROWS).map(([s, r]) => {
-            const [x0, y0] = place(s), [x1, y1] = place(r);
-            const doubt = s.row.node === r.row.node ? 0 : boundBetween(s.row.node, r.row.node);
-            const proven = doubt !== null && r.at - s.at > doubt;
+        const nameOf = a => page.catalogue.processes.get(page.catalogue.streams[a.sender]?.[0])?.aspects[a.sentAspect - 1]?.name || "?";
+        const shapes = drawn.slice(0, MOST_ARROWS).map(a => {
+            const [x0, y0] = place(a.from, a.sentAt), [x1, y1] = place(a.row, a.at);
+            const doubt = a.from.node === a.row.node ? 0 : boundBetween(a.from.node, a.row.node);
+            const proven = doubt !== null && a.at - a.sentAt > doubt;
             const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
             line.setAttribute("d", `M${x0} ${y0} L${x1} ${y1}`);
             line.setAttribute("class", proven ? "proven" : "unknown");
             const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-            title.textContent = `${s.aspect} → ${r.aspect}, ${plots.duration(r.at - s.at)}, order ${proven ? "proven" : "unknown"}`;
+            title.textContent = `${nameOf(a)} → ${a.aspect}, ${plots.duration(a.at - a.sentAt)}, order ${proven ? "proven" : "unknown"}`;
             line.append(title);
             return line;
         });
@@ -392,7 +417,7 @@
         const { view } = page, width = view.to - view.from;
         of("shown").textContent = `${plots.moment(view.from, width / 100)} to ${plots.moment(view.to, width / 100)}${page.follow ? ", follows" : ""}`;
         if (state.newest !== undefined)
-            of("said").textContent = [state.live ? "the run goes on" : "the run is over", state.trouble ? `it cannot be read on: ${state.trouble}` : "", state.behind ? "what is stored is still being read" : "", `view: ${plots.quantity(state.cpu, "%")} of a CPU, ${plots.quantity(Math.round(state.memory / 104857.6) / 10, "MiB")}`,
+            of("said").textContent = [state.live ? "the run goes on" : "the run is over", state.trouble ? `it cannot be read on: ${state.trouble}` : "", state.behind ? "what is stored is still being read" : "", state.ahead ? `${plots.count(state.ahead)} streams have times that are still to come, which are not followed` : "", `view: ${plots.quantity(state.cpu, "%")} of a CPU, ${plots.quantity(Math.round(state.memory / 104857.6) / 10, "MiB")}`,
                 page.arrows > MOST_ARROWS ? `${plots.count(page.arrows - MOST_ARROWS)} more messages: zoom in` : "", state.skipped ? `${plots.count(state.skipped)} pictures skipped` : ""].filter(t => t).join("; ");
     }
 

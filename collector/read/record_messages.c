@@ -156,6 +156,7 @@ void record_messages_add(struct record_messages *m, const struct record_item *se
                                             .node = sent->process->node->row,
                                             .process = sent->process->row,
                                             .aspect = sent->r->aspect,
+                                            .stream = sent->stream,
                                             .time = sent->time,
                                             .at = sent->at});
 }

@@ -22,6 +22,7 @@ struct record_sent {
     uint64_t key;
     int64_t node, process; /* the sender's, as their rows in the database */
     uint32_t aspect;
+    size_t stream;           /* the number that its item has */
     uint64_t time;           /* on its clock, ns */
     struct clock_reading at; /* in the run's time */
     bool given;              /* it has its place in the order */

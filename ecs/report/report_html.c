@@ -297,7 +297,7 @@ static void put_page(const struct report *r, const char *json, const char *serie
     fputs("<script type=\"application/json\" id=\"left-out\">", out);
     put_left_out(r, most, out);
     fputs("</script>\n", out);
-    const char *const code[] = {view_elements_js, view_plot_js, view_report_js};
+    const char *const code[] = {view_elements_js, view_axis_js, view_plot_js, view_report_js};
     for (size_t i = 0; i < sizeof code / sizeof *code; i++)
         fprintf(out, "<script>\n%s</script>\n", code[i]);
     fputs("</html>\n", out);

@@ -51,11 +51,11 @@ static bool read_row(const char *p, struct page_row *row)
     return true;
 }
 
-static const char *read_rows(char *rest, struct page_request *q, size_t most)
+static const char *read_rows(char *rest, struct page_request *q)
 {
     char *word;
     while ((word = next_word(&rest))) {
-        if (q->row_count == most)
+        if (q->row_count == PAGE_REQUEST_ROWS)
             return "there are too many rows";
         if (!read_row(word, &q->rows[q->row_count++]))
             return "a row is PROCESS/STREAM/ASPECT/FIELD/KEY/RECORDS, each of them a number of the catalogue";
@@ -68,7 +68,23 @@ static bool is_window(const struct page_request *q)
     return q->from >= -INT64_MAX / 4 && q->until <= INT64_MAX / 4 && q->from < q->until;
 }
 
-static const char *read_picture(char *rest, struct page_request *q, size_t most)
+/* Reads what records are to lie around, behind their row. */
+static const char *read_around(char **rest, struct page_request *q)
+{
+    const char *word;
+    char *row = next_word(rest);
+    if (!row || !read_row(row, &q->rows[q->row_count++]))
+        return "records are of one row";
+    if (!(word = next_word(rest)))
+        return NULL;
+    bool most = strcmp(word, "most") == 0;
+    if ((!most && strcmp(word, "least") != 0) || q->rows[0].field < 0 || q->rows[0].key >= 0 || next_word(rest))
+        return "records lie around `most` or `least`, which one field without a key has";
+    q->around = most ? PAGE_AROUND_MOST : PAGE_AROUND_LEAST;
+    return NULL;
+}
+
+static const char *read_picture(char *rest, struct page_request *q)
 {
     int64_t sequence, pixels = 1, follow = 0;
     bool is_want = q->kind == PAGE_WANT;
@@ -81,8 +97,7 @@ static const char *read_picture(char *rest, struct page_request *q, size_t most)
     q->sequence = (uint32_t)sequence;
     q->pixels = (uint32_t)pixels;
     q->follow = follow != 0;
-    const char *why = read_rows(rest, q, most);
-    return why ? why : !is_want && q->row_count != 1 ? "records are of one row" : NULL;
+    return is_want ? read_rows(rest, q) : read_around(&rest, q);
 }
 
 static const char *read_share(char *rest, struct page_request *q)
@@ -115,9 +130,9 @@ static const char *read_rest(const char *verb, char *rest, struct page_request *
 {
     int64_t n;
     if (strcmp(verb, "want") == 0)
-        return q->kind = PAGE_WANT, read_picture(rest, q, PAGE_REQUEST_ROWS);
+        return q->kind = PAGE_WANT, read_picture(rest, q);
     if (strcmp(verb, "records") == 0)
-        return q->kind = PAGE_RECORDS, read_picture(rest, q, 1);
+        return q->kind = PAGE_RECORDS, read_picture(rest, q);
     if (strcmp(verb, "ack") == 0) {
         q->kind = PAGE_ACK;
         if (!next_number(&rest, 0, UINT32_MAX, &n))

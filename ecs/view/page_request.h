@@ -8,7 +8,8 @@
  *     want SEQUENCE FROM UNTIL PIXELS FOLLOW ROW...   the picture from now on, until the next `want`
  *     ack SEQUENCE                                    the picture of that number is drawn
  *     hidden 0|1                                      whether the page is out of sight
- *     records SEQUENCE FROM UNTIL ROW                 the records of a row
+ *     records SEQUENCE FROM UNTIL ROW [most|least]    the records of a row: those nearest to the middle of the time, or
+ *                                                     to where its field has its largest or least value
  *     share FROM UNTIL FOLLOW CURSOR FILTER           for all other views of the run; CURSOR `-`: none
  *     control SECRET VERB WORD...                     to turn a knob, to poll otherwise, ...
  *
@@ -49,8 +50,11 @@ enum page_request_kind {
     PAGE_CONTROL,
 };
 
+enum page_around { PAGE_AROUND_MIDDLE, PAGE_AROUND_MOST, PAGE_AROUND_LEAST };
+
 struct page_request {
     enum page_request_kind kind;
+    enum page_around around; /* of RECORDS; MOST and LEAST where the row has a field and no key */
     uint32_t sequence;
     int64_t from, until; /* from < until, ns since the run's start */
     uint32_t pixels;     /* at least 1 */

@@ -4,6 +4,7 @@
 #include "ecs/report/json.h"
 #include "ecs/view/key_histories.h"
 #include "ecs/view/run_view_internal.h"
+#include "ecs/view/run_view_messages.h"
 #include "ecs/view/run_view_value.h"
 
 #include <math.h>
@@ -20,6 +21,13 @@ enum {
     SPANS_BEYOND = 64,        /* windows behind this one in which its spans may end */
 };
 
+/* A message that was received: when, and when, in which stream and as which aspect it was sent. */
+struct pair {
+    int64_t at, sent_at;
+    size_t sender;
+    uint32_t aspect;
+};
+
 /* A row of a picture that is being made. */
 struct row {
     struct run_view *v;
@@ -31,9 +39,12 @@ struct row {
     int64_t from, until;              /* of the node's clock */
     struct levels_column *columns;
     size_t count;
-    bool cut, damaged;                       /* not all was read: it would take too long; it cannot be read */
-    uint64_t scanned, records, records_most; /* the last: that are wanted beside the columns */
-    struct json *json;                       /* where records go; NULL: they are only counted, or make columns */
+    bool cut, damaged;                        /* not all was read: it would take too long; it cannot be read */
+    uint64_t scanned, records, records_most;  /* the last: that are wanted beside the columns */
+    struct json *json;                        /* where records go; NULL: they are only counted, or make columns */
+    const struct run_view_messages *messages; /* of the picture; NULL: none */
+    struct pair *pairs;                       /* room for records_most; NULL: none are wanted */
+    size_t pair_count;
 };
 
 /* The part of a picture that is made of arrays. */
@@ -197,6 +208,20 @@ static bool is_in_window(const struct row *row, const struct packet_record *r)
     return saturate_sub((int64_t)r->timestamp, duration > 0 ? duration : 0) <= row->until;
 }
 
+/* Notes a received message whose sending is in the picture. */
+static void take_pair(struct row *row, const struct packet_record *r)
+{
+    const struct record_sent *sent = row->pairs ? run_view_messages_find(row->messages, row->process, r) : NULL;
+    if (!sent || row->pair_count == row->records_most)
+        return;
+    row->pairs[row->pair_count++] =
+        (struct pair){.at = run_view_time(row->v, row->process->node, (int64_t)r->timestamp),
+                      .sent_at = run_view_time(row->v, levels_stream(row->v->levels, sent->stream)->process->node,
+                                               (int64_t)sent->time),
+                      .sender = sent->stream,
+                      .aspect = sent->aspect};
+}
+
 /* Counts the records, or writes them as [time, stream, aspect, value...]. */
 static int take_record(const struct packet_record *r, const struct levels_place *place, void *context)
 {
@@ -210,6 +235,7 @@ static int take_record(const struct packet_record *r, const struct levels_place 
         return 0;
     if (!row->json)
         return ++row->records > row->records_most;
+    take_pair(row, r);
     json_array(row->json, NULL);
     json_int(row->json, NULL, run_view_time(row->v, row->process->node, (int64_t)r->timestamp));
     json_uint(row->json, NULL, row->stream);
@@ -250,6 +276,21 @@ static int scan(struct row *row, int64_t until)
     return err < 0 ? err : 0;
 }
 
+/* Member `pairs`: [time, time of the sending, its stream, its aspect]. */
+static void put_pairs(const struct row *row, struct json *j)
+{
+    json_array(j, "pairs");
+    for (size_t i = 0; i < row->pair_count; i++) {
+        json_array(j, NULL);
+        json_int(j, NULL, row->pairs[i].at);
+        json_int(j, NULL, row->pairs[i].sent_at);
+        json_uint(j, NULL, row->pairs[i].sender);
+        json_uint(j, NULL, row->pairs[i].aspect);
+        json_array_end(j);
+    }
+    json_array_end(j);
+}
+
 /* Member `records`, where there are no more than are wanted. */
 static int put_records(struct row *row, struct json *j)
 {
@@ -259,10 +300,15 @@ static int put_records(struct row *row, struct json *j)
     if (err || row->records > row->records_most)
         return err;
     levels_set_deadline(row->v->levels, INT64_MAX); /* it has just been read */
+    if (row->messages && row->aspect && row->aspect->kind == DICT_RECEIVED)
+        row->pairs = malloc(row->records_most * sizeof *row->pairs);
     json_array(j, "records");
     row->json = j;
     err = scan(row, until);
     json_array_end(j);
+    if (row->pairs)
+        put_pairs(row, j);
+    free(row->pairs);
     return err;
 }
 
@@ -353,14 +399,18 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
     struct levels_column *columns = malloc(COLUMNS_MOST * sizeof *columns);
     int err = columns ? 0 : BEZEL_ENOMEM;
     uint64_t left = RECORDS_OF_ALL;
+    levels_set_deadline(v->levels, deadline);
+    struct run_view_messages *messages = run_view_messages_read(v, q, from, until);
     json_array(j, "rows");
     for (size_t i = 0; i < q->row_count && !err; i++) {
-        struct row row = {.v = v, .wanted = &q->rows[i], .columns = columns};
+        struct row row = {.v = v, .wanted = &q->rows[i], .columns = columns, .messages = messages};
         row.records_most = row.wanted->records < left ? row.wanted->records : left;
         err = put_row(&row, q, from, until, deadline, j, a);
         left -= row.records <= row.records_most ? row.records : 0;
     }
     json_array_end(j);
+    levels_set_deadline(v->levels, INT64_MAX);
+    run_view_messages_free(messages);
     free(columns);
     return err;
 }
@@ -394,6 +444,7 @@ static void put_head(const struct run_view *v, const struct page_request *q, int
     json_int(j, "from", from);
     json_int(j, "until", until);
     json_int(j, "newest", v->newest);
+    json_uint(j, "ahead", v->ahead);
     json_bool(j, "live", state->live);
     json_bool(j, "behind", state->behind);
     json_double(j, "cpu", state->cpu);

@@ -435,15 +435,12 @@ static int open_run(struct server *s, const volatile sig_atomic_t *stop)
 
 static int start(struct server *s, const volatile sig_atomic_t *stop)
 {
-    static const struct web_file files[] = {{"/", "text/html; charset=utf-8", view_view_html},
-                                            {"/page.css", "text/css; charset=utf-8", view_page_css},
-                                            {"/plot.js", "text/javascript", view_plot_js},
-                                            {"/elements.js", "text/javascript", view_elements_js},
-                                            {"/report.js", "text/javascript", view_report_js},
-                                            {"/live.js", "text/javascript", view_live_js},
-                                            {"/rows.js", "text/javascript", view_rows_js},
-                                            {"/view.js", "text/javascript", view_view_js},
-                                            {NULL, NULL, NULL}};
+    static const struct web_file files[] = {
+        {"/", "text/html; charset=utf-8", view_view_html},     {"/page.css", "text/css; charset=utf-8", view_page_css},
+        {"/axis.js", "text/javascript", view_axis_js},         {"/plot.js", "text/javascript", view_plot_js},
+        {"/elements.js", "text/javascript", view_elements_js}, {"/report.js", "text/javascript", view_report_js},
+        {"/live.js", "text/javascript", view_live_js},         {"/rows.js", "text/javascript", view_rows_js},
+        {"/view.js", "text/javascript", view_view_js},         {NULL, NULL, NULL}};
     struct web_options web = {s->o->port, &s->gate, files};
     if (open_run(s, stop) != 0)
         return EXIT_FAILED;

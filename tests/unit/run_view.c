@@ -3,9 +3,9 @@
 
 /* Answers to pages: what makes no sense is empty; what takes too long to read is cut, and says so. What a view keeps of
  * a run is what it asks for. */
-#include "ecs/view/run_view.h"
 #include "base/clock.h"
 #include "ecs/view/key_histories.h"
+#include "ecs/view/run_view_internal.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
@@ -147,6 +147,136 @@ static void what_takes_too_long_is_cut_and_says_so(void **state)
     assert_false(picture_is_cut(INT64_MAX));
 }
 
+/* ---- messages and lists ------------------------------------------------------------------------------------------ */
+
+static void take_in(void)
+{
+    int more;
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&stored), 0);
+    while ((more = run_view_update(view, CLOCK_S)) > 0)
+        ;
+    assert_int_equal(more, 0);
+}
+
+static void put_message(unsigned process, unsigned ring, uint32_t peer, uint64_t tag)
+{
+    fake_cut_one(sensor, process, ring, 3, (const uint64_t[]){peer, tag});
+}
+
+/* A process that sends, or receives, with names of two channels and of the processes; its row is behind those before.
+ */
+static unsigned add_talker(const char *name, uint32_t pid, enum dict_kind kind)
+{
+    struct dict_aspect a = {.name = "message", .kind = kind, .field_count = 2};
+    a.fields[0] = (struct dict_field){DICT_STRING, "peer", "1", ""};
+    a.fields[1] = (struct dict_field){DICT_INT64, "tag", "1", ""};
+    unsigned process = fake_add_process(sensor, name, pid, ROLE_SUT);
+    assert_int_equal(fake_add_aspect_like(sensor, process, &a), 3);
+    assert_int_equal(fake_add_string(sensor, process, "asker"), 3);
+    assert_int_equal(fake_add_string(sensor, process, "teller"), 4);
+    return process;
+}
+
+/* The pairs of the row of all that is received. */
+static char *pairs_of(const char *rows)
+{
+    const struct run_view_state is = {.live = false};
+    struct page_request q;
+    char request[256], *bytes;
+    size_t n;
+    snprintf(request, sizeof request, "want 1 -2000000000000000000 2000000000000000000 10 0 %s", rows);
+    ask(&q, request);
+    assert_int_equal(run_view_picture(view, &q, q.from, q.until, &is, INT64_MAX, &bytes, &n), 0);
+    char *pairs = memmem(bytes, n, "\"pairs\":", 8);
+    char *copy = pairs ? strndup(pairs, (size_t)(strstr(pairs, "]]") - pairs) + 2) : strdup("none");
+    free(bytes);
+    return copy;
+}
+
+/*
+ * Channels "camera" (string 1) and another one (2) use the same tag, and so does a message to a process: each receiving
+ * is paired with the sending through its channel, or of its sender. Streams 1 and 2 are the asker's, 0 is of `app`.
+ */
+static void messages_pair_as_readers_pair_them(void **state)
+{
+    unsigned asker = add_talker("asker", 200, DICT_SENT), teller = add_talker("teller", 300, DICT_RECEIVED);
+    unsigned senders[3];
+    long long at[3], sent[3];
+    (void)state;
+    put_message(asker, 0, 1, 7); /* through "camera" */
+    put_message(asker, 1, 2, 7); /* through the other one, later */
+    put_message(asker, 2, 4, 7); /* to process "teller" */
+    put_message(teller, 0, 1, 7);
+    put_message(teller, 0, 2, 7);
+    put_message(teller, 0, 3, 7); /* of process "asker" */
+    put_message(teller, 0, 3, 8); /* whose sending is not stored */
+    take_in();
+    char *pairs = pairs_of("2/-1/3/-1/-1/100 3/-1/3/-1/-1/100");
+    assert_int_equal(sscanf(pairs, "\"pairs\":[[%lld,%lld,%u,3],[%lld,%lld,%u,3],[%lld,%lld,%u,3]]", &at[0], &sent[0],
+                            &senders[0], &at[1], &sent[1], &senders[1], &at[2], &sent[2], &senders[2]),
+                     9);
+    for (int i = 0; i < 3; i++) {
+        const struct levels_stream *s = levels_stream(view->levels, senders[i]);
+        assert_int_equal(s->ring, i);
+        assert_string_equal(s->process->name, "asker");
+    }
+    free(pairs);
+    pairs = pairs_of("3/-1/3/-1/-1/100"); /* nothing that is sent is shown */
+    assert_string_equal(pairs, "none");
+    free(pairs);
+}
+
+static char *list_of(const char *request)
+{
+    struct page_request q;
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    ask(&q, request);
+    assert_int_equal(run_view_records(view, &q, INT64_MAX, out), 0);
+    fclose(out);
+    return text;
+}
+
+static size_t count_of(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* Of 1,000 records a list has the 200 around the one with the largest, or the least, value, which it marks. */
+static void a_list_lies_around_what_stands_out(void **state)
+{
+    unsigned process = fake_add_process(sensor, "loop", 400, ROLE_SUT);
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        double latency = i == 620 ? 45e-3 : i == 810 ? -1 : 100e-6;
+        uint64_t values[4] = {i, 0, 0, 1};
+        memcpy(&values[1], &latency, sizeof latency);
+        fake_cut_one(sensor, process, 0, 2, values);
+    }
+    take_in();
+    char *text = list_of("records 1 -2000000000000000000 2000000000000000000 2/-1/2/1/-1/0 most");
+    assert_int_equal(count_of(text, "\"own\":"), 200);
+    assert_true(strstr(text, "[\"frame\",620,") && strstr(text, "[\"frame\",530,") && strstr(text, "[\"frame\",710,"));
+    assert_null(strstr(text, "[\"frame\",100,"));
+    assert_int_equal(count_of(text, "\"chosen\":true"), 1);
+    assert_true(strstr(text, "[\"frame\",620,") < strstr(text, "\"chosen\"") &&
+                strstr(text, "\"chosen\"") < strstr(text, "[\"frame\",621,"));
+    assert_non_null(strstr(text, "\"more\":true"));
+    free(text);
+    text = list_of("records 1 -2000000000000000000 2000000000000000000 2/-1/2/1/-1/0 least");
+    assert_true(strstr(text, "[\"frame\",810,") && strstr(text, "\"chosen\":true"));
+    free(text);
+    text = list_of("records 1 -2000000000000000000 2000000000000000000 2/-1/2/1/-1/0");
+    assert_int_equal(count_of(text, "\"own\":"), 200);
+    assert_null(strstr(text, "\"chosen\""));
+    free(text);
+}
+
 /* ---- what is kept of a run --------------------------------------------------------------------------------------- */
 
 enum { LIMIT = 3, PACKETS = 5 };
@@ -238,6 +368,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_that_make_no_sense_are_empty, begin, end),
         cmocka_unit_test_setup_teardown(damage_is_told_and_the_rest_is_shown, begin, end),
         cmocka_unit_test_setup_teardown(what_takes_too_long_is_cut_and_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(messages_pair_as_readers_pair_them, begin, end),
+        cmocka_unit_test_setup_teardown(a_list_lies_around_what_stands_out, begin, end),
         cmocka_unit_test_setup_teardown(histories_are_followed_until_a_deadline, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };
