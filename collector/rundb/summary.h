@@ -94,7 +94,8 @@ struct summary_process {
     struct summary_stream *streams; /* in the order of rings */
 };
 
-/** Observations of a limit on a node in one of SUMMARY_COLUMNS equal parts of the time from first to last. */
+/** Observations of a limit on a node in one of SUMMARY_COLUMNS equal parts of a time that has the first and the last.
+ */
 struct summary_column {
     int64_t at;            /* of the first of them */
     uint32_t count, known; /* number of observations, and of those with a value */
@@ -107,8 +108,10 @@ struct summary_series { /* the observations of a limit on a node */
     uint32_t node, limit;
     int64_t begin, end;             /* times of the first and the last observation */
     struct summary_column *columns; /* SUMMARY_COLUMNS of them */
-    int64_t last;                   /* the loader's, as the next */
-    size_t open;
+    int64_t last;                   /* the loader's, as what follows: the time of the latest observation ... */
+    size_t open;                    /* ... the number of the violation that goes on ... */
+    int64_t base;                   /* ... where the first column begins */
+    unsigned width;                 /* ... log2 of the ns of a column */
 };
 
 struct summary_violation { /* in the order of `begin`; clocks of several nodes may differ */

@@ -38,16 +38,78 @@ static struct summary_column *new_columns(struct summary_loading *l)
     return columns;
 }
 
-static void take_series(struct summary_loading *l, sqlite3_stmt *s)
+/*
+ * A series is read in one pass over millions of rows, before its end is known. So its columns have 1 << width ns each,
+ * from `base` on; where a time lies beyond them, they become twice as wide.
+ */
+enum { FIRST_WIDTH = 20 }; /* log2 of ns: a millisecond */
+
+static struct summary_series *add_series(struct summary_loading *l, uint32_t node, uint32_t limit, int64_t at)
 {
-    struct summary_series *series = summary_grow(l, &l->summary.series, &l->summary.series_count, sizeof *series);
-    if (!series)
+    struct summary_series *s = summary_grow(l, &l->summary.series, &l->summary.series_count, sizeof *s);
+    if (!s)
+        return NULL;
+    *s =
+        (struct summary_series){.node = node, .limit = limit, .begin = at, .end = at, .base = at, .width = FIRST_WIDTH};
+    s->columns = new_columns(l);
+    return s->columns ? s : NULL;
+}
+
+static void join(struct summary_column *into, const struct summary_column *c)
+{
+    if (c->count == 0)
         return;
-    series->node = summary_node_index(l, s, 0);
-    series->limit = (uint32_t)summary_u64(s, 1);
-    series->begin = summary_ns(s, 2);
-    series->end = summary_ns(s, 3);
-    series->columns = new_columns(l);
+    into->at = into->count ? into->at : c->at;
+    into->count += c->count;
+    if (c->known == 0)
+        return;
+    into->min = into->known == 0 || c->min < into->min ? c->min : into->min;
+    into->max = into->known == 0 || c->max > into->max ? c->max : into->max;
+    into->last = c->last;
+    into->known += c->known;
+}
+
+static void widen(struct summary_series *s)
+{
+    for (size_t i = 0; i < SUMMARY_COLUMNS; i++) {
+        struct summary_column c = s->columns[i];
+        s->columns[i] = (struct summary_column){0};
+        join(&s->columns[i / 2], &c);
+    }
+    s->width++;
+}
+
+/* Makes room in front of the columns, for a time before all others. */
+static void put_front(struct summary_series *s, int64_t at)
+{
+    for (;; widen(s)) {
+        uint64_t more = ((uint64_t)(s->base - at) >> s->width) + 1, used = (uint64_t)(s->end - s->base) >> s->width;
+        if (used + 1 + more > SUMMARY_COLUMNS)
+            continue;
+        memmove(s->columns + more, s->columns, (size_t)(used + 1) * sizeof *s->columns);
+        memset(s->columns, 0, (size_t)more * sizeof *s->columns);
+        s->base -= (int64_t)(more << s->width);
+        return;
+    }
+}
+
+/* The column that holds `at`. */
+static struct summary_column *series_column(struct summary_series *s, int64_t at)
+{
+    if (at < s->base)
+        put_front(s, at);
+    s->begin = at < s->begin ? at : s->begin;
+    s->end = at > s->end ? at : s->end;
+    while ((at - s->base) >> s->width >= SUMMARY_COLUMNS)
+        widen(s);
+    return &s->columns[(at - s->base) >> s->width];
+}
+
+static int by_node_and_limit(const void *a, const void *b)
+{
+    const struct summary_series *x = a, *y = b;
+    return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                              : (x->limit > y->limit) - (x->limit < y->limit);
 }
 
 /* The one of these columns, from `begin` to `end`, that holds `at`. */
@@ -101,7 +163,7 @@ static void follow_gap(struct summary_loading *l, struct summary_series *s, int6
     if (!gap)
         return;
     *gap = (struct summary_gap){.node = s->node, .limit = s->limit, .begin = begin, .end = end, .restarted = restarted};
-    add_value(column_of(s->columns, s->begin, s->end, begin), begin, (double)NAN);
+    add_value(series_column(s, begin), begin, (double)NAN);
     follow_state(l, s, begin, 0, (double)NAN);
 }
 
@@ -115,13 +177,16 @@ static void take_gap(struct summary_loading *l, struct summary_series *s, int64_
 
 static void take_observation(struct summary_loading *l, sqlite3_stmt *s)
 {
-    struct summary_series *series = find_series(l, summary_node_index(l, s, 0), (uint32_t)summary_u64(s, 2));
+    uint32_t node = summary_node_index(l, s, 0), limit = (uint32_t)summary_u64(s, 2);
     int64_t at = summary_ns(s, 1);
-    if (!series || at < series->begin || at > series->end)
+    struct summary_series *series = find_series(l, node, limit);
+    if (!series && !l->err)
+        series = add_series(l, node, limit, at);
+    if (!series)
         return;
     double value = summary_real(s, 4);
     take_gap(l, series, at, sqlite3_column_int64(s, 5));
-    add_value(column_of(series->columns, series->begin, series->end, at), at, value);
+    add_value(series_column(series, at), at, value);
     follow_state(l, series, at, sqlite3_column_int(s, 3), value);
     series->last = at;
 }
@@ -165,11 +230,10 @@ static const char snapshot_query[] =
 
 void summary_load_timeline(struct summary_loading *l)
 {
-    summary_each(
-        l, "SELECT node, \"limit\", min(at), max(at) FROM observations WHERE " IS_LIMIT " GROUP BY node, \"limit\"",
-        take_series);
     summary_each(l, "SELECT node, at, \"limit\", state, value, gap FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
                  take_observation);
+    if (l->summary.series_count)
+        qsort(l->summary.series, l->summary.series_count, sizeof *l->summary.series, by_node_and_limit);
     load_metrics(l);
     summary_rows(l, snapshot_query, BUILTIN_SNAPSHOT, &l->summary.snapshots, &l->summary.snapshot_count);
 }

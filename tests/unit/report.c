@@ -185,9 +185,9 @@ static void the_timeline_is_in_order(void **state)
         columns[1][i] = (struct summary_column){at, i % 4 == 0 ? 2 : 0, i % 4 == 0 ? 2 : 0, 28, 31, 30};
         columns[2][i] = (struct summary_column){at, 1, 1, 4, i == 300 ? 400 : 4, i == 300 ? 400 : 4};
     }
-    struct summary_series series[] = {{0, 0, sample_time(0), sample_time(10), columns[0], 0, 0},
-                                      {1, 0, sample_time(0), sample_time(10), columns[1], 0, 0},
-                                      {0, 1, sample_time(0), sample_time(10), columns[2], 0, 0}};
+    struct summary_series series[] = {{0, 0, sample_time(0), sample_time(10), columns[0], 0, 0, 0, 0},
+                                      {1, 0, sample_time(0), sample_time(10), columns[1], 0, 0, 0, 0},
+                                      {0, 1, sample_time(0), sample_time(10), columns[2], 0, 0, 0, 0}};
     struct summary_violation violations[] = {{0, 0, sample_time(2), sample_time(3), false, 24, 28},
                                              {1, 0, sample_time(2.2), sample_time(2.3), false, 28, 28},
                                              {0, 1, sample_time(3.75), sample_time(3.85), false, 400, 400},

@@ -88,7 +88,7 @@ static void numbers_of_any_size_leave_the_page_whole(void **state)
         double v = far[i % 6];
         columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, i % 5 > 0, v, v, v};
     }
-    struct summary_series series = {0, 0, sample_time(0), sample_time(10), columns, 0, 0};
+    struct summary_series series = {0, 0, sample_time(0), sample_time(10), columns, 0, 0, 0, 0};
     s.summary.series = &series;
     s.summary.series_count = 1;
     s.polling[0].period = INT64_C(1) << 61;
@@ -112,7 +112,7 @@ static void a_plot_has_the_columns_of_the_summary(void **state)
     columns[0] = (struct summary_column){sample_time(0), 2, 2, 28.5, 31, 30};
     columns[7] = (struct summary_column){sample_time(1), 3, 2, 29, 30, 29.5}; /* then unknown */
     columns[8] = (struct summary_column){sample_time(2), 1, 0, 0, 0, 0};
-    struct summary_series series = {0, 1, sample_time(0), sample_time(10), columns, 0, 0};
+    struct summary_series series = {0, 1, sample_time(0), sample_time(10), columns, 0, 0, 0, 0};
     s.summary.series = &series;
     s.summary.series_count = 1;
     char *text = page_of(&s), *data = data_of(text, "series");
@@ -141,7 +141,7 @@ static void the_page_of_a_large_run_is_bounded(void **state)
     for (int i = 0; i < SUMMARY_COLUMNS; i++)
         columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, 1, i, i, i};
     for (size_t i = 0; i < SERIES; i++)
-        series[i] = (struct summary_series){0, 0, sample_time(0), sample_time(10), columns, 0, 0};
+        series[i] = (struct summary_series){0, 0, sample_time(0), sample_time(10), columns, 0, 0, 0, 0};
     s.summary.processes = processes;
     s.summary.process_count = PROCESSES;
     s.summary.decisions = decisions;

@@ -191,6 +191,53 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
     summary_free(s);
 }
 
+/* In any order, of any length of time, and up to the ends of time: the columns have each observation once. */
+static void columns_have_each_observation_in_order_of_time(void **state)
+{
+    static const int64_t spans[] = {1, 1000, INT64_C(100000000000), INT64_C(1) << 60, INT64_MAX};
+    uint64_t seed = seed_start();
+    (void)state;
+    for (size_t span = 0; span < sizeof spans / sizeof *spans; span++) {
+        static char text[1 << 17];
+        double least = INFINITY, most = -INFINITY;
+        int64_t first = INT64_MAX, last = INT64_MIN;
+        uint32_t count = 0;
+        snprintf(text, sizeof text, "%s", NODE);
+        for (int i = 0; i < 900; i++) {
+            size_t n = strlen(text);
+            int64_t at = (int64_t)(seed_next(&seed) % (uint64_t)spans[span]);
+            double value = (double)(seed_next(&seed) % 1000000);
+            snprintf(text + n, sizeof text - n, "INSERT INTO observations VALUES(1, %lld, 0, 1, %.1f, 0);",
+                     (long long)at, value);
+            at = at < (INT64_C(1) << 61) ? at : INT64_C(1) << 61;
+            first = at < first ? at : first;
+            last = at > last ? at : last;
+            least = fmin(least, value);
+            most = fmax(most, value);
+        }
+        struct summary *s = load(text);
+        assert_non_null(s);
+        assert_int_equal(s->series_count, 1);
+        assert_true(s->series[0].begin == first && s->series[0].end == last);
+        int64_t before = INT64_MIN;
+        for (size_t i = 0; i < SUMMARY_COLUMNS; i++) {
+            const struct summary_column *c = &s->series[0].columns[i];
+            if (c->count == 0)
+                continue;
+            assert_true(c->at > before && c->min >= least && c->max <= most && c->count == c->known);
+            before = c->at;
+            count += c->count;
+            least = c->min == least ? -INFINITY : least; /* found */
+            most = c->max == most ? INFINITY : most;
+        }
+        assert_int_equal(count, 900);
+        assert_true(isinf(least) && isinf(most));
+        summary_free(s);
+        scratch_end(NULL);
+        scratch_begin(NULL);
+    }
+}
+
 /* Each would take the memory of a plotted line. */
 static void observations_of_limits_that_no_experiment_has_are_left_out(void **state)
 {
@@ -257,6 +304,7 @@ int main(void)
         TEST(the_mean_of_what_a_daemon_cost_is_never_above_the_largest),
         TEST(a_row_of_a_node_or_process_that_is_not_there_is_refused),
         TEST(times_are_cut_to_what_clocks_can_reach),
+        TEST(columns_have_each_observation_in_order_of_time),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
         TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
         TEST(texts_are_utf_8_whatever_stands_there),
