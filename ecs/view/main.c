@@ -7,6 +7,7 @@
 #include "base/program.h"
 #include "base/serve.h"
 #include "base/units.h"
+#include "ecs/report/report.h"
 #include "ecs/view/view_server.h"
 
 #include <errno.h>
@@ -27,12 +28,13 @@ static const char usage[] =
     "  --file FILE            the file that opens the page (default: one in a folder of its own)\n"
     "  --control              pages that have the secret may control the run\n"
     "  --allow-origin ORIGIN  pages of this origin may connect, too: http://HOST:PORT\n"
+    "  --report=live|ended    print the data of the report, of a run that goes on or is over, and end\n"
     "  --help, --version      print this, or the version, and end\n"
     "\n"
     "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
 enum { VIEW_NICE = 5 };
-enum { OPT_RUN = 256, OPT_PORT, OPT_FILE, OPT_CONTROL, OPT_ORIGIN, OPT_HELP, OPT_VERSION };
+enum { OPT_RUN = 256, OPT_PORT, OPT_FILE, OPT_CONTROL, OPT_ORIGIN, OPT_REPORT, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
     {"run", required_argument, NULL, OPT_RUN},
@@ -40,12 +42,14 @@ static const struct option long_options[] = {
     {"file", required_argument, NULL, OPT_FILE},
     {"control", no_argument, NULL, OPT_CONTROL},
     {"allow-origin", required_argument, NULL, OPT_ORIGIN},
+    {"report", required_argument, NULL, OPT_REPORT},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
 };
 
 static volatile sig_atomic_t stop;
+static const char *report; /* "live" or "ended": the report is to be printed */
 
 static void on_stop(int sig)
 {
@@ -83,6 +87,8 @@ static int read_options(int argc, char **argv, struct view_server_options *o)
             o->control = true;
         else if (c == OPT_ORIGIN)
             o->allowed = optarg;
+        else if (c == OPT_REPORT)
+            report = optarg;
         else if (c != OPT_PORT)
             return misuse("this option is unknown, or lacks its value");
         else if (!read_port(optarg, &o->port))
@@ -92,7 +98,15 @@ static int read_options(int argc, char **argv, struct view_server_options *o)
         return misuse("there are words that are no options");
     if (o->allowed && strncmp(o->allowed, "http://", 7) != 0 && strncmp(o->allowed, "https://", 8) != 0)
         return misuse("--allow-origin takes http://HOST:PORT or https://HOST:PORT");
+    if (report && strcmp(report, "live") != 0 && strcmp(report, "ended") != 0)
+        return misuse("--report takes live or ended");
     return o->run ? -1 : misuse("--run DIR is missing");
+}
+
+static int print_report(const char *run)
+{
+    int code = report_print(run, strcmp(report, "live") == 0, REPORT_DATA, stdout);
+    return code >= 0 && fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -103,6 +117,9 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &o);
     if (code >= 0)
         return code;
+    if (report)
+        return print_report(o.run);
+    o.self = "/proc/self/exe";
     if (program_find_own("bezel", bezel, sizeof bezel) == 0)
         o.bezel = bezel;
     mallopt(M_ARENA_MAX, 1); /* two threads, and a bounded size */

@@ -8,10 +8,10 @@
 #include "collector/read/run_reader.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/linked/linked.h"
-#include "ecs/report/report.h"
 #include "ecs/view/control.h"
 #include "ecs/view/door_file.h"
 #include "ecs/view/page_request.h"
+#include "ecs/view/report_maker.h"
 #include "ecs/view/run_view.h"
 #include "view/pages.h"
 
@@ -59,14 +59,16 @@ struct server {
     struct door_file door;
     struct run_view *run;
     struct control control;
+    struct report_maker maker;
     struct linked *linked; /* NULL: other programs are not told */
     struct page pages[WEB_PAGES];
     size_t turn;     /* the page that is served first */
     int64_t free_at; /* what pages want takes no more than half of the time */
     bool live, behind, grew;
-    int failed;    /* the error of the last picture; 0: it was sent */
-    int trouble;   /* that of the last look at the run; 0: it was read */
-    char why[128]; /* ... in words */
+    bool unreported; /* it grew since the last report began */
+    int failed;      /* the error of the last picture; 0: it was sent */
+    int trouble;     /* that of the last look at the run; 0: it was read */
+    char why[128];   /* ... in words */
     int64_t newest, begun, tick_at, report_at, cpu_at, cpu_before;
     double cpu;
     char *report; /* the newest one, as JSON */
@@ -336,36 +338,42 @@ static void take_event(struct server *s, const struct web_event *e, int64_t now)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* The report costs what the run is long: it is made seldom enough to take no more than a share of the time. */
-static void make_report(struct server *s, int64_t now)
+/* What was made is the newest report. The next one is made seldom enough to take no more than a share of the time. */
+static void take_report(struct server *s, int64_t now)
 {
-    char *text = NULL;
-    size_t n = 0;
-    bool is_there = s->reports > 0;
-    if (now < s->report_at || (is_there && !s->grew && !s->live))
+    int64_t before = s->maker.cpu_ns;
+    char *text;
+    size_t n;
+    if (!report_maker_step(&s->maker, &text, &n))
         return;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return;
-    int64_t cpu = clock_process_cpu(); /* of a busy machine the time would put the next one off for long */
-    int code = report_print(s->o->run, s->live, REPORT_DATA, out);
-    int64_t took = clock_process_cpu() - cpu;
+    int64_t took = s->maker.cpu_ns - before; /* of a busy machine the time would put the next one off for long */
     s->report_at = now + (took * REPORT_SHARE > REPORT_NS ? took * REPORT_SHARE : REPORT_NS);
-    if (fclose(out) != 0 || code < 0 || n == 0) {
-        free(text);
+    if (!text)
         return;
-    }
     free(s->report);
     s->report = text;
     s->report_bytes = n;
     s->reports++;
 }
 
+static void make_report(struct server *s, int64_t now)
+{
+    take_report(s, now);
+    s->unreported = s->unreported || s->grew;
+    if (s->maker.pid || now < s->report_at || (s->reports > 0 && !s->unreported && !s->live))
+        return;
+    s->unreported = false;
+    if (report_maker_start(&s->maker, s->live) == 0)
+        return;
+    log_warn("BEZEL-VIEW-REPORT", "no process can be started that makes the report: %s", strerror(errno));
+    s->report_at = now + REPORT_NS;
+}
+
 static void measure(struct server *s, int64_t now)
 {
     if (now - s->cpu_at < CLOCK_S)
         return;
-    int64_t cpu = clock_process_cpu();
+    int64_t cpu = clock_process_cpu() + s->maker.cpu_ns;
     s->cpu = 100.0 * (double)(cpu - s->cpu_before) / (double)(now - s->cpu_at);
     s->cpu_at = now;
     s->cpu_before = cpu;
@@ -509,7 +517,8 @@ static void serve(struct server *s, const volatile sig_atomic_t *stop)
 int view_server_run(const struct view_server_options *o, const volatile sig_atomic_t *stop)
 {
     static struct server s; /* the requests of all pages are large */
-    s = (struct server){.o = o, .control = {.program = o->bezel, .run = o->run}};
+    s = (struct server){
+        .o = o, .control = {.program = o->bezel, .run = o->run}, .maker = {.program = o->self, .run = o->run}};
     int code = start(&s, stop);
     if (code == EXIT_OK) {
         if (linked_open(run_view_id(s.run), &s.linked) != 0)
@@ -522,6 +531,7 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
     if (s.door.path[0])
         door_file_remove(&s.door);
     control_stop(&s.control);
+    report_maker_stop(&s.maker);
     linked_close(s.linked);
     run_view_close(s.run);
     free(s.report);

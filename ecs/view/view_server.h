@@ -20,6 +20,7 @@ struct view_server_options {
     const char *allowed; /* one further origin, or NULL */
     const char *file;    /* the file that redirects; "": a new one in a folder of the user's */
     const char *bezel;   /* the program `bezel`, which controls */
+    const char *self;    /* this program, which makes reports with option --report */
 };
 
 /** Serves until *stop is set. Returns an exit code. Prints where the page is. */
