@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/plain.h"
 #include "ecs/export/export_internal.h"
 #include "ecs/export/record_writer.h"
 
@@ -68,21 +69,52 @@ static bool needs_quotes(char c)
     return c <= ',' && (c == ',' || c == '"' || c == '\r' || c == '\n');
 }
 
-/* Writes the text, quoted if needed, to `p`, which has 2 * n + 2 bytes. The put_ functions return the next position. */
+/* Whether a control character begins here, or one that may. */
+static bool may_control(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return u < 0x20 || u == 0x7f || u == 0xc2;
+}
+
+/* The bytes of the control character at `i`, but for tabs and line ends; 0: there is none. */
+static size_t control_at(const char *text, size_t i, size_t n)
+{
+    const char pair[] = {text[i], i + 1 < n ? text[i + 1] : '\0', '\0'};
+    if (!may_control(text[i]) || text[i] == '\t' || text[i] == '\r' || text[i] == '\n')
+        return 0;
+    return text[i] ? plain_control(pair) : 1;
+}
+
+/*
+ * Writes the text, quoted if needed, to `p`, which has 2 * n + 2 bytes. What a terminal would carry out becomes '?', as
+ * in text for people: CSV has no escapes; JSON lines have them. The put_ functions return the next position.
+ */
 static char *put_text(char *p, const char *text, size_t n)
 {
     size_t plain = 0;
-    while (plain < n && !needs_quotes(text[plain]))
+    while (plain < n && !needs_quotes(text[plain]) && !may_control(text[plain]))
         plain++;
     if (plain == n)
         return (char *)memcpy(p, text, n) + n;
-    *p++ = '"';
-    for (size_t i = 0; i < n; i++) {
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++)
+        quoted = quoted || needs_quotes(text[i]);
+    if (quoted)
+        *p++ = '"';
+    for (size_t i = 0; i < n;) {
+        size_t control = control_at(text, i, n);
+        if (control) {
+            memset(p, '?', control);
+            p += control;
+            i += control;
+            continue;
+        }
         if (text[i] == '"')
             *p++ = '"';
-        *p++ = text[i];
+        *p++ = text[i++];
     }
-    *p++ = '"';
+    if (quoted)
+        *p++ = '"';
     return p;
 }
 

@@ -185,7 +185,9 @@ static int on_http(struct web *w, struct lws *wsi, struct connection *c, const c
 {
     char room[HEADER_MAX];
     const char *token = lws_get_urlarg_by_name(wsi, "token=", room, sizeof room);
-    if (!is_host(wsi) || lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0)
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) /* nothing else is done, and the token stays what it is */
+        return count_refused(w), answer(wsi, c, HTTP_STATUS_METHOD_NOT_ALLOWED, "text/plain", "", NULL);
+    if (!is_host(wsi))
         return count_refused(w), answer(wsi, c, HTTP_STATUS_FORBIDDEN, "text/html; charset=utf-8", closed_door, NULL);
     if (token && strcmp(uri, "/") == 0 && gate_take_token(&w->gate, token))
         return admit(w, wsi, c);

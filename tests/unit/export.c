@@ -414,6 +414,39 @@ static char *records_of(const char *run, enum export_format format, int expected
     return text;
 }
 
+/* CSV has no escapes: what a terminal would carry out becomes '?'; JSON lines have it. */
+static void csv_has_nothing_that_a_terminal_carries_out(void **state)
+{
+    static const struct {
+        const char *text, *csv;
+    } cases[] = {{"a\x1b[31mb", "a?[31mb"},
+                 {"\x1b,\x07\x7f", "\"?,??\""},
+                 {"\xc2\x9b"
+                  "31m",
+                  "??31m"},
+                 {"\xc2\xa9 \tx", "\xc2\xa9 \tx"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct writer w;
+        char name[16];
+        snprintf(name, sizeof name, "control-%zu", i);
+        writer_open(&w, name);
+        w.dictionary_bytes = 0;
+        add_aspect(&w, 1, "shown");
+        w.dictionary_bytes =
+            dict_append_string(w.dictionary, (size_t)w.dictionary_bytes, sizeof w.dictionary, 1, cases[i].text);
+        assert_true(w.dictionary_bytes > 0);
+        struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
+        append(&w, p, 0, 1, 0);
+        append(&w, p, 0, 1, 3);
+        char *csv = records_of(w.run, EXPORT_CSV, 0);
+        assert_non_null(strstr(csv, cases[i].csv));
+        assert_null(strpbrk(csv, "\x1b\x07\x7f"));
+        free(csv);
+        writer_close(&w);
+    }
+}
+
 static void records_are_written_with_their_names_and_labels(void **state)
 {
     (void)state;
@@ -719,6 +752,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_cannot_be_read_to_its_end_is_neither_replaced_nor_exported_in_part),
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(text_for_people_has_no_control_characters),
+        cmocka_unit_test(csv_has_nothing_that_a_terminal_carries_out),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
         cmocka_unit_test(the_programs_records_come_before_the_monitors),
