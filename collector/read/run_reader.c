@@ -179,7 +179,7 @@ static int64_t complete_until(struct run_reader *r, size_t count, int64_t now)
         until = at.ns < until ? at.ns : until;
         widest = bound > widest ? bound : widest;
     }
-    return until < INT64_MAX ? saturate_add(until, -2 * widest) : until;
+    return until < INT64_MAX ? saturate_sub(until, 2 * widest) : until;
 }
 
 int run_reader_look(struct run_reader *r, enum run_reader_look how)

@@ -83,6 +83,13 @@ static int start_reader(struct serve_server *v, struct serve_consumer *c, const 
     return err;
 }
 
+/* It only reads; serve_reap() waits for it. */
+static void kill_reader(struct serve_server *v, const struct serve_consumer *c)
+{
+    kill(c->pid, SIGKILL);
+    v->endings[v->ending++] = (struct serve_ending){c->pid, c->connection};
+}
+
 int serve_consumer_start(struct serve_server *v, const struct link_frame *frame, const struct read_message *m)
 {
     struct serve_consumer *c = calloc(1, sizeof *c);
@@ -94,11 +101,10 @@ int serve_consumer_start(struct serve_server *v, const struct link_frame *frame,
                                  .credit = m->read.credit < READ_CREDIT_MAX ? m->read.credit : READ_CREDIT_MAX};
     memcpy(c->key, frame->key, sizeof c->key);
     int err = start_reader(v, c, frame);
-    v->readers += c->pid > 0;
     if (err) {
         int sys = errno;
         if (c->pid > 0)
-            kill(c->pid, SIGKILL);
+            kill_reader(v, c);
         if (c->fd >= 0)
             close(c->fd);
         free(c);
@@ -114,13 +120,9 @@ int serve_consumer_start(struct serve_server *v, const struct link_frame *frame,
 
 void serve_reap(struct serve_server *v)
 {
-    pid_t pid;
-    while (v->readers > 0 && (pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-        v->readers--;
-        for (unsigned i = 0; i < v->count; i++)
-            if (v->consumers[i]->pid == pid)
-                v->consumers[i]->pid = 0; /* another process may have the number from now on */
-    }
+    for (unsigned i = v->ending; i-- > 0;)
+        if (waitpid(v->endings[i].pid, NULL, WNOHANG) != 0)
+            v->endings[i] = v->endings[--v->ending];
 }
 
 /* ---- its end ----------------------------------------------------------------------------------------------------- */
@@ -138,8 +140,7 @@ void serve_consumer_end(struct serve_server *v, struct serve_consumer *c)
     v->consumers[i] = v->consumers[--v->count];
     log_info("BEZEL-SERVE-LEFT", "a consumer%s%s left; it was sent %s", c->key[0] ? " with key " : "", c->key,
              units_bytes(c->sent).s);
-    if (c->pid > 0)
-        kill(c->pid, SIGKILL); /* it only reads; serve_reap() waits for it */
+    kill_reader(v, c);
     close(c->fd);
     free(c->held);
     free(c);

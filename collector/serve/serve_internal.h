@@ -26,6 +26,12 @@ struct serve_consumer {
     uint64_t sent; /* bytes */
 };
 
+/* A reader that was killed, and has not ended yet. */
+struct serve_ending {
+    pid_t pid;
+    uint64_t connection; /* of its consumer */
+};
+
 struct serve_server {
     const struct serve_server_options *options;
     int signals;
@@ -34,8 +40,9 @@ struct serve_server {
     struct unidentified_peers *unidentified;
     int64_t beat_at, unidentified_at;
     int64_t end_at, end_latest; /* end_at 0: it serves */
-    unsigned count, readers;    /* readers: processes that were not waited for yet */
+    unsigned count, ending;     /* readers are both: as many as consumers may be, at most */
     struct serve_consumer *consumers[SERVE_CONSUMERS_MAX];
+    struct serve_ending endings[SERVE_CONSUMERS_MAX];
     uint64_t begun, sent; /* consumers; bytes */
     uint8_t bytes[READ_FRAME_MAX];
 };
@@ -63,7 +70,7 @@ void serve_consumer_finish(struct serve_consumer *c);
 void serve_consumer_stop(struct serve_server *v, struct serve_consumer *c, const char *why);
 void serve_consumer_end(struct serve_server *v, struct serve_consumer *c);
 
-/** Waits for readers that have ended. */
+/** Looks which of the readers that were killed have ended. */
 void serve_reap(struct serve_server *v);
 
 #endif

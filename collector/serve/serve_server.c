@@ -16,9 +16,14 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LINGER_MS = 500, FRAMES_A_TURN = 64 };
+enum {
+    LINGER_MS = 500,
+    FRAMES_A_TURN = 64,
+    ENDING_LOOKS = 20, /* for a reader that ends, a millisecond apart */
+};
 
 #define SERVE_LOOK (100 * CLOCK_MS) /* at least, between two looks at who is gone */
 
@@ -34,13 +39,31 @@ static void beat(struct serve_server *v, int64_t now)
             serve_consumer_end(v, v->consumers[i]);
 }
 
-/* Whether there is a place for one more, by a look at who is gone, if there was none just before. */
+/*
+ * Whether there is a place for one more, by a look at who is gone, if there was none just before. The last reader of a
+ * place may still be ending.
+ */
 static bool has_place(struct serve_server *v)
 {
     int64_t now = clock_now();
     if (v->count == v->options->consumers && v->beat_at - now < SERVE_HEARTBEAT - SERVE_LOOK)
         beat(v, now);
-    return v->count < v->options->consumers;
+    for (int i = 0; i < ENDING_LOOKS && v->count + v->ending >= v->options->consumers && v->ending > 0; i++) {
+        if (i > 0)
+            nanosleep(&(struct timespec){.tv_nsec = CLOCK_MS}, NULL);
+        serve_reap(v);
+    }
+    return v->count + v->ending < v->options->consumers;
+}
+
+/* Whether a reader of this connection has not ended yet: a consumer that reads anew without pause has one at a time. */
+static bool is_ending_for(struct serve_server *v, uint64_t connection)
+{
+    serve_reap(v);
+    for (unsigned i = 0; i < v->ending; i++)
+        if (connection && v->endings[i].connection == connection) /* 0: not known */
+            return true;
+    return false;
 }
 
 /* ---- what comes from consumers ----------------------------------------------------------------------------------- */
@@ -55,6 +78,8 @@ static const char *why_not(struct serve_server *v, const struct link_frame *fram
         return "the server ends: what is stored can be read from the run directory, or by `bezel serve RUN`";
     if (m->read.credit < READ_CREDIT_MIN)
         return "the credit of READ is less than 67584 bytes, which one message may have: give at least so much";
+    if (is_ending_for(v, link_connection(frame)))
+        return "the reader that this server had for the consumer before has not ended yet: read again in a moment";
     if (!has_place(v))
         return "there are as many consumers as this server serves at a time: end one first";
     return NULL;
@@ -250,12 +275,9 @@ static void stop(struct serve_server *v)
                                "the run directory, or by `bezel serve RUN`";
     while (v->count > 0)
         serve_consumer_stop(v, v->consumers[v->count - 1], late);
-    while (v->readers > 0) {
-        pid_t ended = waitpid(-1, NULL, 0);
-        if (ended < 0 && errno != EINTR)
-            break;
-        v->readers -= ended > 0;
-    }
+    while (v->ending > 0)
+        if (waitpid(v->endings[v->ending - 1].pid, NULL, 0) >= 0 || errno != EINTR)
+            v->ending--;
     link_close(v->link, LINGER_MS);
     link_keys_close(&v->keys);
     unidentified_peers_free(v->unidentified);

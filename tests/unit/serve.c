@@ -365,6 +365,57 @@ static void assert_hears_refusal(struct link *link, const char *why)
     assert_non_null(strstr(m.refuse.reason, why));
 }
 
+/* Asks until the reader that the connection had before has ended. */
+static void ask_until_read(struct link *link)
+{
+    struct read_message m;
+    size_t n;
+    int64_t deadline = clock_now() + PATIENCE;
+    do {
+        assert_true(clock_now() < deadline);
+        ask(link, READ_CREDIT_MIN, false);
+    } while (hear(link, &m, &n) == READ_REFUSE && strstr(m.refuse.reason, "has not ended yet"));
+    assert_int_equal(m.type, READ_READING);
+}
+
+/* How many readers the server has, those included that were killed and have not ended. */
+static unsigned count_readers(const struct served *s)
+{
+    char path[64], text[4096];
+    unsigned n = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)s->server.pid, (int)s->server.pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    for (ssize_t i = 0; i < got; i++)
+        n += text[i] == ' ';
+    if (fd >= 0)
+        close(fd);
+    return n;
+}
+
+static void who_reads_and_ends_without_pause_has_one_reader_at_a_time(void **state)
+{
+    (void)state;
+    struct served s = start(NULL, false);
+    struct bezel_consumer_options o = options_of();
+    struct link *link = connect_to(&s);
+    unsigned most = 0;
+    uint64_t behind;
+    for (int i = 0; i < 400; i++) {
+        ask(link, READ_CREDIT_MIN, true);
+        say(link, &(struct read_message){.type = READ_END});
+        if (i % 16 != 15)
+            continue;
+        unsigned now = count_readers(&s);
+        most = now > most ? now : most;
+        assert_int_equal(assert_same_items(&s, &o), fake_records(s.sensor)); /* behind what was asked */
+        (void)drain(link, &behind);
+    }
+    assert_in_range(most, 0, 3); /* and the one that read beside it */
+    link_close(link, 0);
+    stop(&s);
+}
+
 static void hostile_bytes_are_refused_and_hurt_nobody(void **state)
 {
     (void)state;
@@ -382,7 +433,7 @@ static void hostile_bytes_are_refused_and_hurt_nobody(void **state)
     say(link, &(struct read_message){.type = READ_CREDIT, .credit = UINT32_MAX});
     ask(link, READ_CREDIT_MIN, false);
     assert_hears_refusal(link, "one READ");
-    ask(link, READ_CREDIT_MIN, false);
+    ask_until_read(link);
     assert_int_equal(link_send(link, NULL, zeros, 3), 0);
     assert_hears_refusal(link, "one READ");
     uint8_t bytes[2048] = {0x42, 0x5A, 0x4C, 0x31, 0, 0, 0, 99, 0, 0, 0, READ_READ};
@@ -652,6 +703,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_refused_with_the_server_s_reason),
         cmocka_unit_test(no_more_is_sent_than_there_is_credit_for_and_others_read_on),
         cmocka_unit_test(hostile_bytes_are_refused_and_hurt_nobody),
+        cmocka_unit_test(who_reads_and_ends_without_pause_has_one_reader_at_a_time),
         cmocka_unit_test(a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes),
         cmocka_unit_test(a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_s),
         cmocka_unit_test(a_follower_is_told_that_the_server_ends_before_the_run),
