@@ -11,6 +11,7 @@
 #include "sensor/external/sigbus_guard.h"
 #include "sensor/internal/internal.h"
 #include "tests/lib/attach_scratch.h"
+#include "tests/lib/namespaces.h"
 #include "tests/lib/scratch.h"
 
 #include <dirent.h>
@@ -473,8 +474,7 @@ static void fill_a_small_file_system(struct segment_owned *own, struct child *c)
 {
     char path[SCRATCH_PATH + 8];
     snprintf(path, sizeof path, "%s/small", scratch_dir);
-    if (mkdir(path, 0700) != 0 || !enter(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("small", path, "tmpfs", 0, "size=1m,mode=0700") != 0) {
+    if (mkdir(path, 0700) != 0 || !namespaces_enter() || mount("small", path, "tmpfs", 0, "size=1m,mode=0700") != 0) {
         say(c->say, 's');
         return;
     }
