@@ -108,6 +108,7 @@ static void finds_commands_as_the_process_itself_would(void **state)
     char path[4096], expected[256], *in_folder[] = {NULL, NULL};
     char variable[128];
     bool of_directory;
+    setenv("PATH", "/usr/bin:/bin", 1); /* the tester's may have folders that this user may not enter */
     snprintf(variable, sizeof variable, "PATH=/nonexistent:%s", folder);
     in_folder[0] = variable;
     snprintf(expected, sizeof expected, "%s/program", folder);
