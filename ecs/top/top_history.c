@@ -3,6 +3,7 @@
 #include "ecs/top/top_history.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "mdr/message.h"
 
 #include <math.h>
@@ -170,6 +171,8 @@ void top_history_observe(struct top_history *h, int64_t owner, const struct buil
     s = s ? s : add_series(h, owner, (int32_t)o->limit);
     if (!s)
         return;
+    if (o->gap > 0) /* of that time nothing is known */
+        follow_state(h, s, saturate_add(o->at, -o->gap), false);
     add_column(s, o->at, o->value, o->state == VIOLATED);
     follow_state(h, s, o->at, o->state == VIOLATED);
 }

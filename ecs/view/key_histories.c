@@ -4,7 +4,9 @@
 
 #include "ecs/view/run_view_value.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One of the two aspects in a stream of the monitor. */
 struct source {
@@ -70,6 +72,18 @@ struct taking {
     uint64_t skip; /* of the last time: they were taken before */
 };
 
+/* The begin of the gap that ends with observation `r`, not before what the history has; 0: there is none. */
+static int64_t gap_begin(const struct dict_aspect *a, const struct packet_record *r, const struct key_history *h)
+{
+    int64_t gap = a->field_count > KEY_FIELD_GAP && strcmp(a->fields[KEY_FIELD_GAP].name, "gap") == 0
+                      ? (int64_t)packet_value(r, KEY_FIELD_GAP)
+                      : 0;
+    if (gap <= 0 || gap >= (int64_t)r->timestamp || h->count == 0)
+        return 0;
+    int64_t begin = (int64_t)r->timestamp - gap, last = h->columns[h->count - 1].begin;
+    return begin > last ? begin : last;
+}
+
 static int take(const struct packet_record *r, const struct levels_place *place, void *context)
 {
     struct taking *t = context;
@@ -83,7 +97,9 @@ static int take(const struct packet_record *r, const struct levels_place *place,
     t->source->at_time = r->timestamp == t->source->time ? t->source->at_time + 1 : 1;
     t->source->time = r->timestamp;
     struct key_history *h = make(t->k, t->source, run_view_key(t->aspect, r));
-    return h ? key_history_add(h, (int64_t)r->timestamp, run_view_number(t->aspect, r, KEY_FIELD_VALUE)) : 0;
+    int64_t begin = h ? gap_begin(t->aspect, r, h) : 0;
+    int err = begin ? key_history_add(h, begin, (double)NAN) : 0;
+    return h && !err ? key_history_add(h, (int64_t)r->timestamp, run_view_number(t->aspect, r, KEY_FIELD_VALUE)) : err;
 }
 
 static int add_source(struct key_histories *k, size_t stream, uint32_t aspect)

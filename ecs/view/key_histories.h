@@ -13,6 +13,7 @@
 enum {
     KEY_HISTORIES = 64,  /* some 16 MiB */
     KEY_FIELD_VALUE = 2, /* the field whose values they have, of both aspects */
+    KEY_FIELD_GAP = 3,   /* of observations: ns before the record of which nothing is known; the line is broken there */
 };
 
 struct key_histories;

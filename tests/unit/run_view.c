@@ -296,7 +296,7 @@ static unsigned add_observer(void)
 
 static void observe(unsigned observer, struct levels *levels)
 {
-    static const uint64_t values[] = {LIMIT, 1, 0};
+    static const uint64_t values[] = {LIMIT, 1, 0, 0};
     int more;
     for (int i = 0; i < PACKETS; i++)
         fake_cut_one(sensor, observer, 0, 1, values);
@@ -316,6 +316,28 @@ static uint64_t observations(const struct key_histories *k, const struct levels 
             sum += h->columns[i].count;
     }
     return sum;
+}
+
+/* A line holds until the next observation, but not over a time that nobody judged. */
+static void a_gap_breaks_the_line_of_a_limit(void **state)
+{
+    static const double five = 5;
+    uint64_t values[] = {LIMIT, 1, 0, 0};
+    unsigned observer = add_observer();
+    struct key_histories *k = key_histories_new();
+    struct levels *levels;
+    (void)state;
+    memcpy(&values[2], &five, sizeof five);
+    assert_non_null(k);
+    assert_int_equal(levels_open(run, &levels), 0);
+    fake_cut_one(sensor, observer, 0, 1, values);
+    values[3] = 1; /* ns: it begins with the record before */
+    fake_cut_one(sensor, observer, 0, 1, values);
+    observe(observer, levels);
+    assert_int_equal(key_histories_follow(k, levels, INT64_MAX), 0);
+    assert_int_equal(observations(k, levels), 2 + PACKETS + 1);
+    levels_close(levels);
+    key_histories_free(k);
 }
 
 /* Where there is no time, histories stay as they are; later they go on, and have each record once. */
@@ -370,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_takes_too_long_is_cut_and_says_so, begin, end),
         cmocka_unit_test_setup_teardown(messages_pair_as_readers_pair_them, begin, end),
         cmocka_unit_test_setup_teardown(a_list_lies_around_what_stands_out, begin, end),
+        cmocka_unit_test_setup_teardown(a_gap_breaks_the_line_of_a_limit, begin, end),
         cmocka_unit_test_setup_teardown(histories_are_followed_until_a_deadline, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };

@@ -42,6 +42,11 @@ static void a_violation_lasts_from_its_first_observation_to_the_first_without_it
     assert_int_equal(h.violations[1].end, 4 * CLOCK_S);
     assert_false(h.violations[1].open);
     assert_true(h.violations[2].open && h.violations[2].begin == 5 * CLOCK_S);
+    struct builtin_observation behind_a_gap = {
+        .at = 10 * CLOCK_S, .limit = 0, .state = VIOLATED, .value = 12, .gap = 4 * CLOCK_S};
+    top_history_observe(&h, NODE, &behind_a_gap);
+    assert_true(!h.violations[2].open && h.violations[2].end == 6 * CLOCK_S);
+    assert_true(h.violation_count == 4 && h.violations[3].open && h.violations[3].begin == 10 * CLOCK_S);
     observe(&h, MESSAGE_LIMITS_MAX, 6, VIOLATED, 1);
     observe(&h, -1, 6, VIOLATED, 1);
     assert_int_equal(h.series_count, 2);
