@@ -195,6 +195,22 @@ static void read_counters(const char *run, int form, struct report *r)
     }
 }
 
+static void read_labels(const char *run, int form, struct report *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (uint32_t k = 0; p->dict && p->role == ROLE_SUT && k < p->dict->aspect_count; k++)
+            for (uint32_t f = 0; f < p->dict->aspects[k].field_count; f++)
+                any = any || p->dict->aspects[k].fields[f].type == DICT_ENUM;
+    }
+    if (!any || form & (REPORT_HTML | REPORT_DATA))
+        return;
+    int err = label_table_read(run, r->all ? INT64_MAX : COUNTERS_BUDGET, &r->labels);
+    if (err)
+        log_warn("BEZEL-REPORT-LABELS", "labels cannot be read: %s: they are not evaluated", rundb_why(err));
+}
+
 static int print_loaded(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
                         FILE *out)
 {
@@ -213,6 +229,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
     read_messages(run, running, form, &r);
     read_counters(run, form, &r);
+    read_labels(run, form, &r);
     if (form & REPORT_JSON)
         report_json(&r, out);
     else if (form & REPORT_HTML)
@@ -225,6 +242,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     verdict_free(v);
     message_table_free(&r.messages);
     counter_table_free(&r.counters);
+    label_table_free(&r.labels);
     if (err)
         log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", limit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {

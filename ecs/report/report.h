@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "collector/read/counter_statistics.h"
+#include "collector/read/label_statistics.h"
 #include "collector/read/message_statistics.h"
 #include "ecs/report/verdict.h"
 
@@ -37,6 +38,7 @@ struct report {
     const struct verdict *verdict;
     struct message_table messages;
     struct counter_table counters;
+    struct label_table labels;
     bool all;           /* text: omit nothing, join no lines */
     bool compact;       /* JSON: one line */
     size_t most;        /* JSON: processes and events, at most; 0: all */
@@ -94,6 +96,12 @@ void report_json_values(struct json *j, const struct summary_book *b);
 bool report_is_counter(const char *aspect, const char *field);
 void report_counters(const struct report *r, FILE *out);
 void report_json_counters(const struct report *r, struct json *j);
+
+/** Text: how often each label of enums was recorded; nothing if there are none. JSON: member of an aspect with enums.
+ */
+void report_labels(const struct report *r, FILE *out);
+void report_json_labels(const struct report *r, struct json *j, const struct summary_process *p,
+                        const struct summary_book *b);
 
 /** Text: how long messages took, and how many have no counterpart; nothing if there are none. JSON: as above. */
 void report_messages(const struct report *r, FILE *out);

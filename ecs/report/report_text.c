@@ -698,6 +698,7 @@ void report_text(const struct report *as_is, FILE *out)
     report_expired(r, out);
     print_rates(r, out);
     report_values(r, out);
+    report_labels(r, out);
     report_counters(r, out);
     report_messages(r, out);
     print_metrics(r, out);
