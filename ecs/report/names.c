@@ -183,6 +183,63 @@ bool names_knob(const struct summary *s, const struct experiment *e, uint32_t kn
     return true;
 }
 
+/* ---- Aspects that `sensing` names ----------------------------------------------------------------------------------
+ */
+
+/*
+ * Whether the aspect that pattern `name` names is missing, and a similar one is there. A glob, and a name without a
+ * similar one, may be for another program: a file serves several.
+ */
+static bool names_pattern(const struct summary *s, const char *name, struct names_found *found)
+{
+    struct near_names near = near_names(name);
+    char subject[160];
+    if (strpbrk(name, "*?[") || !knows_aspects(s))
+        return false;
+    for (size_t i = 0; i < s->process_count; i++)
+        for (uint32_t k = 0; s->processes[i].role == ROLE_SUT && k < s->processes[i].dict->aspect_count; k++) {
+            const char *aspect = s->processes[i].dict->aspects[k].name;
+            if (strcmp(aspect, name) == 0)
+                return false;
+            near_names_consider(&near, false, aspect, s->processes[i].name);
+        }
+    *found = (struct names_found){.kind = NAMES_NO_ASPECT, .name = name, .nearest = near_names_best(&near, NULL)};
+    snprintf(subject, sizeof subject, "%s an aspect", nobody(s));
+    near_names_write(&near, subject, found->text, sizeof found->text);
+    return found->nearest;
+}
+
+struct telling {
+    const struct summary *summary;
+    void (*take)(void *context, const char *what, const struct names_found *found);
+    void *context;
+    size_t count;
+};
+
+static void tell_pattern(struct telling *t, const char *key, const char *name)
+{
+    struct names_found found;
+    char what[160];
+    if (!names_pattern(t->summary, name, &found))
+        return;
+    snprintf(what, sizeof what, "sensing.%s %s", key, name);
+    t->take(t->context, what, &found);
+    t->count++;
+}
+
+static size_t tell_patterns(struct telling *t, const struct experiment_sensing *sensing)
+{
+    for (char **p = sensing->count; p && *p; p++)
+        tell_pattern(t, "aspects.count", *p);
+    for (char **p = sensing->off; p && *p; p++)
+        tell_pattern(t, "aspects.off", *p);
+    for (const struct experiment_rule *rule = sensing->expire; rule && rule->pattern; rule++)
+        tell_pattern(t, "expire", rule->pattern);
+    for (const struct experiment_rule *rule = sensing->importance; rule && rule->pattern; rule++)
+        tell_pattern(t, "aspects.importance", rule->pattern);
+    return t->count;
+}
+
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
 
 size_t names_each(const struct summary *s, const struct experiment *e, bool running,
@@ -214,5 +271,5 @@ size_t names_each(const struct summary *s, const struct experiment *e, bool runn
         take(context, what, &found);
         count++;
     }
-    return count;
+    return count + tell_patterns(&(struct telling){s, take, context, 0}, &e->sensing);
 }

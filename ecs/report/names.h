@@ -32,8 +32,9 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
 bool names_knob(const struct summary *s, const struct experiment *e, uint32_t knob, struct names_found *found);
 
 /**
- * Calls `take` with each: `what` is "limit p99 <= 5", "metric p99" or "knob horizon", of the file. A metric that has
- * limits is told by them. `running`: leaves out what is only not there yet. Returns their number.
+ * Calls `take` with each: `what` is "limit p99 <= 5", "metric p99", "knob horizon" or, of an aspect that is similar to
+ * one that is there, "sensing.aspects.off frmae", of the file. A metric that has limits is told by them. `running`:
+ * leaves out what is only not there yet. Returns their number.
  */
 size_t names_each(const struct summary *s, const struct experiment *e, bool running,
                   void (*take)(void *context, const char *what, const struct names_found *found), void *context);

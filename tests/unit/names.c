@@ -159,9 +159,29 @@ static void a_knob_that_nobody_has_is_told(void **state)
     assert_string_equal(knob("quality", -1), "");
 }
 
+static void note(void *context, const char *what, const struct names_found *found)
+{
+    snprintf((char *)context + strlen(context), 1024 - strlen(context), "%s: %s\n", what, found->text);
+}
+
+static void an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there(void **state)
+{
+    (void)state;
+    char right[] = "shown", wrong[] = "shwon", other[] = "frames", glob[] = "shwo*", told[1024] = "";
+    char *off[] = {right, wrong, other, glob, NULL};
+    struct experiment_rule importance[] = {{wrong, 5}, {right, 3}, {NULL, 0}};
+    struct experiment e = {.sensing = {.off = off, .importance = importance}};
+    assert_int_equal(names_each(&summary, &e, false, note, told), 2);
+    assert_string_equal(told,
+                        "sensing.aspects.off shwon: no process has an aspect \"shwon\"; the nearest is \"shown\" of "
+                        "client\nsensing.aspects.importance shwon: no process has an aspect \"shwon\"; the nearest is "
+                        "\"shown\" of client\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there, begin, end),
         cmocka_unit_test_setup_teardown(what_a_metric_lacks_is_told_with_the_nearest, begin, end),
         cmocka_unit_test_setup_teardown(a_process_that_was_not_observed_may_have_the_name, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_told_before_all_is_known, begin, end),
