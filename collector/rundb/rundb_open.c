@@ -31,6 +31,7 @@ enum {
 
 static _Thread_local struct {
     int64_t until;  /* end of this thread's CPU time for reading; 0: unbounded */
+    int seconds;    /* of that, when it was allowed */
     int err;        /* that `text` explains */
     char text[256]; /* why the last database could not be opened or read */
 } guard;
@@ -53,7 +54,7 @@ const char *rundb_why(int err)
         return guard.text;
     if (err == BEZEL_ETIMEDOUT) {
         snprintf(guard.text, sizeof guard.text, "reading it took more than %d s of CPU time, and was stopped",
-                 RUNDB_READ_S);
+                 guard.seconds);
         return guard.text;
     }
     return limit_reason(err);
@@ -61,8 +62,15 @@ const char *rundb_why(int err)
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
+int rundb_read_seconds(int64_t bytes)
+{
+    int64_t more = bytes / RUNDB_READ_BYTES;
+    return RUNDB_READ_S + (more < INT_MAX / 2 ? (int)more : INT_MAX / 2);
+}
+
 void rundb_allow(int seconds)
 {
+    guard.seconds = seconds;
     guard.until = seconds ? clock_thread_cpu() + seconds * CLOCK_S : 0;
 }
 
@@ -251,15 +259,15 @@ int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
  */
 #define ALONE "unix-none"
 
-/* Opens for reading through SQLite's file system `vfs`; NULL: the usual one. */
-static int open_read(const char *run, const char *vfs, sqlite3 **db)
+/* Opens a database of `bytes` for reading through SQLite's file system `vfs`; NULL: the usual one. */
+static int open_read(const char *run, int64_t bytes, const char *vfs, sqlite3 **db)
 {
     bool empty;
     int err = rundb_open_file(run, SQLITE_OPEN_READONLY, vfs, db);
     if (!err) {
         char setup[128];
         sqlite3_hard_heap_limit64(HEAP_MAX);
-        rundb_allow(RUNDB_READ_S);
+        rundb_allow(rundb_read_seconds(bytes));
         sqlite3_progress_handler(*db, STEPS, on_progress, NULL);
         sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else closing deletes an empty log */
         snprintf(setup, sizeof setup, "%sPRAGMA cell_size_check = ON; PRAGMA cache_size = -%d; BEGIN",
@@ -286,9 +294,9 @@ int rundb_open_database(const char *run, sqlite3 **db)
         return BEZEL_EINVAL;
     if (lstat(path, &st) != 0)
         return err_from_errno(errno);
-    int err = open_read(run, NULL, db);
+    int err = open_read(run, st.st_size, NULL, db);
     if (err && err != BEZEL_EBUSY && err != BEZEL_ENOENT && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED &&
-        err != BEZEL_ETIMEDOUT && open_read(run, ALONE, db) == 0)
+        err != BEZEL_ETIMEDOUT && open_read(run, st.st_size, ALONE, db) == 0)
         err = 0;
     return err;
 }

@@ -18,7 +18,8 @@ enum {
     RUNDB_VERSION = 16,             /* of the schema */
     RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
     RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */
-    RUNDB_READ_S = 20,              /* s of CPU time that reading a run may take */
+    RUNDB_READ_S = 20,              /* s of CPU time that reading a run may take, ... */
+    RUNDB_READ_BYTES = 4 << 20,     /* ... and one more for so many bytes of its database */
 };
 
 enum rundb_statement {
@@ -89,11 +90,14 @@ int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db) B
 
 /**
  * Opens the database of run directory `run` for reading, in one transaction, so that its tables agree. Reading is
- * bounded to values of 1 MiB, 512 MiB of memory, and RUNDB_READ_S of CPU time, after which it fails with
+ * bounded to values of 1 MiB, 512 MiB of memory, and the CPU time of rundb_read_seconds(), after which it fails with
  * BEZEL_ETIMEDOUT. Returns 0 with *db for sqlite3_close(); or BEZEL_ENOENT, BEZEL_EMALFORMED, BEZEL_EVERSION or another
  * error, with *db NULL.
  */
 int rundb_open_database(const char *run, sqlite3 **db) BEZEL_MUST_CHECK;
+
+/** How many seconds of CPU time the reading of a database of `bytes` may take: a long run has many rows. Pure. */
+int rundb_read_seconds(int64_t bytes);
 
 /** Allows this thread `seconds` of CPU time for reading from now on, instead of the rest; 0: unbounded. */
 void rundb_allow(int seconds);

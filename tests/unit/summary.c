@@ -4,6 +4,7 @@
 #include "collector/rundb/summary.h"
 
 #include "collector/rundb/rundb.h"
+#include "collector/rundb/rundb_sqlite.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
@@ -191,6 +192,14 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
     summary_free(s);
 }
 
+static void a_long_run_may_take_longer_to_read(void **state)
+{
+    (void)state;
+    assert_int_equal(rundb_read_seconds(0), RUNDB_READ_S);
+    assert_int_equal(rundb_read_seconds(INT64_C(400) << 20), RUNDB_READ_S + 100);
+    assert_true(rundb_read_seconds(INT64_MAX) > RUNDB_READ_S + 100);
+}
+
 /* In any order, of any length of time, and up to the ends of time: the columns have each observation once. */
 static void columns_have_each_observation_in_order_of_time(void **state)
 {
@@ -304,6 +313,7 @@ int main(void)
         TEST(the_mean_of_what_a_daemon_cost_is_never_above_the_largest),
         TEST(a_row_of_a_node_or_process_that_is_not_there_is_refused),
         TEST(times_are_cut_to_what_clocks_can_reach),
+        TEST(a_long_run_may_take_longer_to_read),
         TEST(columns_have_each_observation_in_order_of_time),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
         TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
