@@ -211,6 +211,14 @@ static void read_labels(const char *run, int form, struct report *r)
         log_warn("BEZEL-REPORT-LABELS", "labels cannot be read: %s: they are not evaluated", rundb_why(err));
 }
 
+/* A run without an end is as long as its last sign, but not longer than by our clock: a node's may be ahead. */
+static void bound_duration(struct verdict *v)
+{
+    int64_t longest = saturate_sub(clock_now() + clock_realtime_offset(), v->started);
+    if (v->run != RUN_ENDED && longest > 0 && v->duration > longest)
+        v->duration = longest;
+}
+
 static int print_loaded(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
                         FILE *out)
 {
@@ -222,6 +230,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     if (err)
         return err;
     char path[PATH_MAX], found[PATH_MAX];
+    bound_duration(v);
     path_to_show(run, path);
     struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
     r.all = form & REPORT_ALL;

@@ -9,7 +9,9 @@
 #include "base/saturate.h"
 #include "collector/read/message_statistics.h"
 #include "collector/read/run_reader.h"
+#include "collector/rundb/rundb_sqlite.h"
 #include "ecs/export/record_writer.h"
+#include "ecs/report/report.h"
 #include "ecs/top/top_source.h"
 #include "ecs/view/run_view.h"
 #include "tests/lib/scratch.h"
@@ -275,6 +277,38 @@ static void a_time_to_come_is_newest_for_nobody(void **state)
     }
 }
 
+/* What a node tells of itself in the year 2042 does not make a run that goes on that long. */
+static void a_run_that_goes_on_is_no_longer_than_its_time(void **state)
+{
+    static const char rows[] =
+        "INSERT INTO nodes VALUES(1, 'desk', zeroblob(16), zeroblob(16), 0, 'desk', 1, 0);"
+        "INSERT INTO processes(id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
+        " overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);"
+        "INSERT INTO usage VALUES(1, 2300000000000000000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
+    char path[PATH_MAX + 32], *text;
+    struct rundb *db;
+    size_t n;
+    (void)state;
+    make_run_of_our_clock();
+    assert_int_equal(rundb_open(run, &db), 0);
+    assert_int_equal(rundb_put_int(db, "started", clock_now() + clock_realtime_offset() - 10 * CLOCK_S), 0);
+    assert_int_equal(rundb_commit(db), 0);
+    assert_int_equal(sqlite3_exec(db->db, rows, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(rundb_close(db), 0);
+    snprintf(path, sizeof path, "%s/experiment.yaml", run);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("experiment: long\ncommand: [sleep, \"9\"]\n", file);
+    fclose(file);
+    FILE *out = open_memstream(&text, &n);
+    assert_true(report_print(run, true, REPORT_JSON, out) >= 0);
+    fclose(out);
+    const char *duration = strstr(text, "\"duration_ns\": ");
+    assert_non_null(duration);
+    assert_in_range(strtoll(duration + 15, NULL, 10), 10 * CLOCK_S, 3600 * CLOCK_S);
+    free(text);
+}
+
 static void sums_stay_in_range(void **state)
 {
     (void)state;
@@ -292,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(readers_take_any_time, begin, scratch_end),
         cmocka_unit_test_setup_teardown(a_time_to_come_is_newest_for_nobody, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(a_run_that_goes_on_is_no_longer_than_its_time, begin, scratch_end),
         cmocka_unit_test(sums_stay_in_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
