@@ -290,34 +290,6 @@ static int by_time(const void *a, const void *b)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset); /* of one ring: which came first */
 }
 
-/* The older half gives way. */
-static void make_room(struct top_source *s)
-{
-    qsort(s->records, s->record_count, sizeof *s->records, by_time);
-    memmove(s->records, s->records + TOP_RECORDS_MAX, (s->record_count - TOP_RECORDS_MAX) * sizeof *s->records);
-    s->left_out += TOP_RECORDS_MAX;
-    s->record_count -= TOP_RECORDS_MAX;
-}
-
-static int keep_record(const struct top_source_reading *r, const struct packet_record *record,
-                       const struct levels_place *place)
-{
-    struct top_source *s = r->s;
-    if (s->record_count == (size_t)2 * TOP_RECORDS_MAX)
-        make_room(s);
-    struct top_record *it = &s->records[s->record_count++];
-    *it = (struct top_record){.at = (int64_t)(record ? record->timestamp : place->header->timestamp_end),
-                              .process = (uint32_t)r->process,
-                              .ring = r->stream->ring,
-                              .thread = place->header->thread,
-                              .offset = place->record,
-                              .lost = record ? 0 : place->lost};
-    it->bytes = (uint32_t)(place->bytes < sizeof it->raw ? place->bytes : sizeof it->raw);
-    if (record)
-        memcpy(it->raw, place->raw, it->bytes);
-    return 0;
-}
-
 /* The record that is kept; its values point into it. */
 static struct packet_record record_of(const struct top_source *s, const struct top_record *it)
 {
@@ -345,6 +317,39 @@ static bool record_breaks(const struct top_source *s, const struct top_record *i
     return false;
 }
 
+/* The older ones give way, but for those that break the limit that is looked into, as far as half of the room is. */
+static void make_room(struct top_source *s)
+{
+    size_t excess = s->record_count - TOP_RECORDS_MAX, kept = 0;
+    qsort(s->records, s->record_count, sizeof *s->records, by_time);
+    for (size_t i = 0; i < s->record_count; i++) {
+        bool stays = i >= excess || (kept < TOP_RECORDS_MAX / 2 && record_breaks(s, &s->records[i], s->records_limit));
+        if (stays)
+            s->records[kept++] = s->records[i];
+        s->left_out += !stays;
+    }
+    s->record_count = kept;
+}
+
+static int keep_record(const struct top_source_reading *r, const struct packet_record *record,
+                       const struct levels_place *place)
+{
+    struct top_source *s = r->s;
+    if (s->record_count == (size_t)2 * TOP_RECORDS_MAX)
+        make_room(s);
+    struct top_record *it = &s->records[s->record_count++];
+    *it = (struct top_record){.at = (int64_t)(record ? record->timestamp : place->header->timestamp_end),
+                              .process = (uint32_t)r->process,
+                              .ring = r->stream->ring,
+                              .thread = place->header->thread,
+                              .offset = place->record,
+                              .lost = record ? 0 : place->lost};
+    it->bytes = (uint32_t)(place->bytes < sizeof it->raw ? place->bytes : sizeof it->raw);
+    if (record)
+        memcpy(it->raw, place->raw, it->bytes);
+    return 0;
+}
+
 static void add_records(struct top_source *s, struct top_id scope)
 {
     for (size_t i = 0; i < s->record_count; i++) {
@@ -363,6 +368,7 @@ static void add_records(struct top_source *s, struct top_id scope)
 int top_source_records(struct top_source *s, const struct top_state *state, struct top_id scope)
 {
     int err = 0;
+    s->records_limit = scope.limit;
     if (!s->records)
         s->records = malloc(2 * TOP_RECORDS_MAX * sizeof *s->records);
     if (!s->records)
@@ -374,12 +380,8 @@ int top_source_records(struct top_source *s, const struct top_state *state, stru
         top_source_window(s, s->index.processes[s->stream_processes[i]].node, &from, &until);
         err = top_source_read(s, i, scope.aspect, from, until, keep_record, NULL);
     }
-    if (s->record_count > TOP_RECORDS_MAX) {
-        qsort(s->records, s->record_count, sizeof *s->records, by_time);
-        s->left_out += s->record_count - TOP_RECORDS_MAX;
-        memmove(s->records, s->records + (s->record_count - TOP_RECORDS_MAX), TOP_RECORDS_MAX * sizeof *s->records);
-        s->record_count = TOP_RECORDS_MAX;
-    }
+    if (s->record_count > TOP_RECORDS_MAX)
+        make_room(s);
     add_records(s, scope);
     return err;
 }

@@ -71,6 +71,7 @@ struct top_source {
     bool all_quantiles; /* of the rows of aspects all have one */
     struct top_record *records;
     size_t record_count;
+    int32_t records_limit; /* the limit that they are looked at for; -1: none */
     char title[TOP_TEXT_MAX];
 };
 
