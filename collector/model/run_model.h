@@ -154,6 +154,7 @@ struct model_node {
     bool local;                      /* it has our clock */
     struct run_clock run_clock;      /* what its clock says of the run's time */
     bool full;                       /* has had its share of the run's processes: unknown ones are refused */
+    bool no_stream;                  /* has had its share of the run's streams */
     bool left;                       /* has sent BYE, and no HELLO since: all that it had is stored */
     bool dirty;                      /* `left` or `unobserved` is not saved */
     uint64_t unobserved;             /* processes that recorded and were not observed, beside those of its processes */

@@ -133,6 +133,8 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
     bool failed = store_failure(in->store, NULL) != 0;
     receiver_take_packet(peer->node, in->store, frame->data, frame->size, a);
     in->changed = true;
+    if (a->what == RECEIVED_STORED && a->header.seq == 0)
+        receiver_count_stream(in, peer);
     peer->gap |= a->what == RECEIVED_UNKNOWN || a->what == RECEIVED_FAILED || a->what == RECEIVED_AHEAD;
     if (a->what == RECEIVED_UNKNOWN) {
         need_once(in, peer, a);

@@ -17,12 +17,14 @@
 
 enum {
     RECEIVER_BATCH = 64,        /* frames of a turn, at most */
+    RECEIVER_STREAMS = 1 << 20, /* of which readers take twice as many */
     RECEIVER_CREDIT = 32 << 20, /* bytes of packets that a peer may have on the way, unacknowledged */
 };
 
 struct receiver_limits {
     unsigned connections; /* peers at a time; a further one is refused */
     unsigned processes;   /* of the whole run; a further one is not stored. Also nodes; a further one is refused */
+    uint64_t streams;     /* of the whole run; processes with further ones are refused. 0: RECEIVER_STREAMS */
     uint64_t rate;        /* bytes a second of a peer; 0: unbounded */
 };
 

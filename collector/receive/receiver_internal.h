@@ -83,6 +83,9 @@ int receiver_shares_open(struct receiver *in) BEZEL_MUST_CHECK;
 /** Whether a HELLO is within its node's share. If not, it is counted, and the run gets a note of the first one. */
 bool receiver_hello_in_share(struct receiver *in, struct share *share);
 
+/** Counts a stream whose first packet was stored. */
+void receiver_count_stream(struct receiver *in, const struct peer *peer);
+
 /**
  * Why a node cannot have a connection; NULL: it can. `node` NULL: nor begin a trace. The run gets a note of the first
  * refusal.

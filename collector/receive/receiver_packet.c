@@ -37,6 +37,14 @@ static enum received_as take_next(struct store *store, const void *frame, struct
     return RECEIVED_STORED;
 }
 
+/* Its node has had its share of streams: the process is refused, once and for all. */
+static enum received_as refuse_stream(struct received *a)
+{
+    a->stream->process->refusals = MODEL_REFUSALS;
+    a->reason = "its node has had as many streams as are its share of the run";
+    return RECEIVED_REFUSED;
+}
+
 /* Of an evicted process everything is stored: a packet of it can only be a repetition. */
 static enum received_as take_repetition(const struct model_process *p, struct received *a)
 {
@@ -81,6 +89,8 @@ static enum received_as take_identified(struct model_node *node, struct store *s
         model_touch(a->stream);
         return RECEIVED_DUPLICATE;
     }
+    if (node->no_stream && a->stream->packets == 0)
+        return refuse_stream(a);
     if (h->seq == a->stream->at.next_seq)
         return take_next(store, frame, a);
     /* Answered once; receiver_tick() repeats it. Answering each packet would have all of them sent many times. */

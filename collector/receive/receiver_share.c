@@ -20,16 +20,21 @@ _Static_assert(SHARE_TRACES_MAX == 256 && SHARE_HELLOS == 8, "the texts say so")
 
 int receiver_shares_open(struct receiver *in)
 {
-    const uint64_t limits[SHARE_KINDS] = {
-        [SHARE_PLACES] = in->limits.connections, [SHARE_PROCESSES] = in->limits.processes};
+    const uint64_t limits[SHARE_KINDS] = {[SHARE_PLACES] = in->limits.connections,
+                                          [SHARE_PROCESSES] = in->limits.processes,
+                                          [SHARE_STREAMS] = in->limits.streams ? in->limits.streams : RECEIVER_STREAMS};
     in->shares = shares_new(limits);
     for (const struct model_node *node = in->model->nodes; in->shares && node; node = node->next) {
         struct share *share = shares_of(in->shares, node->name);
         if (!share)
             return BEZEL_ENOMEM;
         share->traces++;
-        for (const struct model_process *p = node->processes; p; p = p->next)
+        for (const struct model_process *p = node->processes; p; p = p->next) {
             shares_take(in->shares, share, SHARE_PROCESSES);
+            for (uint32_t ring = 0; ring < p->ring_count; ring++)
+                if (p->streams[ring] && p->streams[ring]->packets)
+                    shares_take(in->shares, share, SHARE_STREAMS);
+        }
     }
     return in->shares ? 0 : BEZEL_ENOMEM;
 }
@@ -45,6 +50,12 @@ static void say_once(struct receiver *in, struct share *share, enum beyond what)
         node = node->next;
     if (node)
         receiver_note_node(in, node, "BEZEL-NODE-SHARE", texts[what]);
+}
+
+void receiver_count_stream(struct receiver *in, const struct peer *peer)
+{
+    shares_take(in->shares, peer->share, SHARE_STREAMS);
+    peer->node->no_stream = !shares_may(in->shares, peer->share, SHARE_STREAMS);
 }
 
 bool receiver_hello_in_share(struct receiver *in, struct share *share)

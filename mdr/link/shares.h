@@ -31,6 +31,7 @@ enum {
 enum share_kind {
     SHARE_PLACES,    /* of connected peers */
     SHARE_PROCESSES, /* of the run */
+    SHARE_STREAMS,   /* of the run: each is a file */
     SHARE_KINDS
 };
 

@@ -35,7 +35,7 @@ static void peers_are_found_while_others_come_and_go(void **unused)
     unsigned count = 0;
     in.limits.connections = LIMIT;
     assert_int_equal(receiver_peers_open(&in), 0);
-    in.shares = shares_new((const uint64_t[SHARE_KINDS]){LIMIT, 1});
+    in.shares = shares_new((const uint64_t[SHARE_KINDS]){LIMIT, 1, 1});
     assert_non_null(in.shares);
     struct share *share = shares_of(in.shares, "desk");
     for (uint32_t i = 0; i < NODES; i++)

@@ -746,6 +746,29 @@ static void a_node_has_no_more_processes_than_its_share(void **state)
     assert_true(add_another(1));
 }
 
+static void a_node_has_no_more_streams_than_its_share(void **state)
+{
+    (void)state;
+    receiver_free(in);
+    struct receiver_limits limits = {.connections = 2, .processes = 4, .streams = 3};
+    in = receiver_new(model, rundb, store, link, limits);
+    assert_non_null(in);
+    fake_add_process(f, "other", 2, ROLE_SUT);
+    meet();
+    describe();
+    for (unsigned ring = 0; ring < 4; ring++) {
+        fake_cut(f, 0, ring, 1);
+        send_packet(ring);
+        if (ring == 3)
+            send_packet(ring); /* what follows is thrown away, so that it does not hold up others */
+        assert_int_equal(heard(), MESSAGE_ACK);
+        assert_int_equal(f->in.ack.streams[0].next_seq, ring < 3 ? 1 : 2);
+    }
+    assert_int_equal(model->totals.streams, 3);
+    assert_true(known()->refused);
+    assert_int_equal(count_notes(RUNDB_PROCESS_REFUSED), 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -771,6 +794,7 @@ int main(void)
                                         begin_in_a_large_run, end),
         cmocka_unit_test_setup_teardown(a_node_begins_as_many_traces_as_are_its_share, begin_in_a_large_run, end),
         cmocka_unit_test_setup_teardown(a_node_has_no_more_processes_than_its_share, begin_in_a_large_run, end),
+        TEST(a_node_has_no_more_streams_than_its_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
