@@ -28,8 +28,8 @@ static const uint64_t extremes[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MA
 
 enum { EXTREMES = sizeof extremes / sizeof *extremes, HONEST = 100, ARGS = 8 };
 
-/* `RUN` stands for the run directory, `OUT` for a file or folder to write. `honest`: its output has HONEST lines of
- * desk. */
+/* `RUN` stands for the run directory, `OUT` for a file or folder to write. `honest`: its output has HONEST lines of the
+ * honest node. */
 static const struct reader {
     const char *args[ARGS];
     bool honest;
@@ -132,8 +132,8 @@ static void say_messages(struct fake_sensor *f, uint64_t value)
 
 static void store(struct collector_process *c, uint64_t value)
 {
-    struct fake_sensor *desk = fake_new("desk", run_id, 1), *evil = fake_new("evil", run_id, 2);
-    assert_true(desk && evil);
+    struct fake_sensor *honest = fake_new("desk", run_id, 1), *evil = fake_new("evil", run_id, 2);
+    assert_true(honest && evil);
     evil->hello.realtime_offset = (int64_t)value;
     add_program(evil, "times", value, true);
     add_program(evil, "times", value, true);
@@ -142,15 +142,15 @@ static void store(struct collector_process *c, uint64_t value)
     assert_true(fake_connect(evil, c->endpoint));
     (void)!fake_settle(evil, CLOCK_S); /* a part may be refused */
     say_messages(evil, value);
-    unsigned p = fake_add_process(desk, "app", 10, ROLE_SUT);
-    fake_cut(desk, p, 0, HONEST);
-    fake_close_stream(desk, p, 0);
-    assert_true(fake_connect(desk, c->endpoint));
-    assert_true(fake_settle(desk, PATIENCE));
+    unsigned p = fake_add_process(honest, "app", 10, ROLE_SUT);
+    fake_cut(honest, p, 0, HONEST);
+    fake_close_stream(honest, p, 0);
+    assert_true(fake_connect(honest, c->endpoint));
+    assert_true(fake_settle(honest, PATIENCE));
     (void)!fake_say_bye(evil, CLOCK_S);
-    assert_true(fake_say_books(desk, p, PROCESS_ENDED, 0));
-    assert_true(fake_say_bye(desk, PATIENCE));
-    fake_free(desk);
+    assert_true(fake_say_books(honest, p, PROCESS_ENDED, 0));
+    assert_true(fake_say_bye(honest, PATIENCE));
+    fake_free(honest);
     fake_free(evil);
     assert_int_equal(collector_end(c, SIGTERM), 0);
 }

@@ -155,6 +155,7 @@ static void make_run(struct fixture *t)
     if (t->expires)
         expire_most(t);
     assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
+    t->run.node->left = t->run.node->dirty = true; /* as after its BYE */
     stored_end(&t->run);
     assert_int_equal(rundb_put(t->run.rundb, "ended", "1"), 0);
     assert_int_equal(stored_stop(&t->run), 0);

@@ -216,7 +216,7 @@ static void columns_have_each_observation_in_order_of_time(void **state)
             size_t n = strlen(text);
             int64_t at = (int64_t)(seed_next(&seed) % (uint64_t)spans[span]);
             double value = (double)(seed_next(&seed) % 1000000);
-            snprintf(text + n, sizeof text - n, "INSERT INTO observations VALUES(1, %lld, 0, 1, %.1f, 0);",
+            snprintf(text + n, sizeof text - n, "INSERT INTO observations VALUES(1, %lld, 0, 1, %.1f, 0, 0);",
                      (long long)at, value);
             at = at < (INT64_C(1) << 61) ? at : INT64_C(1) << 61;
             first = at < first ? at : first;
