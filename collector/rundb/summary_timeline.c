@@ -167,10 +167,11 @@ static void follow_gap(struct summary_loading *l, struct summary_series *s, int6
     follow_state(l, s, begin, 0, (double)NAN);
 }
 
-/* A gap of -1 reaches back to what the daemon before has observed. */
+/* A gap of -1 reaches back to what the daemon before has observed, and none reaches further. */
 static void take_gap(struct summary_loading *l, struct summary_series *s, int64_t at, int64_t gap)
 {
     int64_t begin = gap < 0 ? s->last : saturate_add(at, -gap);
+    begin = begin < s->last ? s->last : begin;
     if (gap != 0 && s->last != 0 && begin >= s->begin && begin < at)
         follow_gap(l, s, begin, at, gap < 0);
 }

@@ -231,6 +231,7 @@ const struct agent_outcome *agent_end(struct agent *agent)
 {
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
         struct agent_limit *l = &agent->limits[i];
+        l->gap = 0; /* it belongs to the last step */
         if (!agent_is_over(agent, i))
             continue;
         l->state = LIMIT_UNKNOWN;

@@ -48,8 +48,12 @@ static void the_interval_in_which_processes_end_is_no_violation(void **state)
     for (int i = 0; i < 2; i++)
         assert_int_equal(out->limits[i].state, LIMIT_VIOLATED);
     leave(w);
+    assert_int_equal(out->limits[0].gap, 0);
+    agent_step(agent, now += CLOCK_S, &(struct policy_measure){.cpu = NAN});
+    assert_int_equal(out->limits[0].gap, CLOCK_S);
     out = agent_end(agent);
     for (int i = 0; i < 2; i++) {
+        assert_int_equal(out->limits[i].gap, 0); /* it is recorded once */
         assert_int_equal(out->limits[i].state, LIMIT_UNKNOWN);
         assert_false(out->limits[i].known);
         assert_int_equal(out->limits[i].violated, 0);

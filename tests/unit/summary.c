@@ -260,6 +260,23 @@ static void observations_of_limits_that_no_experiment_has_are_left_out(void **st
     summary_free(s);
 }
 
+/* Of a gap that is told twice, or reaches back too far, what lies before the observation before is none. */
+static void gaps_lie_between_two_observations(void **state)
+{
+    (void)state;
+    struct summary *s =
+        load(NODE "INSERT INTO observations VALUES(1, 1000, 0, 1, 1.5, -1, 0), (1, 5000, 0, 2, 1.5, 3000, 0),"
+                  " (1, 5010, 0, 0, NULL, 3000, 0), (1, 6000, 0, 1, 1.5, 0, 0), (1, 8000, 0, 1, 1.5, -1, 0)");
+    assert_non_null(s);
+    assert_int_equal(s->gap_count, 3);
+    assert_true(s->gaps[0].begin == 2000 && s->gaps[0].end == 5000 && !s->gaps[0].restarted);
+    assert_true(s->gaps[1].begin == 5000 && s->gaps[1].end == 5010);
+    assert_true(s->gaps[2].begin == 6000 && s->gaps[2].end == 8000 && s->gaps[2].restarted);
+    assert_int_equal(s->violation_count, 1);
+    assert_true(s->violations[0].begin == 5000 && s->violations[0].end == 5000 && !s->violations[0].open);
+    summary_free(s);
+}
+
 /* Node 1 recorded it for the second manager, node 2 for the first; both for the third, for which 2 has it longer. */
 static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
 {
@@ -316,6 +333,7 @@ int main(void)
         TEST(a_long_run_may_take_longer_to_read),
         TEST(columns_have_each_observation_in_order_of_time),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
+        TEST(gaps_lie_between_two_observations),
         TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
         TEST(texts_are_utf_8_whatever_stands_there),
         TEST(a_node_whose_name_is_none_is_refused),
