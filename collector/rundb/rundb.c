@@ -268,7 +268,10 @@ int rundb_close(struct rundb *f)
 {
     if (!f)
         return 0;
-    int before = errno, err = rundb_commit(f), sys = err ? errno : before;
+    int before = errno, err = f->within && !f->lacks ? rundb_seal(f) : 0;
+    if (!err)
+        err = rundb_commit(f);
+    int sys = err ? errno : before;
     sqlite3_busy_timeout(f->db, 0);
     if (!sqlite3_db_readonly(f->db, "main"))
         (void)!rundb_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = MEMORY");

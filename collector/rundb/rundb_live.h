@@ -28,6 +28,23 @@ bool rundb_lacks(const struct rundb *f);
  */
 #define RUNDB_FINISHED "collector.finished"
 
+/** Property: a checksum over the rows, made by the last writer of a run that is at rest (rundb_seal()). */
+#define RUNDB_SEAL "seal"
+enum { RUNDB_SEAL_MAX = 48 };
+
+/**
+ * Seals the database within the transaction, if RUNDB_FINISHED is set: what is written later breaks the seal. A writer
+ * calls it last; rundb_close() does, if it has something to commit.
+ */
+int rundb_seal(struct rundb *f) BEZEL_MUST_CHECK;
+
+/**
+ * Whether the rows are those that were sealed: RUNDB_BROKEN: some were changed; RUNDB_UNSEALED: it has no seal for its
+ * RUNDB_FINISHED. Or an error.
+ */
+enum rundb_sealed { RUNDB_SEALED, RUNDB_BROKEN, RUNDB_UNSEALED };
+int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
+
 /** Properties: how many unknown processes were refused for good, and how many records their last books count. */
 #define RUNDB_UNTAKEN         "collector.untaken"
 #define RUNDB_UNTAKEN_RECORDS "collector.untaken-records"

@@ -41,6 +41,8 @@ int rundb_finish(struct rundb *f, const struct model *m)
             return 0;
     }
     int err = rundb_lacks(f) ? 0 : rundb_put_int(f, RUNDB_FINISHED, clock_now() + clock_realtime_offset());
+    if (!err && !rundb_lacks(f))
+        err = rundb_seal(f);
     return err ? err : rundb_commit(f);
 }
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "collector/store/cover.h"
 
+#include "base/checksum.h"
+
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +16,14 @@
 enum {
     COVER_BLOCK = 4096, /* bytes at the beginning that stay: the cover's own */
     COVER_READS = 8,
+    COVER_BYTES = PACKET_HEADER_BYTES + 8, /* with its checksum, which no reader of packets looks at */
 };
+
+static uint64_t sum_of(const uint8_t header[PACKET_HEADER_BYTES])
+{
+    uint64_t sum = checksum_add(CHECKSUM_START, header, PACKET_HEADER_BYTES);
+    return htole64(sum);
+}
 
 static bool read_header(int fd, uint8_t p[PACKET_HEADER_BYTES])
 {
@@ -56,13 +66,16 @@ static int punch(int fd, uint64_t until)
 
 static int put(int fd, const struct cover *c)
 {
-    uint8_t bytes[PACKET_HEADER_BYTES];
+    uint8_t bytes[COVER_BYTES];
+    size_t size = c->header.size_bytes < COVER_BYTES ? PACKET_HEADER_BYTES : COVER_BYTES;
     packet_put_cover(bytes, &c->header, c->records);
+    uint64_t sum = sum_of(bytes);
+    memcpy(bytes + PACKET_HEADER_BYTES, &sum, sizeof sum);
     ssize_t n;
     do
-        n = pwrite(fd, bytes, sizeof bytes, 0);
+        n = pwrite(fd, bytes, size, 0);
     while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof bytes ? 0 : n < 0 ? errno : EIO;
+    return n == (ssize_t)size ? 0 : n < 0 ? errno : EIO;
 }
 
 /* What the first packet tells of the stream, and no later one changes. */
@@ -98,6 +111,19 @@ int cover_write(const char *path, struct cover *c)
         sys = punch(fd, c->header.size_bytes);
     close(fd);
     return sys;
+}
+
+int cover_check(const char *path, struct cover *c)
+{
+    uint8_t bytes[COVER_BYTES] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, 0);
+    if (fd >= 0)
+        close(fd);
+    if (n < PACKET_HEADER_BYTES || packet_get_cover(bytes, PACKET_HEADER_BYTES, &c->header, &c->records) != 0)
+        return 0;
+    uint64_t sum = sum_of(bytes);
+    return c->header.size_bytes < COVER_BYTES || memcmp(bytes + PACKET_HEADER_BYTES, &sum, sizeof sum) == 0 ? 1 : -1;
 }
 
 int cover_try(const char *path)

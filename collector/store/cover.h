@@ -37,6 +37,12 @@ bool cover_reaches(int fd, uint64_t offset, struct cover *c);
  */
 int cover_write(const char *path, struct cover *c) BEZEL_MUST_CHECK;
 
+/**
+ * Reads the cover of stream file `path`. Returns 1 with *c; 0: there is none; -1: it was changed since it was written,
+ * by the checksum that stands behind it. A cover over fewer bytes than both need has none.
+ */
+int cover_check(const char *path, struct cover *c);
+
 /** Whether the file system of folder `path` can free bytes within a file: 0, or an errno value. */
 int cover_try(const char *path) BEZEL_MUST_CHECK;
 

@@ -266,6 +266,22 @@ static void take_totals(struct verify_totals *t, const struct model_totals *m)
     t->expired_bytes = m->expired_bytes;
 }
 
+/* The rows that the trace does not prove are those that the last writer sealed, unless damage explains differences. */
+static int verify_seal(struct verify_walk *w)
+{
+    if (w->v->totals.damaged > 0 || !verify_is_settled(w))
+        return 0;
+    int is = rundb_check_seal(w->rundb);
+    if (is == RUNDB_BROKEN)
+        report(w->v, VERIFY_DAMAGED, "seal", "run.db", NULL,
+               "its rows were changed since the run was finished: their checksum differs");
+    else if (is == RUNDB_UNSEALED)
+        report(w->v, VERIFY_INCOMPLETE, "unsealed", "run.db", verify_remedy_restart,
+               "its last writer has left no checksum of its rows: what the trace does not prove of them cannot be "
+               "checked");
+    return is < 0 ? is : 0;
+}
+
 static int verify_loaded(struct verify_walk *w)
 {
     struct model *m = w->model;
@@ -281,6 +297,8 @@ static int verify_loaded(struct verify_walk *w)
             verify_stored(w->v, p);
     if (!err)
         err = verify_rows(w);
+    if (!err)
+        err = verify_seal(w);
     if (!err && !verify_is_settled(w) && verify_is_left(w))
         report(w->v, VERIFY_INCOMPLETE, "interrupted", "run.db", verify_remedy_restart,
                "the collector was killed: run.db may lack packets that the files have, and nodes may hold packets that "

@@ -4,6 +4,7 @@
 #include "collector/model/validate.h"
 #include "collector/rundb/rundb_save.h"
 #include "collector/rundb/rundb_sections.h"
+#include "collector/store/cover.h"
 #include "collector/store/trace_reader.h"
 #include "collector/verify/verify_internal.h"
 
@@ -204,6 +205,24 @@ static void follow_cover(struct file *f, const struct trace_reader *r)
     f->passed = true;
 }
 
+/* Once the collector has finished, the cover of what expired is there, as run.db counts it and as it was written. */
+static void verify_cover(struct file *f, const char *path)
+{
+    struct cover c;
+    const struct model_stream *s = f->stream;
+    if (!s || s->expired.packets == 0 || !verify_is_settled(f->walk))
+        return;
+    int is = cover_check(path, &c);
+    bool same = is != 0 && c.header.seq + 1 == s->expired.packets && c.header.size_bytes == s->expired.bytes &&
+                c.records == s->expired.records;
+    if (!same)
+        report(f, VERIFY_DAMAGED, "cover", NULL,
+               "its cover does not stand for what expired by run.db: %" PRIu64 " packets of %" PRIu64 " bytes",
+               s->expired.packets, s->expired.bytes);
+    else if (is < 0)
+        report(f, VERIFY_DAMAGED, "cover", NULL, "its cover was changed since it was written: its checksum differs");
+}
+
 /* The stream of a file of which packets expired, by the file's name: NULL where there is none of that name. */
 static struct model_stream *expired_by_name(const struct file *f)
 {
@@ -269,6 +288,7 @@ int verify_file(const char *path, void *context)
         good = take_packet(&f, &h, packet);
     }
     follow_cover(&f, r);
+    verify_cover(&f, path);
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
         report_no_packet(&f, trace_reader_reason(r), trace_reader_rest(r));
     else if (more < 0)

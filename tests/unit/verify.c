@@ -4,6 +4,7 @@
 #include "collector/verify/verify.h"
 
 #include "base/file.h"
+#include "collector/rundb/rundb.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
 
@@ -489,6 +490,66 @@ static void a_database_that_says_what_cannot_be_is_damage(void **state)
     }
 }
 
+/* What `bezel run` adds at the end of a run. */
+static void add_rows(struct fixture *t)
+{
+    struct rundb *db;
+    struct message_launched row = {.of = {"app", 1}, .state = LAUNCHED_ENDED, .pid = 10, .started = 5, .ended = 9};
+    assert_int_equal(rundb_open(t->dir, &db), 0);
+    assert_int_equal(rundb_program(db, "desk", &row, 3), 0);
+    assert_int_equal(rundb_event(db, 7, true, "something happened"), 0);
+    assert_int_equal(rundb_silent(db, "desk", "other", 12, "it recorded nothing"), 0);
+    assert_int_equal(rundb_put(db, "ended_by", "duration"), 0);
+    assert_int_equal(rundb_close(db), 0);
+}
+
+/* Changes column `column` of `table` in all rows, and looks. Returns whether there was anything to change. */
+static bool change_column(struct fixture *t, const char *table, const char *column)
+{
+    sqlite3 *db;
+    char statement[512];
+    snprintf(statement, sizeof statement,
+             "UPDATE %s SET %s = CASE typeof(%s) WHEN 'integer' THEN %s + 1000003 WHEN 'real' THEN %s * 3 + 1"
+             " WHEN 'text' THEN %s || 'x' WHEN 'null' THEN 1 ELSE CAST(%s || x'31' AS BLOB) END",
+             table, column, column, column, column, column, column);
+    assert_int_equal(sqlite3_open(path_of(t, "run.db"), &db), SQLITE_OK);
+    int rc = sqlite3_exec(db, statement, NULL, NULL, NULL), changes = sqlite3_changes(db);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    if (rc == SQLITE_OK && changes > 0 && look(t) == VERIFY_COMPLETE)
+        fail_msg("a change of %s.%s is not seen", table, column);
+    return rc == SQLITE_OK && changes > 0;
+}
+
+static void any_value_of_the_database_that_changes_is_seen(void **state)
+{
+    struct fixture *t = *state;
+    sqlite3 *names;
+    sqlite3_stmt *columns;
+    char *right;
+    size_t n;
+    unsigned changed = 0;
+    add_rows(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    assert_int_equal(file_read(path_of(t, "run.db"), 1 << 24, &right, &n), 0);
+    assert_int_equal(file_replace(path_of(t, "names.db"), right, n), 0);
+    assert_int_equal(sqlite3_open(path_of(t, "names.db"), &names), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(names,
+                                        "SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p"
+                                        " WHERE m.type = 'table'",
+                                        -1, &columns, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(columns) == SQLITE_ROW) {
+        changed += change_column(t, (const char *)sqlite3_column_text(columns, 0),
+                                 (const char *)sqlite3_column_text(columns, 1));
+        assert_int_equal(file_replace(path_of(t, "run.db"), right, n), 0);
+    }
+    sqlite3_finalize(columns);
+    sqlite3_close(names);
+    free(right);
+    assert_true(changed > 60);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+}
+
 static void a_restart_on_damage_keeps_what_it_cuts_and_says_so(void **state)
 {
     struct fixture *t = *state;
@@ -548,6 +609,7 @@ int main(void)
         TEST(what_is_no_file_is_not_waited_for),
         TEST(a_database_that_is_none_is_damage),
         TEST(a_database_that_says_what_cannot_be_is_damage),
+        TEST(any_value_of_the_database_that_changes_is_seen),
         TEST(a_restart_on_damage_keeps_what_it_cuts_and_says_so),
         TEST(a_restart_does_not_take_changed_bytes_for_good),
     };
