@@ -310,6 +310,10 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
         console_event(&r->console, "BEZEL-RUN-DAEMON",
                       "%s (pid %d) has ended, because its parents listen elsewhere now, and is started again",
                       daemon->name, (int)pid);
+    else if (r->state.phase == PHASE_STARTING && pid != 0 && WIFSIGNALED(status) &&
+             !run_state_gives_up(&r->state, d, clock_now()))
+        console_event(&r->console, "BEZEL-RUN-DAEMON", "%s (pid %d) %s before it was ready, and is started again",
+                      daemon->name, (int)pid, end);
     else if (r->state.phase == PHASE_STARTING || !served)
         console_error(&r->console, "BEZEL-RUN-DAEMON", "%s could not start: %s%s%s", daemon->name,
                       killed || !words[0] ? end : "", killed && words[0] ? "; its last message: " : "", words);
@@ -392,6 +396,7 @@ static void take_end(struct run *r, uint32_t d)
     run_feed(r, &(struct state_event){.type = EVENT_DAEMON_ENDED,
                                       .daemon = d,
                                       .failed = left,
+                                      .killed = pid != 0 && WIFSIGNALED(status),
                                       .unreachable = daemon_is_session(daemon) || daemon->place});
     if (is_manager && before < PHASE_DRAINING && r->state.unmanaged)
         console_error(

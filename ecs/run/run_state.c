@@ -363,8 +363,7 @@ static uint32_t recent_restarts(const struct state_daemon *d, int64_t now)
 bool run_state_gives_up(const struct run_state *s, uint32_t daemon, int64_t now)
 {
     const struct state_daemon *d = &s->daemons[daemon];
-    return s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained &&
-           recent_restarts(d, now) == STATE_RESTARTS;
+    return s->phase <= PHASE_DRAINING && !d->drained && recent_restarts(d, now) == STATE_RESTARTS;
 }
 
 static bool plan_restart(struct state_daemon *d, int64_t now)
@@ -399,7 +398,7 @@ static void restart(struct run_state *s, uint32_t daemon, int64_t now, struct st
         fail(s, now, a);
 }
 
-static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachable, int64_t now,
+static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachable, bool killed, int64_t now,
                             struct state_actions *a)
 {
     struct state_daemon *d = &s->daemons[daemon];
@@ -417,6 +416,8 @@ static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachab
             miss(s, daemon, now, a);
         return;
     }
+    if (s->phase == PHASE_STARTING && killed && plan_restart(d, now))
+        return;
     d->phase = DAEMON_GONE;
     s->unreachable |= unreachable && s->phase == PHASE_STARTING;
     if (s->phase == PHASE_STARTING)
@@ -711,7 +712,7 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
         break;
     case EVENT_DAEMON_ENDED:
         s->failed |= event->failed;
-        on_daemon_ended(s, event->daemon, event->unreachable, now, &a);
+        on_daemon_ended(s, event->daemon, event->unreachable, event->killed, now, &a);
         break;
     case EVENT_PROCESS_ENDED:
         on_process_ended(s, event->failed, event->stops, now, &a);

@@ -82,6 +82,7 @@ struct state_event {
     bool failed;      /* of EVENT_DAEMON_ENDED: it released the processes that it observed; of EVENT_SERVES: its
                          predecessor did */
     bool unreachable; /* of EVENT_DAEMON_ENDED: it was a session at a persistent bezeld */
+    bool killed;      /* of EVENT_DAEMON_ENDED: by a signal; one that ended by itself cannot start */
     bool stops;       /* of EVENT_PROCESS_ENDED: the run ends with it */
     bool terminal;    /* of EVENT_INTERRUPT: the terminal sent it, to all processes that share it */
     uint64_t living, seen;

@@ -190,6 +190,28 @@ static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(v
     assert_int_equal(c.s.phase, PHASE_DONE);
 }
 
+/* Who kills a daemon may do so at any time; one that ended by itself would do so again. */
+static void a_daemon_that_is_killed_before_it_serves_is_started_again_five_times(void **state)
+{
+    (void)state;
+    for (uint32_t d = 0; d <= 2; d++) {
+        struct scene c;
+        begin(&c, 2, 1, false, CLOCK_S);
+        if (d > 0)
+            GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+        for (int death = 1; death <= STATE_RESTARTS; death++) {
+            assert_false(run_state_gives_up(&c.s, d, c.now));
+            assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = d, .killed = true), 0);
+            assert_int_equal(c.s.phase, PHASE_STARTING);
+            assert_int_equal(tick_within(&c, 2 * CLOCK_S), ACTION_START_DAEMON);
+        }
+        assert_true(run_state_gives_up(&c.s, d, c.now));
+        GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = d, .killed = true);
+        assert_int_not_equal(c.s.phase, PHASE_STARTING);
+        assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
+    }
+}
+
 static void a_daemon_that_is_not_ready_in_time_is_unreachable(void **state)
 {
     (void)state;
@@ -741,6 +763,7 @@ int main(void)
         cmocka_unit_test(a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_again),
         cmocka_unit_test(a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost),
         cmocka_unit_test(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched),
+        cmocka_unit_test(a_daemon_that_is_killed_before_it_serves_is_started_again_five_times),
         cmocka_unit_test(a_daemon_that_is_not_ready_in_time_is_unreachable),
         cmocka_unit_test(many_daemons_may_take_long_as_long_as_one_after_the_other_serves),
         cmocka_unit_test(restarts_a_killed_daemon_at_once_and_stays_successful),
