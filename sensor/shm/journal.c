@@ -7,6 +7,7 @@
 #include "sensor/shm/ring_writer.h"
 #include "sensor/shm/segment_create.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,13 +69,14 @@ int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t co
     if (!j)
         return BEZEL_ENOMEM;
     j->own.fd = -1;
-    int err = segment_create(&j->own, dir) ? 0 : BEZEL_ESYS;
+    int err = segment_create(&j->own, dir) ? 0 : BEZEL_ESYS, sys = j->own.why_errno; /* errno is kept as it was */
     if (!err)
         err = declare(j, aspects, count);
     if (!err)
         err = take_ring(j);
     if (err) {
         journal_close(j);
+        errno = sys;
         return err;
     }
     *out = j;

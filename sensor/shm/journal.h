@@ -20,7 +20,7 @@ struct journal;
 /**
  * Makes a segment in folder `dir`, named after BEZEL_PROCESS of the environment, and declares the `count` aspects,
  * whose ids count from 1 in their order. Returns 0 with *j for journal_close(); BEZEL_EINVAL where an aspect breaks
- * dict_append_aspect()'s rules, BEZEL_ENOMEM, BEZEL_ENOSPC, or BEZEL_ESYS if the segment cannot be made.
+ * dict_append_aspect()'s rules, BEZEL_ENOMEM, BEZEL_ENOSPC, or BEZEL_ESYS with errno if the segment cannot be made.
  */
 int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t count,
                  struct journal **j) BEZEL_MUST_CHECK;

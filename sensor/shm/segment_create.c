@@ -340,6 +340,7 @@ static bool make_in(struct segment_owned *own, const struct folder *folder, cons
 /* Keeps the reason why there is no segment: `err` is folder_make()'s, errno that of the failed call. */
 static void keep_reason(struct segment_owned *own, const struct folder *folder, int err)
 {
+    own->why_errno = errno;
     if (err && folder->why[0])
         snprintf(own->why_not, sizeof own->why_not, "%s %s", folder->path, folder->why);
     else

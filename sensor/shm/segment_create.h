@@ -28,6 +28,7 @@ struct segment_owned {
     uint64_t bytes, ring_stride;
     uint32_t ring_slots, ring_max, clock, when_full;
     char why_not[SEGMENT_NOTICE_BYTES]; /* after segment_create() failed: the reason, a sentence */
+    int why_errno;                      /* likewise: errno of the failed call */
 };
 
 /**

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "tests/lib/node_fixture.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -206,7 +207,9 @@ static void wrong_aspects_and_folders_are_refused(void **state)
     fixture_open(&f);
     assert_int_equal(journal_open(f.dir, wrong, 1, &none), BEZEL_EINVAL);
     snprintf(missing, sizeof missing, "%s/window/folder", f.dir); /* below a file */
+    errno = EAGAIN; /* of something before: it is not taken for the reason */
     assert_int_equal(journal_open(missing, aspects, 3, &none), BEZEL_ESYS);
+    assert_int_equal(errno, ENOTDIR);
     assert_null(none);
     journal_close(NULL);
     fixture_end(&f);
