@@ -84,7 +84,16 @@ int collector_daemon_lock(const struct collector_daemon_options *options, bool *
     if (made)
         *made = missing;
     int fd = open(options->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->id ? O_NOFOLLOW : 0));
-    if (fd < 0 || (options->id && !is_own(fd)) || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    bool own = fd >= 0 && (!options->id || is_own(fd)), locked = own && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (own && !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)) {
+        log_warn(
+            "BEZEL-RUN-UNLOCKED",
+            "%s cannot be locked: %s; nothing keeps a second collector away from it, and a reader may take the run "
+            "for one that nobody serves",
+            options->run, strerror(errno));
+        locked = true;
+    }
+    if (!locked) {
         if (errno == EWOULDBLOCK)
             log_error("BEZEL-RUN-SERVED",
                       "%s: another collector serves this run directory: end it first, or use another directory",

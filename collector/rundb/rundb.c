@@ -116,6 +116,11 @@ int rundb_error(sqlite3 *db, int rc)
         return BEZEL_ENOSPC;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+        if (rundb_lock_errno())
+            return rundb_refuse(BEZEL_ESYS,
+                                "its file system has no locks (%s), without which two programs could write it at once: "
+                                "put the run into another folder (--runs)",
+                                strerror(rundb_lock_errno()));
         return BEZEL_EBUSY;
     case SQLITE_NOMEM:
         return rundb_refuse(BEZEL_ENOMEM, "out of memory, or reading it needs more than 512 MiB");
@@ -131,6 +136,13 @@ int rundb_error(sqlite3 *db, int rc)
         return BEZEL_ETIMEDOUT;
     case SQLITE_CONSTRAINT:
         return BEZEL_EINVAL;
+    case SQLITE_IOERR:
+        if (db && sqlite3_extended_errcode(db) == SQLITE_IOERR_SHMMAP && (sys == ENODEV || sys == EINVAL))
+            return rundb_refuse(BEZEL_ESYS,
+                                "its file system cannot map files into memory (%s), as its log needs: put "
+                                "the run into another folder (--runs)",
+                                strerror(sys));
+        return sys ? err_from_errno(sys) : BEZEL_ESYS;
     default:
         return sys ? err_from_errno(sys) : BEZEL_ESYS;
     }

@@ -32,6 +32,7 @@ enum {
 static _Thread_local struct {
     int64_t until;  /* end of this thread's CPU time for reading; 0: unbounded */
     int seconds;    /* of that, when it was allowed */
+    int lock_errno; /* of the last lock that failed, though nobody had it; 0: none did */
     int err;        /* that `text` explains */
     char text[256]; /* why the last database could not be opened or read */
 } guard;
@@ -104,11 +105,31 @@ static int open_plain(const char *path, int flags, int mode)
     return -1;
 }
 
+/* As fcntl(2): SQLite takes any failure of a lock for a lock that another process has, and keeps no errno of it. */
+static int note_lock(int fd, int command, ...)
+{
+    va_list args;
+    va_start(args, command);
+    void *argument = va_arg(args, void *);
+    va_end(args);
+    int result = fcntl(fd, command, argument);
+    if (result != 0 && command == F_SETLK && errno != EAGAIN && errno != EACCES && errno != EINTR)
+        guard.lock_errno = errno;
+    return result;
+}
+
+int rundb_lock_errno(void)
+{
+    return guard.lock_errno;
+}
+
 static void use_open_plain(void)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
     if (vfs && vfs->iVersion >= 3)
         vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plain);
+    if (vfs && vfs->iVersion >= 3)
+        vfs->xSetSystemCall(vfs, "fcntl", (sqlite3_syscall_ptr)note_lock);
 }
 
 /* Checks the database and the files beside it for a clear message; open_plain() refuses them in any case. */
@@ -228,17 +249,32 @@ static void distrust(sqlite3 *db)
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 }
 
+/* SQLite reports a path that is too long for it as a file that cannot be opened. */
+static int check_length(const char *path)
+{
+    const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    size_t most = vfs && vfs->mxPathname > 16 ? (size_t)vfs->mxPathname - 16 : SIZE_MAX; /* with the log's name */
+    if (strlen(path) <= most)
+        return 0;
+    errno = ENAMETOOLONG;
+    return rundb_refuse(
+        BEZEL_EINVAL, "its path has %zu bytes, and SQLite opens paths of up to %zu: name a folder with a shorter path",
+        strlen(path), most);
+}
+
 int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
 {
     char real[PATH_MAX], path[PATH_MAX];
-    guard.err = 0;
+    guard.err = guard.lock_errno = 0;
     guard.until = 0;
     *db = NULL;
     if (!realpath(run, real))
         return err_from_errno(errno);
     if (snprintf(path, sizeof path, "%s/run.db", real) >= (int)sizeof path)
         return BEZEL_EINVAL;
-    int err = check_files(path);
+    int err = check_length(path);
+    if (!err)
+        err = check_files(path);
     if (!err) {
         use_open_plain();
         flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;

@@ -102,6 +102,10 @@ int rundb_read_seconds(int64_t bytes);
 /** Allows this thread `seconds` of CPU time for reading from now on, instead of the rest; 0: unbounded. */
 void rundb_allow(int seconds);
 
+/** The errno of the last lock that this thread did not get, though nobody else has it: the file system has none. 0:
+ * none. */
+int rundb_lock_errno(void);
+
 /** Whether this thread's CPU time for reading is used up: check it in loops over rows. */
 bool rundb_is_too_long(void) BEZEL_MUST_CHECK;
 

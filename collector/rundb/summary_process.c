@@ -19,8 +19,11 @@ static struct dict *take_dictionary(struct summary_loading *l, sqlite3_stmt *s, 
 {
     size_t before = l->summary.process_count - 1, bytes = (size_t)sqlite3_column_bytes(s, at);
     struct dict *last = before > 0 ? l->summary.processes[before - 1].dict : NULL, *d;
-    if (dict_parse(sqlite3_column_blob(s, at), bytes, &d) != 0)
+    int err = dict_parse(sqlite3_column_blob(s, at), bytes, &d);
+    if (err) {
+        l->err = err == BEZEL_ENOMEM ? err : l->err; /* a malformed one is left out */
         return NULL;
+    }
     if (last && last->hash == d->hash) {
         dict_free(d);
         return dict_share(last);

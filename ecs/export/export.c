@@ -217,15 +217,46 @@ static void remove_leftover(const char *path)
         log_warn("BEZEL-EXPORT-LEFTOVER", "cannot remove %s: %s", path, strerror(errno));
 }
 
-/* Renames `made` to `target` in one step, and removes the former `target`. */
+/* Whether the file system cannot exchange names: NFS, 9p, FAT, most of FUSE. Old kernels have no such call. */
+static bool lacks_exchange(int sys)
+{
+    return sys == EINVAL || sys == ENOSYS || sys == EOPNOTSUPP;
+}
+
+/*
+ * Puts `made` in place of `target` in two steps: for a moment a reader finds neither. `made` gets the name of the
+ * former one, which is removed, or put back where the second step fails.
+ */
+static int put_by_two_steps(const char *made, const char *target)
+{
+    char aside[PATH_MAX];
+    struct stat st;
+    bool there = lstat(target, &st) == 0;
+    if (snprintf(aside, sizeof aside, "%s.old", made) >= (int)sizeof aside)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    if (there && rename(target, aside) != 0)
+        return err_from_errno(errno);
+    if (rename(made, target) != 0) {
+        int sys = errno;
+        if (there && rename(aside, target) != 0)
+            log_warn("BEZEL-EXPORT-LEFTOVER", "the export of before is %s now: %s", aside, strerror(errno));
+        return errno = sys, err_from_errno(sys);
+    }
+    if (there)
+        remove_leftover(aside);
+    return 0;
+}
+
+/* Renames `made` to `target`, in one step where the file system can, and removes the former `target`. */
 static int put_in_place(const char *made, const char *target)
 {
     if (renameat2(AT_FDCWD, made, AT_FDCWD, target, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno != EEXIST || renameat2(AT_FDCWD, made, AT_FDCWD, target, RENAME_EXCHANGE) != 0)
-        return err_from_errno(errno);
-    remove_leftover(made);
-    return 0;
+    if (errno == EEXIST && renameat2(AT_FDCWD, made, AT_FDCWD, target, RENAME_EXCHANGE) == 0) {
+        remove_leftover(made);
+        return 0;
+    }
+    return lacks_exchange(errno) ? put_by_two_steps(made, target) : err_from_errno(errno);
 }
 
 static int write_mark(const char *dir)

@@ -62,9 +62,23 @@ static bool is_run(const char *dir)
     return false;
 }
 
+/* Where there are no symbolic links, `latest` is a file with the name of the newest run. Returns the path's length. */
+static int follow_latest(const char *runs, char *path, size_t size)
+{
+    struct stat st;
+    char *name = NULL;
+    size_t n = 0;
+    int len = snprintf(path, size, "%s/latest", runs);
+    bool is_file = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    if (is_file && file_read_plain(path, 1, NAME_MAX, &name, &n) == 0 && strlen(name) == n && !strchr(name, '/'))
+        len = snprintf(path, size, "%s/%s", runs, name);
+    free(name);
+    return len;
+}
+
 int rundir_find(const char *argument, const char *runs, char *path, size_t size)
 {
-    int len = argument ? snprintf(path, size, "%s", argument) : snprintf(path, size, "%s/latest", runs);
+    int len = argument ? snprintf(path, size, "%s", argument) : follow_latest(runs, path, size);
     struct stat st;
     if (len < 0 || (size_t)len >= size || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return BEZEL_ENOENT;
@@ -184,9 +198,26 @@ static int replace_latest(const struct rundir *run)
     return 0;
 }
 
+/* Whether a file system has no symbolic links: FAT, some of FUSE and of network file systems. */
+static bool lacks_links(int sys)
+{
+    return sys == EPERM || sys == ENOSYS || sys == EOPNOTSUPP || sys == EINVAL;
+}
+
 int rundir_point_latest(const struct rundir *run)
 {
     int err = replace_latest(run);
+    if (err && lacks_links(errno)) {
+        const char *name = strrchr(run->path, '/') + 1;
+        char runs[PATH_MAX + 32];
+        snprintf(runs, sizeof runs, "%.*s", (int)(name - run->path), run->path);
+        err = write_into(runs, "latest", name, strlen(name));
+        if (!err)
+            log_warn("BEZEL-RUN-LATEST",
+                     "%slatest is a file with the name of the newest run, because this file system has no symbolic "
+                     "links: commands without a run find it",
+                     runs);
+    }
     if (err)
         log_error("BEZEL-RUN-DIR", "cannot point 'latest' to run directory %s: %s", run->path, limit_reason(err));
     return err;
@@ -351,6 +382,8 @@ int rundir_publish(const struct rundir *run)
     unlink(link); /* of a run that was taken over */
     if (symlink(run->private, link) == 0)
         return 0;
+    if (lacks_links(errno)) /* a file with the same text then */
+        return write_into(run->path, "control", run->private, strlen(run->private));
     int err = err_from_errno(errno);
     log_error("BEZEL-RUN-DIR", "cannot make %s: %s", link, strerror(errno));
     return err;
@@ -371,15 +404,30 @@ static bool is_held(const char *private, uint8_t uuid[16])
     return held && uuid_read(text, uuid);
 }
 
+/* Reads the link `control`, or the file that stands for it where there are no links. */
+static bool read_control(const char *link, char target[PATH_MAX])
+{
+    char *text;
+    size_t size;
+    ssize_t n = readlink(link, target, PATH_MAX - 1);
+    if (n >= 0) {
+        target[n] = '\0';
+        return true;
+    }
+    if (errno != EINVAL || file_read_plain(link, 1, PATH_MAX - 1, &text, &size) != 0)
+        return false;
+    memcpy(target, text, size + 1);
+    free(text);
+    return strlen(target) == size;
+}
+
 int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uuid[16])
 {
     char link[PATH_MAX + 32], target[PATH_MAX];
     struct stat st;
     snprintf(link, sizeof link, "%.*s/control", PATH_MAX, run);
-    ssize_t n = readlink(link, target, sizeof target - 1);
-    if (n < 0)
+    if (!read_control(link, target))
         return BEZEL_EUNREACH;
-    target[n] = '\0';
     if (lstat(target, &st) != 0)
         return errno == EACCES ? BEZEL_EPERM : BEZEL_EUNREACH;
     if (!folder_is_private(&st))

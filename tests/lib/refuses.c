@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Preloaded: a file system that lacks something, below folder BEZEL_TEST_LACKS_IN. BEZEL_TEST_LACKS names it:
+ * `exchange` (renameat2() with flags), `links` (symlink()), `flock`, `locks` (fcntl()).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+static int lacks(const char *what, const char *path)
+{
+    const char *lacking = getenv("BEZEL_TEST_LACKS"), *folder = getenv("BEZEL_TEST_LACKS_IN");
+    return lacking && folder && strstr(lacking, what) && strncmp(path, folder, strlen(folder)) == 0;
+}
+
+static int file_lacks(const char *what, int fd)
+{
+    char name[64], path[4096];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(name, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return lacks(what, path);
+}
+
+EXPORTED int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    if (flags && lacks("exchange", to))
+        return errno = EINVAL, -1;
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+EXPORTED int symlink(const char *target, const char *path)
+{
+    if (lacks("links", path))
+        return errno = EPERM, -1;
+    return (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
+}
+
+EXPORTED int flock(int fd, int operation)
+{
+    if (file_lacks("flock", fd))
+        return errno = ENOLCK, -1;
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static int is_lock(int command)
+{
+    return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+}
+
+static int control(int fd, int command, void *argument)
+{
+    if (is_lock(command) && file_lacks("locks", fd))
+        return errno = ENOLCK, -1;
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+EXPORTED int fcntl64(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return control(fd, command, argument);
+}
+
+#ifdef fcntl
+#undef fcntl
+#endif
+int old_fcntl(int fd, int command, ...) __asm__("fcntl");
+EXPORTED int old_fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return control(fd, command, argument);
+}
