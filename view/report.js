@@ -283,7 +283,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     function fields() {
-        const rows = report.books.processes.flatMap(p => p.aspects.flatMap(a => a.fields.map(f => [p, a, f])));
+        const rows = report.books.processes.flatMap(p => p.aspects.flatMap(a => a.fields.filter(f => !f.left_out).map(f => [p, a, f])));
         if (!rows.length)
             return;
         const column = key => [key, r => r[2][key] === null ? "" : quantity(r[2][key], r[2].unit), "number"];

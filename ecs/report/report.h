@@ -87,7 +87,7 @@ void report_json_remedies(const struct report *r, struct json *j);
 
 /** Text: statistics of fields, totals of counters and spans; nothing if there are none. JSON: members of an aspect. */
 void report_values(const struct report *r, FILE *out);
-void report_json_values(struct json *j, const struct summary_book *b);
+void report_json_values(struct json *j, const struct summary_process *p, const struct summary_book *b);
 
 /**
  * Whether a field of a sampler's aspect is a counter: the values leave it out. Text: by how much these grew; nothing if

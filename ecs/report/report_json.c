@@ -198,7 +198,7 @@ static void put_aspect(struct json *j, const struct report *r, const struct summ
     json_object_end(j);
     json_int(j, "rest", row.rest);
     json_double(j, "rate_per_s", verdict_rate(b));
-    report_json_values(j, b);
+    report_json_values(j, p, b);
     report_json_labels(r, j, p, b);
     report_json_messages(r, j, p, b);
     json_object_end(j);

@@ -195,7 +195,7 @@ static void put_number(struct json *j, const char *key, const struct summary_num
         json_double(j, key, v->d);
 }
 
-void report_json_values(struct json *j, const struct summary_book *b)
+void report_json_values(struct json *j, const struct summary_process *p, const struct summary_book *b)
 {
     json_text(j, "kind", dict_kind_name(b->kind));
     json_array(j, "fields");
@@ -208,6 +208,8 @@ void report_json_values(struct json *j, const struct summary_book *b)
         json_uint(j, "values", f->count);
         json_uint(j, "unknown", f->unknown);
         json_uint(j, "not_evaluated", b->stored > evaluated ? b->stored - evaluated : 0);
+        if (p->role == ROLE_DAEMON && !is_value(b, f))
+            json_bool(j, "left_out", true);
         put_number(j, "min", &f->min);
         json_double(j, "mean", f->mean);
         put_number(j, "p50", &f->p50);
