@@ -148,6 +148,34 @@ static bool take_unobserved(struct external_process *p, uint32_t count)
     return grew;
 }
 
+/* Returns the number of rows. */
+static uint32_t read_rows(const struct external_process *p, struct message_books_row rows[MESSAGE_BOOKS_MAX])
+{
+    /* Counters exist also for aspects that a broken dictionary does not explain. */
+    uint32_t count = 0, last = p->at->dict_broken ? RING_ASPECTS - 1 : p->at->dict ? p->at->dict->aspect_count : 0;
+    for (uint32_t id = 1; id <= last; id++) {
+        struct message_books_row row = segment_tally(p->at, id);
+        if (row.attempts)
+            rows[count++] = row;
+    }
+    return p->at->disbelieved ? 0 : count;
+}
+
+/*
+ * A thread of a living process may have been in the midst of a record for all the time that it was given. It goes on
+ * later, and counts the record again, as lost: the closing packet and `unfinished` have counted it already. Without
+ * memory the counters stay the living ones.
+ */
+static void keep_rows(struct external_process *p)
+{
+    struct message_books_row rows[MESSAGE_BOOKS_MAX];
+    uint32_t count = read_rows(p, rows);
+    p->closed_rows = count ? malloc(count * sizeof *rows) : NULL;
+    if (p->closed_rows)
+        memcpy(p->closed_rows, rows, count * sizeof *rows);
+    p->closed_count = count;
+}
+
 /* Drains and closes a process that ended or is detached. A living one gets a short time to finish its last record. */
 static void close_step(struct external *x, struct external_process *p, int64_t now)
 {
@@ -166,6 +194,8 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     if (!packetize_close(x, p, now))
         return;
     p->phase = EXTERNAL_CLOSED;
+    if (p->state == PROCESS_DETACHED)
+        keep_rows(p);
     if (p->state == PROCESS_ENDED) /* its living children have the doorbell */
         take_unobserved(p, unobserved_stop(&p->at->segment->unobserved));
     if (p->at->disbelieved) /* perhaps only since packetize_close() */
@@ -192,6 +222,7 @@ void external_release(struct external_process *p, bool remove)
     segment_detach(p->at, remove);
     free(p->user_clock);
     free(p->expiry);
+    free(p->closed_rows);
     free(p);
 }
 
@@ -457,16 +488,9 @@ void external_books(const struct external_process *p, int64_t now, struct messag
     books->at = (uint64_t)now;
     books->unfinished = p->phase == EXTERNAL_CLOSED ? p->unfinished : 0;
     books->unobserved = p->unobserved;
-    books->row_count = 0;
-    /* Counters exist also for aspects that a broken dictionary does not explain. */
-    uint32_t last = p->at->dict_broken ? RING_ASPECTS - 1 : p->at->dict ? p->at->dict->aspect_count : 0;
-    for (uint32_t id = 1; id <= last; id++) {
-        struct message_books_row row = segment_tally(p->at, id);
-        if (row.attempts)
-            books->rows[books->row_count++] = row;
-    }
-    if (p->at->disbelieved)
-        books->row_count = 0;
+    books->row_count = p->closed_rows ? p->closed_count : read_rows(p, books->rows);
+    if (p->closed_rows)
+        memcpy(books->rows, p->closed_rows, p->closed_count * sizeof *p->closed_rows);
 }
 
 uint64_t external_node_unobserved(const struct external *x)

@@ -53,6 +53,8 @@ struct external_process {
     int64_t closed_at;        /* since when all its packets are acknowledged; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
+    struct message_books_row *closed_rows; /* of a detached process: its counters when its streams were closed ... */
+    uint32_t closed_count;                 /* ... in so many rows; closed_rows is NULL where they stay as they are */
     uint32_t unobserved; /* processes forked from it that record and have no segment: their records are unknown */
     struct external_totals totals;    /* as its counters were when last read and possible */
     uint64_t clamped;                 /* its records whose times were made to fit */

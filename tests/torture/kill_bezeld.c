@@ -265,7 +265,8 @@ static void check_books(struct scene *s, bool ended)
             assert_int_equal(p->state, ended ? PROCESS_ENDED : PROCESS_DETACHED);
         detached += p->role == ROLE_DAEMON && p->state == PROCESS_DETACHED;
         bezelds += p->role == ROLE_DAEMON;
-        assert_true(p->unfinished <= (p->role == ROLE_SUT ? 0 : 1));
+        /* On a busy machine a living thread may stand still within a record for longer than it is given. */
+        assert_true(p->unfinished <= (p->role != ROLE_SUT ? 1 : ended ? 0 : THREADS));
     }
     assert_int_equal(detached, 1); /* the last bezeld, from itself */
     assert_true(bezelds > 0 && sum->process_count == bezelds + 1);

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -150,10 +151,58 @@ static void a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_c
     fixture_end(&f);
 }
 
+static _Atomic bool *may_end; /* shared with the program */
+
+static void record_and_stay(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 100; i++)
+        bezel_record(tick, i);
+    while (!*may_end)
+        clock_sleep_until(clock_now() + CLOCK_MS);
+}
+
+static bool it_was_read(struct fixture *f)
+{
+    return f->records == 100;
+}
+
+/* As where the machine is so busy that a thread stands still within a record until its process is detached. */
+static void a_record_that_is_finished_after_its_process_was_left_is_counted_once(void **unused)
+{
+    (void)unused;
+    static struct message_books books; /* too large for a stack */
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    may_end = mmap(NULL, sizeof *may_end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(may_end != MAP_FAILED);
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(record_and_stay, NULL);
+    fixture_until(&f, it_was_read);
+    const struct external_process *p = external_process(f.external, 0);
+    struct bezel_ring *ring = p->at->rings[0].reader.ring;
+    uint32_t tick_id = 1;
+    while (segment_tally(p->at, tick_id).attempts == 0)
+        tick_id++;
+    bezel_attempt(ring, tick_id);
+    fixture_finish(&f);
+    assert_int_equal(p->unfinished, 1);
+    bezel_tally_add(&ring->full[tick_id]);
+    external_books(p, clock_now(), &books);
+    assert_int_equal(books.row_count, 1);
+    assert_int_equal(books.rows[0].attempts, 101);
+    assert_int_equal(books.rows[0].full, 0);
+    assert_int_equal(books.unfinished, 1);
+    *may_end = true;
+    fixture_wait(pid);
+    fixture_end(&f);
+    munmap((void *)may_end, sizeof *may_end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed),
+        cmocka_unit_test(a_record_that_is_finished_after_its_process_was_left_is_counted_once),
         cmocka_unit_test(every_record_is_somewhere),
         cmocka_unit_test(a_full_window_is_reported),
         cmocka_unit_test(what_bezel_records_of_itself_is_in_the_window_and_nothing_else),
