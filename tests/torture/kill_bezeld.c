@@ -365,7 +365,7 @@ static void every_record_is_stored_once_or_its_loss_counted_where_rings_and_wind
 static void a_process_that_is_left_alive_is_stored_up_to_its_closing_packet(void **unused)
 {
     (void)unused;
-    struct scene s = {.load = seed_next(&seed) % 2 ? &heavy : &calm};
+    struct scene s = {.load = &calm};
     open_scene(&s);
     for (int i = 0; i < 5; i++) {
         clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 40) * CLOCK_MS);
