@@ -471,6 +471,7 @@ static void on_watermark(struct receiver *in, const struct peer *peer, uint64_t 
 static void on_bye(struct receiver *in, struct peer *peer)
 {
     peer->bye = peer->node->left = peer->node->dirty = in->changed = true;
+    peer->share->left = true;
     if (!peer->gap)
         put_watermark(in, peer->node, WATERMARK_LEFT);
 }

@@ -355,6 +355,8 @@ static void pass_down(struct relay *r, const struct link_frame *frame, struct re
         log_warn("BEZEL-RELAY-CHILD", "node %s does not take its answers: it is to begin anew", child->node);
         r->status.forgotten++;
     }
+    if (leaves)
+        child->share->left = true;
     if (err || leaves)
         relay_forget(r, child);
 }

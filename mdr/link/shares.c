@@ -26,6 +26,7 @@ struct shares *shares_new(const uint64_t limits[SHARE_KINDS])
         return NULL;
     memcpy(s->limits, limits, sizeof s->limits);
     s->by_name = (struct hash_index){calloc(SLOTS, sizeof *s->by_name.slots), SLOTS - 1};
+    s->others.number = SHARES_MAX;
     if (s->by_name.slots)
         return s;
     free(s);
@@ -54,19 +55,21 @@ struct share *shares_of(struct shares *s, const char *node)
     if (!made)
         return NULL;
     snprintf(made->node, sizeof made->node, "%s", node);
+    made->number = s->count;
     s->list[s->count] = made;
     hash_index_put(&s->by_name, key, HASH_INDEX_NO_RING, s->count++);
     return made;
 }
 
-/* What the other nodes have not taken yet of their own parts, `part` each. */
-static uint64_t owed_to_others(const struct shares *s, const struct share *but, enum share_kind kind, uint64_t part)
+/* What the nodes before number `until`, but for one, have not taken yet of their own parts, `part` each. */
+static uint64_t owed(const struct shares *s, uint32_t until, const struct share *but, enum share_kind kind,
+                     uint64_t part)
 {
-    uint64_t owed = 0;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->list[i] != but && s->list[i]->used[kind] < part)
-            owed += part - s->list[i]->used[kind];
-    return owed;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->count && i < until; i++)
+        if (s->list[i] != but && !s->list[i]->left && s->list[i]->used[kind] < part)
+            sum += part - s->list[i]->used[kind];
+    return sum;
 }
 
 bool shares_may(const struct shares *s, const struct share *of, enum share_kind kind)
@@ -75,13 +78,15 @@ bool shares_may(const struct shares *s, const struct share *of, enum share_kind 
         return false;
     uint64_t part = s->count ? s->limits[kind] / SHARES_OWN / s->count : 0;
     part = part ? part : 1;
-    return of->used[kind] < part || s->limits[kind] - s->used[kind] > owed_to_others(s, of, kind, part);
+    uint32_t until = of->used[kind] < part ? of->number : s->count;
+    return s->limits[kind] - s->used[kind] > owed(s, until, of, kind, part);
 }
 
 void shares_take(struct shares *s, struct share *of, enum share_kind kind)
 {
     s->used[kind]++;
     of->used[kind]++;
+    of->left = false;
 }
 
 void shares_give(struct shares *s, struct share *of, enum share_kind kind)

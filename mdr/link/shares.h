@@ -7,8 +7,8 @@
  * take is refused to it alone.
  *
  * Where all nodes together have a limit, a sixteenth of it is divided among the nodes that are known: so much, at least
- * one, is each one's own, and stays free for it. The rest is taken by whoever comes first; a node that is alone may
- * take all.
+ * one, is each one's own, and stays free for it, until it leaves in order. The rest is taken by whoever comes first; a
+ * node that is alone may take all. Where there is too little for each, nodes that came first are served first.
  *
  * Pure: no clock, no I/O. One thread. Names beyond SHARES_MAX have one share together, so the table stays bounded.
  */
@@ -37,6 +37,8 @@ enum share_kind {
 
 struct share {
     char node[MESSAGE_NAME_MAX + 1];
+    uint32_t number; /* of names that came before it */
+    bool left;       /* it left in order: nothing is kept for it until it takes something */
     uint64_t used[SHARE_KINDS];
     uint64_t traces;
     struct token_bucket hellos;
@@ -52,7 +54,7 @@ void shares_free(struct shares *s);
 /** The share of a node, made if its name is new; valid as long as `s`. NULL: no memory. */
 struct share *shares_of(struct shares *s, const char *node);
 
-/** Whether the node may take one more. Below its own part it may, as long as there is any. */
+/** Whether the node may take one more: of its own part as long as there is any that is not kept for earlier names. */
 bool shares_may(const struct shares *s, const struct share *of, enum share_kind kind);
 
 /** Counts one that the node takes, or gives back. */

@@ -132,8 +132,8 @@ static void say_messages(struct fake_sensor *f, uint64_t value)
 
 static void store(struct collector_process *c, uint64_t value)
 {
-    struct fake_sensor *honest = fake_new("desk", run_id, 1), *evil = fake_new("evil", run_id, 2);
-    assert_true(honest && evil);
+    struct fake_sensor *good = fake_new("desk", run_id, 1), *evil = fake_new("evil", run_id, 2);
+    assert_true(good && evil);
     evil->hello.realtime_offset = (int64_t)value;
     add_program(evil, "times", value, true);
     add_program(evil, "times", value, true);
@@ -142,15 +142,15 @@ static void store(struct collector_process *c, uint64_t value)
     assert_true(fake_connect(evil, c->endpoint));
     (void)!fake_settle(evil, CLOCK_S); /* a part may be refused */
     say_messages(evil, value);
-    unsigned p = fake_add_process(honest, "app", 10, ROLE_SUT);
-    fake_cut(honest, p, 0, HONEST);
-    fake_close_stream(honest, p, 0);
-    assert_true(fake_connect(honest, c->endpoint));
-    assert_true(fake_settle(honest, PATIENCE));
+    unsigned p = fake_add_process(good, "app", 10, ROLE_SUT);
+    fake_cut(good, p, 0, HONEST);
+    fake_close_stream(good, p, 0);
+    assert_true(fake_connect(good, c->endpoint));
+    assert_true(fake_settle(good, PATIENCE));
     (void)!fake_say_bye(evil, CLOCK_S);
-    assert_true(fake_say_books(honest, p, PROCESS_ENDED, 0));
-    assert_true(fake_say_bye(honest, PATIENCE));
-    fake_free(honest);
+    assert_true(fake_say_books(good, p, PROCESS_ENDED, 0));
+    assert_true(fake_say_bye(good, PATIENCE));
+    fake_free(good);
     fake_free(evil);
     assert_int_equal(collector_end(c, SIGTERM), 0);
 }

@@ -98,6 +98,27 @@ static void no_order_of_events_takes_a_nodes_own_part(void **state)
     shares_free(s);
 }
 
+static void a_newcomer_does_not_take_the_place_of_who_is_away(void **state)
+{
+    (void)state;
+    struct shares *s = make(2); /* as many as there are nodes */
+    struct share *a = shares_of(s, "a"), *b = shares_of(s, "b"), *evil;
+    assert_int_equal(take_all(s, a), 1);
+    assert_int_equal(take_all(s, b), 1);
+    shares_give(s, a, SHARE_PLACES); /* it is silent */
+    shares_give(s, b, SHARE_PLACES);
+    evil = shares_of(s, "evil");
+    assert_false(shares_may(s, evil, SHARE_PLACES));
+    assert_int_equal(take_all(s, b), 1);
+    assert_false(shares_may(s, evil, SHARE_PLACES));
+    a->left = true; /* it has said BYE: somebody else may have its place */
+    assert_int_equal(take_all(s, evil), 1);
+    shares_give(s, evil, SHARE_PLACES);
+    assert_int_equal(take_all(s, a), 1); /* it comes again all the same */
+    assert_false(shares_may(s, evil, SHARE_PLACES));
+    shares_free(s);
+}
+
 static unsigned hellos(struct share *of, unsigned tries, int64_t now)
 {
     unsigned within = 0;
@@ -153,6 +174,7 @@ int main(void)
         cmocka_unit_test(what_is_a_known_nodes_own_stays_free_for_it),
         cmocka_unit_test(with_more_nodes_than_places_each_may_have_one),
         cmocka_unit_test(no_order_of_events_takes_a_nodes_own_part),
+        cmocka_unit_test(a_newcomer_does_not_take_the_place_of_who_is_away),
         cmocka_unit_test(hellos_have_a_rate_and_those_beyond_do_not_lengthen_it),
         cmocka_unit_test(a_bezeld_that_looks_for_its_collector_is_within_its_share),
         cmocka_unit_test(the_table_of_names_is_bounded),
