@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -100,12 +101,15 @@ static int note_options(const struct arguments *a, char **text, size_t *n)
 static bool is_program(const char *file)
 {
     char path[PATH_MAX], begin[4] = "";
-    FILE *f = fopen(file, "re");
-    if (!f)
+    struct stat st;
+    if (stat(file, &st) != 0)
         return errno == ENOENT && !strchr(file, '/') && program_find(NULL, "/", file, path, sizeof path) == 0;
+    FILE *f = S_ISREG(st.st_mode) && access(file, X_OK) == 0 ? fopen(file, "re") : NULL; /* others may never answer */
+    if (!f)
+        return false;
     bool read = fread(begin, 1, sizeof begin, f) == sizeof begin;
     (void)fclose(f);
-    return read && access(file, X_OK) == 0 && (memcmp(begin, "\177ELF", 4) == 0 || memcmp(begin, "#!", 2) == 0);
+    return read && (memcmp(begin, "\177ELF", 4) == 0 || memcmp(begin, "#!", 2) == 0);
 }
 
 static int load_from_file(const struct arguments *a, int64_t duration, char **text, size_t *n, struct experiment **e)

@@ -200,11 +200,11 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
     r.unjudged = row->unjudged;
     r.total = saturate_add(saturate_add(r.judged, row->settling), row->unknown);
     r.again = judged_again(s, row);
-    if (r.judged <= 0)
+    if (r.judged <= 0 && r.unjudged <= 0)
         return r;
     double whole = (double)saturate_add(r.judged, r.unjudged), violated = (double)row->violated;
     r.since = first_violation(s, row);
-    r.share = violated / (double)r.judged;
+    r.share = r.judged > 0 ? violated / (double)r.judged : NAN;
     if (violated / whole > l->tolerance) /* though the rest held */
         r.is = VERDICT_VIOLATED;
     else if ((violated + (double)r.unjudged) / whole <= l->tolerance) /* though the rest was violated */

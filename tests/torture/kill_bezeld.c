@@ -262,7 +262,7 @@ static void check_books(struct scene *s, bool ended)
         assert_int_equal(attempts, stored + dropped + p->unfinished);
         assert_int_equal(p->discarded, dropped + p->unfinished);
         if (p->role == ROLE_SUT)
-            assert_int_equal(p->state, ended ? PROCESS_ENDED : PROCESS_DETACHED);
+            assert_int_equal(p->state, ended ? PROCESS_ENDED : PROCESS_LEFT);
         detached += p->role == ROLE_DAEMON && p->state == PROCESS_DETACHED;
         bezelds += p->role == ROLE_DAEMON;
         /* On a busy machine a living thread may stand still within a record for longer than it is given. */

@@ -61,6 +61,7 @@ struct fixture {
     char said[4096];
     bool missed[UNPROVED];
     bool expires; /* most of its packets have expired from the store */
+    enum verify_is is;
 };
 
 static uint64_t seed;
@@ -201,6 +202,9 @@ static void hear(const struct verify_report *f, void *context)
 {
     struct fixture *t = context;
     size_t n = strlen(t->said);
+    if (strcmp(f->code, "seal") == 0) /* it notices any change: here it is the trace that proves */
+        return;
+    t->is = f->is > t->is ? f->is : t->is;
     snprintf(t->said + n, sizeof t->said - n, " %s: %s;", f->code, f->text);
 }
 
@@ -208,9 +212,10 @@ static enum verify_is look(struct fixture *t)
 {
     struct verify v = {.report = hear, .context = t};
     t->said[0] = '\0';
+    t->is = VERIFY_COMPLETE;
     assert_int_equal(verify_run(&v, t->dir), 0);
     assert_int_equal(verify_books(&v, t->dir), 0);
-    return verify_is(&v);
+    return t->is;
 }
 
 /* Runs a statement on the finished database. False where the schema forbids it. */
