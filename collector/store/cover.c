@@ -64,6 +64,7 @@ static int punch(int fd, uint64_t until)
                : errno;
 }
 
+/* One write within a sector: a kill or a loss of power leaves the cover before, or this one. */
 static int put(int fd, const struct cover *c)
 {
     uint8_t bytes[COVER_BYTES];

@@ -217,8 +217,10 @@ static void verify_cover(struct file *f, const char *path)
                 c.records == s->expired.records;
     if (!same)
         report(f, VERIFY_DAMAGED, "cover", NULL,
-               "its cover does not stand for what expired by run.db: %" PRIu64 " packets of %" PRIu64 " bytes",
-               s->expired.packets, s->expired.bytes);
+               "its cover stands for %" PRIu64 " packets (%" PRIu64 " bytes, %" PRIu64
+               " records), and by run.db %" PRIu64 " (%" PRIu64 ", %" PRIu64 ") expired",
+               is != 0 ? c.header.seq + 1 : 0, is != 0 ? c.header.size_bytes : 0, is != 0 ? c.records : 0,
+               s->expired.packets, s->expired.bytes, s->expired.records);
     else if (is < 0)
         report(f, VERIFY_DAMAGED, "cover", NULL, "its cover was changed since it was written: its checksum differs");
 }

@@ -154,7 +154,7 @@ static int begin_before(struct listing *l, int64_t from, int64_t *begin)
 
 static int read_stream(struct listing *l, int64_t from, int64_t until)
 {
-    int64_t begin;
+    int64_t begin = from;
     int err = read_part(l, l->middle, until, false);
     if (!err && from < l->middle)
         err = begin_before(l, from, &begin);

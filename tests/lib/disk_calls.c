@@ -161,6 +161,15 @@ static long execute_split(struct call *c)
     return second < 0 ? first : first + second;
 }
 
+enum { SECTOR = 512 };
+
+/* Whether a write has parts that a kill may come between. The kernel copies at once what lies in one sector. */
+static bool has_parts(const struct call *c)
+{
+    bool within = c->number == SYS_pwrite64 && c->args[3] / SECTOR == (c->args[3] + c->args[2] - 1) / SECTOR;
+    return is_write(c) && c->args[2] > 1 && !within;
+}
+
 /* What a full disk makes of it. */
 static long execute_within_size(struct call *c)
 {
@@ -170,7 +179,7 @@ static long execute_within_size(struct call *c)
         return fail(c, ENOSPC);
     if (growth > room)
         return execute_part(c, c->args[2] - (growth - room));
-    return watch.split && is_write(c) && c->args[2] > 1 ? execute_split(c) : execute(c);
+    return watch.split && has_parts(c) ? execute_split(c) : execute(c);
 }
 
 static bool is_to_fail(unsigned kinds)

@@ -30,7 +30,8 @@ void disk_calls_end(void);
 /** While it is paused, calls are passed on unseen: for looking at the files. */
 void disk_calls_pause(bool paused);
 
-/** Has each write done in two parts, with `before` between them. NULL: whole. `seed` (borrowed) says where. */
+/** Has each write beyond one sector done in two parts, with `before` between them. NULL: whole. `seed` (borrowed) says
+ * where. */
 void disk_calls_split(uint64_t *seed);
 
 /**

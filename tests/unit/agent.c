@@ -317,10 +317,10 @@ static uint64_t bits(double value)
 static void begin_with(struct experiment_metric metric, struct experiment_limit limit, enum experiment_policy policy)
 {
     static struct experiment_metric one[1];
+    limits[0] = limit;
     begin(policy, 1);
     agent_free(agent);
     one[0] = metric;
-    limits[0] = limit;
     experiment.metrics = one;
     experiment.metric_count = 1;
     assert_int_equal(agent_new(&experiment, 0, &agent), 0);
