@@ -223,10 +223,20 @@ void run_act(struct run *r, struct state_actions actions)
         kill_daemons(r, STATE_COLLECTOR, 1);
 }
 
+/* Whether it is known now, and was not before, which programs were never started. */
+static bool has_stopped(const struct run *r, enum state_phase before)
+{
+    bool was_said = r->taken && r->taken->state.phase >= PHASE_DRAINING;
+    return before < PHASE_DRAINING && r->state.phase >= PHASE_DRAINING && r->state.started != 0 && !r->state.killed &&
+           !r->state.taken && !was_said;
+}
+
 void run_feed(struct run *r, const struct state_event *event)
 {
     enum state_phase before = r->state.phase;
     struct state_actions actions = run_state_step(&r->state, event, clock_now());
+    if (has_stopped(r, before))
+        run_report_unstarted(r);
     if (r->state.phase != before) /* before anything is done that a successor would have to know */
         run_save(r, r->e->store.sync != EXPERIMENT_SYNC_NEVER);
     report(r, actions, before);

@@ -120,6 +120,9 @@ bool run_look_whether_ready(struct run *r, size_t i, int64_t now);
 /** Takes the answer to that of daemon `d`. Returns whether `reply` is one. */
 bool run_take_records(struct run *r, uint32_t d, const struct message_reply *reply);
 
+/** At the end of RUNNING: says which programs were never started, and fails the run for them. */
+void run_report_unstarted(struct run *r);
+
 /** Counts the programs of a lost node as ended. */
 void run_lose_programs(struct run *r, uint32_t node);
 

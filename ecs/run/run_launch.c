@@ -134,6 +134,7 @@ static void report_unready(struct run *r, int64_t now)
         console_error(&r->console, "BEZEL-RUN-READY",
                       "process '%s' is not started: '%s', which it waits for, has failed",
                       name_of(&r->sut.processes[i]), name_of(&r->sut.processes[failed]));
+        r->sut.processes[i].stuck = true;
         count_end(r, &r->sut.processes[i], true);
     }
 }
@@ -253,6 +254,9 @@ static void report_left(struct run *r, uint32_t count)
 
 static void take_row(struct run *r, struct sut_process *p, const struct message_launched *row)
 {
+    /* The `bezel run` before was killed when it had had it started, and before its journal said so. */
+    if (r->taken && p->remote && p->sent == 0 && r->state.phase > PHASE_RUNNING)
+        begin_incarnation(r, p, row->of.incarnation);
     if (row->of.incarnation != p->sent)
         return; /* an earlier one, whose end is known */
     bool news = !p->known;
@@ -304,6 +308,48 @@ static void look_for_empty(struct run *r)
 {
     if (r->state.phase == PHASE_STOPPING && sut_processes_all_ended(&r->sut, is_lost, r))
         run_feed(r, &(struct state_event){.type = EVENT_TREE_EMPTY});
+}
+
+/* ---- Programs that were never started ---------------------------------------------------------------------------- */
+
+/* Not one for which another message gives the reason: what it waits for has failed, or its node is lost and done
+ * without. */
+static bool is_missed(const struct run *r, size_t i)
+{
+    const struct sut_process *p = &r->sut.processes[i];
+    const struct state_daemon *d = &r->state.daemons[1 + p->of->node];
+    return sut_processes_is_unstarted(p) && !p->stuck && !(d->lost && d->on_loss == ON_LOSS_CONTINUE);
+}
+
+void run_report_unstarted(struct run *r)
+{
+    static const char *const whys[] = {
+        [ENDED_BY_NOTHING] = "before it could start them",
+        [ENDED_BY_DURATION] = "when its duration was over, before they were started: give it a longer one, or see what "
+                              "they waited for (`after`, `ready`)",
+        [ENDED_BY_PROCESSES] = "with other programs, before they were started: see `on-exit` of those, and `after`",
+        [ENDED_BY_INTERRUPT] = "by an interrupt before they were started: run it again, for longer",
+        [ENDED_BY_FAILURE] = "because something failed before they were started: see the events before this one",
+    };
+    enum { NAMED_MAX = 3 };
+    char names[NAMED_MAX * (MESSAGE_NAME_MAX + EXPERIMENT_NAME_MAX + 32)] = "", place[EXPERIMENT_NAME_MAX + 16],
+                                                                     more[32] = "";
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < r->sut.count; i++) {
+        if (!is_missed(r, i) || count++ >= NAMED_MAX)
+            continue;
+        const struct sut_process *p = &r->sut.processes[i];
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%s'%s", at ? ", " : "", name_of(p),
+                               place_of(r, p, place));
+    }
+    if (count == 0)
+        return;
+    if (count > NAMED_MAX)
+        snprintf(more, sizeof more, " and %zu more", count - NAMED_MAX);
+    console_error(&r->console, "BEZEL-RUN-UNSTARTED",
+                  "%zu program%s of the file never ran, so the run fails: %s%s; it ended %s", count,
+                  count == 1 ? "" : "s", names, more, whys[r->state.ended_by]);
+    run_feed(r, &(struct state_event){.type = EVENT_UNSTARTED});
 }
 
 /* ---- The launcher of this machine -------------------------------------------------------------------------------- */

@@ -720,6 +720,9 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
     case EVENT_UNREADY:
         fail(s, now, &a);
         break;
+    case EVENT_UNSTARTED:
+        s->failed = true;
+        break;
     case EVENT_TREE_EMPTY:
         if (s->phase == PHASE_STOPPING)
             drain(s, now, &a);

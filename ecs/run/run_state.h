@@ -64,6 +64,7 @@ enum state_event_type {
     EVENT_DAEMON_ENDED,  /* `daemon` has ended, whether asked or not */
     EVENT_PROCESS_ENDED, /* a launched process; `failed`: by a signal, an error code, or it could not be started */
     EVENT_UNREADY,       /* a launched process did not get ready in time */
+    EVENT_UNSTARTED,     /* the run is ending, and a process that it was to launch was never started */
     EVENT_TREE_EMPTY,    /* the launchers have nothing left */
     EVENT_LAUNCHER_LOST, /* the launcher of this machine is gone, unasked; `living` programs run elsewhere */
     EVENT_ATTACHED,      /* nodes see `living` processes of the SUT, and have seen `seen` */

@@ -114,6 +114,11 @@ bool sut_processes_all_ended(const struct sut_processes *sut, bool (*skip)(const
     return true;
 }
 
+bool sut_processes_is_unstarted(const struct sut_process *p)
+{
+    return p->sent == 0 || (p->sent == 1 && !p->known && !p->counted);
+}
+
 bool sut_processes_output_is_home(const struct sut_processes *sut, uint32_t node)
 {
     for (size_t i = 0; i < sut->count; i++)

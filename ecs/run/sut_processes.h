@@ -21,6 +21,7 @@ struct sut_process {
     uint32_t sent_id;              /* of that command to a remote one */
     struct message_launched row;   /* what is known of incarnation `sent`; state and pid are of use if `known` */
     bool known, counted;           /* counted: its end was */
+    bool stuck;                    /* it was said that it is not started, for one that it waits for has failed */
     uint64_t fetched, missing;     /* of a remote one: bytes of output that came home, that could not be had */
     uint64_t begun;                /* bytes of its file of output when incarnation `sent` began */
     uint32_t fetch_id;             /* of the question for more; 0: none is under way */
@@ -81,6 +82,12 @@ struct sut_launcher *sut_processes_launcher(struct sut_processes *sut, const str
 /** Whether nothing runs on this machine and on any remote node for which `skip` is false (NULL: none is skipped). */
 bool sut_processes_all_ended(const struct sut_processes *sut, bool (*skip)(const void *of, uint32_t node),
                              const void *of);
+
+/**
+ * Whether `p`, as far as is known, was never started: its launcher was not told to, or has never said a word of it.
+ * Pure.
+ */
+bool sut_processes_is_unstarted(const struct sut_process *p);
 
 /** Whether all output of the processes on node `node` is home. */
 bool sut_processes_output_is_home(const struct sut_processes *sut, uint32_t node);
