@@ -70,10 +70,11 @@ struct attached {
     uint32_t notices_seen;         /* a bit for each */
     uint32_t notices_dropped_seen; /* notices without a place, when that was noted; 0: not noted */
     /* dictionary */
-    struct dict *dict;   /* NULL while there is none */
-    uint8_t *dict_bytes; /* the bytes that it was parsed from, to be sent to the receiver */
-    uint32_t dict_used;  /* bytes */
-    bool dict_broken;    /* it has grown by invalid bytes: it is read no further */
+    struct dict *dict;           /* NULL while there is none */
+    uint8_t *dict_bytes;         /* the bytes that it was parsed from, to be sent to the receiver */
+    uint32_t dict_used;          /* bytes */
+    bool dict_broken;            /* it has grown by invalid bytes: it is read no further */
+    uint32_t late[RING_ASPECTS]; /* records behind the closing packets of its streams, by aspect: in no books */
     bool disbelieved;    /* its counters contain impossible numbers: they are read no more, and its books are unknown */
     struct knobs *knobs; /* NULL while there are none */
     /* rings 0 .. ring_count - 1; of some the reader's ring may be NULL */
@@ -155,9 +156,10 @@ void segment_begin_session(struct attached *a, const uint8_t run[16]);
 void segment_loss_cause(struct attached *a, enum segment_cause cause);
 
 /**
- * Sums the counters of aspect `id` in this session over all rings; `attempts` includes those without a ring. A counter
- * is impossible if it is less than when the session began, or has grown by more than one for each nanosecond since the
- * machine started and each ring; the process is `disbelieved` then, and all its sums are 0.
+ * Sums the counters of aspect `id` in this session over all rings; `attempts` includes those without a ring, but not
+ * those of `late` records. A counter is impossible if it is less than when the session began, or has grown by more than
+ * one for each nanosecond since the machine started and each ring; the process is `disbelieved` then, and all its sums
+ * are 0.
  */
 struct message_books_row segment_tally(struct attached *a, uint32_t id);
 

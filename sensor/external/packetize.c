@@ -137,6 +137,15 @@ static enum packetize_next packetize_first(struct packetizer *c, uint32_t ring, 
         ring_release(reader);
         return PACKETIZE_AGAIN;
     }
+    if (c->stream->closed) {
+        /*
+         * A thread of a process that is left alive began it before it saw that nothing is to be recorded any more, and
+         * has finished it now. Like all that the process does later it is not of this run. It stays in the ring, so
+         * that the next daemon counts it out of the attempts again.
+         */
+        c->p->at->late[r.aspect]++;
+        return PACKETIZE_AGAIN;
+    }
     if (!is_possible(c, (uint64_t)lost)) {
         *reader = before;
         packetize_broken(c, "a record with an impossible number");

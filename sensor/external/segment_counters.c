@@ -190,6 +190,7 @@ struct message_books_row segment_tally(struct attached *a, uint32_t id)
     uint64_t full = grown(a, sum.full, bezel_tally_get(&s->base[id].full));
     uint64_t off = grown(a, sum.off, bezel_tally_get(&s->base[id].off));
     uint64_t no_ring = grown(a, read_counter(&s->unringed[id].lost), bezel_tally_get(&s->base_unringed[id]));
+    attempts -= attempts < a->late[id] ? attempts : a->late[id];
     struct segment_loss_cause elsewhere = read_loss_cause(s, id, full);
     if (a->disbelieved)
         return (struct message_books_row){.aspect = id};

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <cmocka.h>
@@ -198,11 +199,74 @@ static void a_record_that_is_finished_after_its_process_was_left_is_counted_once
     munmap((void *)may_end, sizeof *may_end);
 }
 
+/* As a thread does that stood still behind its attempt: a copy of the record before, with the next ordinal. */
+static void publish_next(const struct attached_ring *r)
+{
+    struct bezel_ring *ring = r->reader.ring;
+    uint32_t head = ring->head;
+    const uint64_t *before = bezel_slot_at(ring, r->reader.bytes - 1, head - BEZEL_SLOT_BYTES);
+    uint64_t *at = bezel_slot_at(ring, r->reader.bytes - 1, head);
+    memcpy(at, before, BEZEL_SLOT_BYTES);
+    at[0] += UINT64_C(1) << BEZEL_ORDINAL_SHIFT;
+    __atomic_store_n(&ring->head, head + BEZEL_SLOT_BYTES, __ATOMIC_RELEASE);
+}
+
+/* What a bezeld that ends the run knows of the only process: as at its closing packet. */
+static void assert_closed_books(struct fixture *f)
+{
+    static struct message_books books; /* too large for a stack */
+    const struct external_process *p = external_process(f->external, 0);
+    external_books(p, clock_now(), &books);
+    assert_int_equal(books.row_count, 1);
+    assert_int_equal(books.rows[0].attempts, 101);
+    assert_int_equal(books.rows[0].full + books.rows[0].off, 0);
+    assert_int_equal(books.unfinished, 1);
+    assert_int_equal(f->records, 100);
+    assert_int_equal(f->streams[0].discarded, 1);
+    assert_true(f->streams[0].closed);
+}
+
+/* One thread had counted its attempt when the closing packet was made; of another record nothing was to be seen yet. */
+static void what_is_published_behind_the_closing_packet_is_sent_by_no_later_life(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    may_end = mmap(NULL, sizeof *may_end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(may_end != MAP_FAILED);
+    fixture_open(&f);
+    external_close(f.external, false); /* so that the process does not inherit its locks; the doorbell stays */
+    pid_t pid = fixture_spawn(record_and_stay, NULL);
+    fixture_reopen(&f);
+    fixture_until(&f, it_was_read);
+    const struct external_process *p = external_process(f.external, 0);
+    const struct attached_ring *ring = &p->at->rings[0];
+    uint32_t id = 1;
+    while (segment_tally(p->at, id).attempts == 0)
+        id++;
+    bezel_attempt(ring->reader.ring, id);
+    fixture_finish(&f);
+    assert_closed_books(&f);
+    publish_next(ring);
+    bezel_attempt(ring->reader.ring, id);
+    publish_next(ring);
+    for (int life = 0; life < 2; life++) {
+        external_close(f.external, false); /* killed */
+        fixture_reopen(&f);
+        fixture_until(&f, fixture_all_gone);
+        assert_closed_books(&f);
+    }
+    *may_end = true;
+    fixture_wait(pid);
+    fixture_discard(&f);
+    munmap((void *)may_end, sizeof *may_end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed),
         cmocka_unit_test(a_record_that_is_finished_after_its_process_was_left_is_counted_once),
+        cmocka_unit_test(what_is_published_behind_the_closing_packet_is_sent_by_no_later_life),
         cmocka_unit_test(every_record_is_somewhere),
         cmocka_unit_test(a_full_window_is_reported),
         cmocka_unit_test(what_bezel_records_of_itself_is_in_the_window_and_nothing_else),
