@@ -232,7 +232,8 @@ static void say_lost(const struct report *r, FILE *out)
     const struct verdict_books *b = &r->verdict->sut;
     if (verdict_lost(b) == 0) {
         const struct verdict *v = r->verdict;
-        bool known = v->run != RUN_ABORTED && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0 && !v->unended;
+        bool known = v->run != RUN_ABORTED && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0 &&
+                     !v->unended && v->clock_gaps == 0;
         fputs(known ? "none lost" : "none counted as lost", out);
         return;
     }
@@ -276,6 +277,13 @@ static void say_unknown(const struct verdict *v, FILE *out)
                 "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
                 "that all have ended",
                 joint, v->unended);
+        joint = ", and";
+    }
+    if (v->clock_gaps) {
+        fprintf(out,
+                "%s what was recorded while a node did not observe, behind a jump of its clock, is unknown (the notes "
+                "say for how long)",
+                joint);
         joint = ", and";
     }
     if (v->unobserved)

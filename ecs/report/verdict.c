@@ -509,6 +509,18 @@ static void judge_unobserved(struct verdict *v, const struct summary *s)
     v->balanced = v->balanced && v->unobserved == 0;
 }
 
+bool verdict_is_clock_gap(const struct summary *s, size_t i)
+{
+    return strcmp(s->notes[i].code, "BEZEL-CLOCK-GAP") == 0;
+}
+
+/* The books of the traces before and behind a gap balance, each for itself. */
+static void judge_clock_gaps(struct verdict *v, const struct summary *s)
+{
+    for (size_t i = 0; i < s->note_count; i++)
+        v->clock_gaps += verdict_is_clock_gap(s, i);
+}
+
 static void judge_books(struct verdict *v, const struct summary *s)
 {
     v->balanced = true;
@@ -543,6 +555,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     judge_books(v, s);
     judge_unknown(v, s);
     judge_unobserved(v, s);
+    judge_clock_gaps(v, s);
     downgrade_uncertain(v, s, e);
     *verdict = v;
     return 0;

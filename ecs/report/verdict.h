@@ -77,6 +77,8 @@ struct verdict {
     size_t left;         /* of these, processes that went on when their bezeld had ended */
     const char *unended; /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
     size_t vanished;     /* nodes that confirmed neither that all is stored nor what is not; likewise */
+    size_t clock_gaps;   /* times in which a node did not observe its processes, since its clock had jumped: what they
+                            recorded then is in no books */
     bool behind;         /* the trace may hold more than the database counts; likewise */
     bool overwrites;     /* the full rings of some process overwrite */
     bool given_up;       /* a node gave up draining, and lost the records that it held */
@@ -97,6 +99,9 @@ void verdict_free(struct verdict *v);
  */
 struct verdict_books verdict_aspect(const struct summary *s, const struct summary_process *p,
                                     const struct summary_book *book);
+
+/** Whether note `i` of `s` says that a node did not observe its processes, since its clock had jumped. Pure. */
+bool verdict_is_clock_gap(const struct summary *s, size_t i);
 
 /** The books of process `p` of `s`. Pure. */
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);

@@ -236,6 +236,16 @@ static void a_run_that_is_right_is_complete(void **state)
         fail_msg("%s", t->said);
 }
 
+static void a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete(void **state)
+{
+    struct fixture *t = *state;
+    assert_true(change(t, "INSERT INTO notes SELECT max(id), 0, 0, '', 1, 'BEZEL-CLOCK-JUMPED', '' FROM nodes"));
+    assert_int_equal(look(t), VERIFY_COMPLETE);
+    assert_true(change(t, "INSERT INTO notes SELECT max(id), 0, 0, '', 1, 'BEZEL-CLOCK-GAP', '' FROM nodes"));
+    assert_int_equal(look(t), VERIFY_INCOMPLETE);
+    assert_non_null(strstr(t->said, " clock-gap: node "));
+}
+
 /* The index of a column in the list of unproved ones, or -1. */
 static int find_unproved(const char *table, const char *column)
 {
@@ -395,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_run_that_is_right_is_complete),
+        TEST(a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete),
         TEST(every_number_that_changes_is_noticed),
         TEST(a_difference_is_told_with_what_is_and_what_should_be),
         TEST(lies_that_balance_are_seen_by_the_ordinals),

@@ -429,6 +429,21 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     check_sentence(&s, ": its limit held, judged for only 700 ms of 9.00 s; ");
 }
 
+static void what_was_recorded_behind_a_jump_of_a_clock_is_not_known(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.notes[0] = (struct summary_note){.at = sample_time(1), .name = "", .code = "BEZEL-CLOCK-JUMPED", .text = ""};
+    s.notes[1] = (struct summary_note){.at = sample_time(2), .name = "", .code = "BEZEL-CLOCK-GAP", .text = ""};
+    s.summary.note_count = 1;
+    check_sentence(&s, ", none lost.");
+    s.summary.note_count = 2;
+    check_sentence(&s,
+                   ", none counted as lost, but what was recorded while a node did not observe, behind a jump of its "
+                   "clock, is unknown (the notes say for how long).");
+}
+
 static void losses_of_an_aborted_run_are_unknown(void **state)
 {
     (void)state;
@@ -662,6 +677,7 @@ int main(void)
         cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),
         cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),
         cmocka_unit_test(what_a_verdict_hides_is_in_its_sentence),
+        cmocka_unit_test(what_was_recorded_behind_a_jump_of_a_clock_is_not_known),
         cmocka_unit_test(losses_of_an_aborted_run_are_unknown),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),
