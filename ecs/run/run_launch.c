@@ -321,7 +321,8 @@ static bool is_missed(const struct run *r, size_t i)
     return sut_processes_is_unstarted(p) && !p->stuck && !(d->lost && d->on_loss == ON_LOSS_CONTINUE);
 }
 
-void run_report_unstarted(struct run *r)
+/* How the run ended before its programs were started, and what to do about it. */
+static const char *why_unstarted(const struct run *r)
 {
     static const char *const whys[] = {
         [ENDED_BY_NOTHING] = "before it could start them",
@@ -331,6 +332,13 @@ void run_report_unstarted(struct run *r)
         [ENDED_BY_INTERRUPT] = "by an interrupt before they were started: run it again, for longer",
         [ENDED_BY_FAILURE] = "because something failed before they were started: see the events before this one",
     };
+    if (r->taken && r->state.ended_by == ENDED_BY_PROCESSES) /* those of this machine are not started again */
+        return "because its `bezel run` was killed before it had noted their start: run it again";
+    return whys[r->state.ended_by];
+}
+
+void run_report_unstarted(struct run *r)
+{
     enum { NAMED_MAX = 3 };
     char names[NAMED_MAX * (MESSAGE_NAME_MAX + EXPERIMENT_NAME_MAX + 32)] = "", place[EXPERIMENT_NAME_MAX + 16],
                                                                      more[32] = "";
@@ -348,7 +356,7 @@ void run_report_unstarted(struct run *r)
         snprintf(more, sizeof more, " and %zu more", count - NAMED_MAX);
     console_error(&r->console, "BEZEL-RUN-UNSTARTED",
                   "%zu program%s of the file never ran, so the run fails: %s%s; it ended %s", count,
-                  count == 1 ? "" : "s", names, more, whys[r->state.ended_by]);
+                  count == 1 ? "" : "s", names, more, why_unstarted(r));
     run_feed(r, &(struct state_event){.type = EVENT_UNSTARTED});
 }
 

@@ -174,7 +174,7 @@ static size_t lose_local(struct run *r)
         struct sut_process *s = &r->sut.processes[i];
         if (s->remote)
             continue;
-        lost += !s->counted;
+        lost += !s->counted && s->sent > 0;
         start_plan_give_up(&r->plan, i);
         s->counted = true;
         if (s->row.state == LAUNCHED_RUNS)
