@@ -109,6 +109,7 @@ struct node {
     struct agent *agent;
     struct journal *own_trace; /* records of the monitor about itself */
     struct samplers *samplers;
+    uint32_t samplers_kept;             /* of the last step: struct agent_outcome */
     struct command_server *control;     /* borrowed */
     uint8_t uuid[16];                   /* of its trace */
     struct schedule schedule;           /* schedule.h */

@@ -66,14 +66,17 @@ void node_collect(struct node *n, int64_t now)
 
 /* ---- Decisions --------------------------------------------------------------------------------------------------- */
 
-/* Stretches the samplers' periods by the factor between the period in force and the one that file or operator set. */
+/*
+ * Stretches the samplers' periods by the factor between the period in force and the one that file or operator set, but
+ * for those that a limit or a violation needs.
+ */
 static void stretch(struct node *n, int64_t now)
 {
     bool moves = experiment_policy_can(n->options.experiment->adapt.policy, POLICY_MOVES);
     double factor = !moves         ? 1
                     : n->policy.on ? (double)n->policy.period / (double)n->poll_settings.now.period_ns
                                    : SAMPLERS_STRETCH_MAX;
-    samplers_stretch(n->samplers, factor, now);
+    samplers_stretch(n->samplers, factor, n->samplers_kept, now);
 }
 
 static int64_t period_in_force(const struct policy_setting *s)
@@ -85,6 +88,8 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
 {
     n->policy = o->after;
     node_record_conclusions(n, o);
+    n->samplers_kept = o->kept;
+    stretch(n, now);
     if (o->action == POLICY_KEEP)
         return;
     own_trace_record_decision(n->own_trace, &(struct builtin_decision){.policy = (int)o->policy,
@@ -96,7 +101,6 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
                                                                        .epoch = by->epoch,
                                                                        .sequence = by->sequence});
     node_collect(n, now);
-    stretch(n, now);
     if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
         poll_stats_restart(&n->usage.poll_stats);
     /* Toggling must not postpone the next poll; otherwise fast toggling prevents polling. */

@@ -61,6 +61,27 @@ static int agent_start_built_in(struct agent *agent)
     return 0;
 }
 
+/* `interrupts` tells what threads waited for only if both samplers have the same period, so they are needed together.
+ */
+uint32_t agent_samplers_of(enum experiment_sampler sampler)
+{
+    bool pair = sampler == EXPERIMENT_SAMPLER_INTERRUPTS || sampler == EXPERIMENT_SAMPLER_SCHEDULING;
+    return pair                             ? 1U << EXPERIMENT_SAMPLER_INTERRUPTS | 1U << EXPERIMENT_SAMPLER_SCHEDULING
+           : sampler == EXPERIMENT_SAMPLERS ? 0
+                                            : 1U << sampler;
+}
+
+static uint32_t agent_samplers_read(const struct experiment *e)
+{
+    uint32_t read = 0;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
+        if (m && m->aspect)
+            read |= agent_samplers_of(experiment_sampler_of(m->aspect));
+    }
+    return read;
+}
+
 int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
 {
     assert(node < e->node_count);
@@ -81,6 +102,7 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
     for (uint32_t i = 0; i < e->limit_count; i++)
         limit_judge_start(&a->judges[i], &e->limits[i], agent_settling(e, &e->limits[i]), agent_reach(e, &e->limits[i]),
                           &a->limits[i]);
+    a->read = agent_samplers_read(e);
     a->outcome.limits = a->limits;
     a->outcome.limit_count = e->limit_count;
     if (agent_start_built_in(a) != 0) {

@@ -63,6 +63,7 @@ struct agent_outcome {
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
     bool limit_changed;               /* a limit changed its state at this step */
+    uint32_t kept;                    /* samplers, a bit each, that do not follow a longer polling period */
 };
 
 /**

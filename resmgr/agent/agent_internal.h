@@ -55,6 +55,8 @@ struct agent {
     struct agent_process node;
     bool wants_flow, wants_stored;
     double filling;          /* records a ns: the most that came into a ring, by the polls since the last step */
+    uint32_t read;           /* samplers, a bit each, whose records a limit's metric reads */
+    bool budget_broken;      /* so samplers give way, until the period is what file or operator set */
     struct ratio sensor_cpu; /* CPU time over measured time, in the window of limits on sensor_cpu, */
     struct ratio_mark used;  /* both as far as they were measured, in ns; `time` is measured time as well */
     bool processes_end;      /* agent_processes_end() */
@@ -63,6 +65,9 @@ struct agent {
     int slots; /* one above the highest in use */
     struct agent_process *processes[AGENT_PROCESSES_MAX];
 };
+
+/* `sampler` as a bit, with those without which its records lack something; EXPERIMENT_SAMPLERS: none. */
+uint32_t agent_samplers_of(enum experiment_sampler sampler);
 
 /* NULL: there is none in `slot`. */
 static inline struct agent_process *agent_process(const struct agent *agent, int slot)

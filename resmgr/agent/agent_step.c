@@ -187,6 +187,32 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     out->lossless = freshness_lossless(&agent->policy.members[0]);
 }
 
+static bool agent_is_violated(const struct agent *agent, uint32_t i, bool of_budgets)
+{
+    const struct experiment_limit *l = &agent->experiment->limits[i];
+    bool budget = l->metric == LIMIT_ON_SENSOR_CPU;
+    bool quality = !budget && !experiment_metric_is_built_in(agent->experiment->metrics[l->metric].kind);
+    return agent->limits[i].state == LIMIT_VIOLATED && (of_budgets ? budget && l->kind == LIMIT_HOLD : quality);
+}
+
+/*
+ * The samplers that keep their own periods: those that limits read, and while a quality is violated those that tell
+ * why. A budget that is violated has precedence, and so has monitoring that is off.
+ */
+static uint32_t agent_keep_samplers(struct agent *agent)
+{
+    const struct policy_member *node = &agent->policy.members[0];
+    bool violated = false;
+    agent->budget_broken = agent->budget_broken && node->period > node->desired;
+    for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
+        agent->budget_broken = agent->budget_broken || agent_is_violated(agent, i, true);
+        violated = violated || agent_is_violated(agent, i, false);
+    }
+    if (agent->budget_broken || !node->on)
+        return 0;
+    return agent->read | (violated ? agent_samplers_of(EXPERIMENT_SAMPLER_SCHEDULING) : 0);
+}
+
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured)
 {
     struct agent_outcome *out = &agent->outcome;
@@ -210,6 +236,7 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
         if (agent->processes[slot])
             agent_clear_growth(agent->processes[slot]);
     agent_decide(agent, now, measured);
+    out->kept = agent_keep_samplers(agent);
     return out;
 }
 
@@ -278,6 +305,9 @@ const struct agent_outcome *agent_apply(struct agent *agent, struct policy_setti
     out->actions = *verdict;
     out->actions.members = &out->own;
     out->cause = cause;
+    if (cause >= 0 && agent->experiment->limits[cause].metric == LIMIT_ON_SENSOR_CPU) /* maybe of all nodes together */
+        agent->budget_broken = true;
+    out->kept = agent_keep_samplers(agent);
     return out;
 }
 

@@ -122,6 +122,11 @@ struct policy_qos_backoff {
     double step;              /* by which the next probe shortens what failed */
     double margin;            /* of the limit in question before the last backoff ... */
     double first;             /* ... and before the first one of a series */
+    int64_t before;           /* ns: the period before the first backoff of those in force */
+    double used;              /* percent of a CPU: the use then; NaN: unknown */
+    double rate, use;         /* polls a ns, and percent of a CPU, before the last backoff; rate 0: unknown */
+    double polls;             /* percent of a CPU times ns: what a backoff showed polls to cost; 0: not measured */
+    int64_t stands;           /* ns for which it still stands that polling less did not help; 0: it does not */
     bool probed;              /* the last move was a probe: a violation now is its failure */
     struct retry_timer retry; /* of what failed; it has waited since the last move */
 };

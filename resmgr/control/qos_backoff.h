@@ -10,9 +10,11 @@
  *   the metric's window lies entirely after the change; another backoff follows if the quality is still violated.
  * - When the quality holds, the period returns step by step to just above the one that failed. That one is probed again
  *   after some patience, which doubles with each failure and halves with each success; the step of the probe grows.
- * - If polling next to nothing did not help either, the monitor is not the cause. The backoff is undone, or kept if it
- *   improved the quality without repairing it. It is tried again after patience; when the quality holds, the search
- *   starts anew.
+ * - If polling next to nothing did not help either, the monitor is not the cause. The period is what it was before, at
+ *   once; or it is kept if the quality improved without being repaired, and the monitor gave back more CPU than next to
+ *   nothing. It is tried again after patience, during which that conclusion also stands for new violations.
+ * - Where polls use next to nothing, backoffs do not add up to more than one. If a quality is violated while it is in
+ *   force, or long after the last move, the monitor is not the cause either.
  *
  * While a quality is unknown nothing moves, and the time does not count. Pure.
  */

@@ -55,6 +55,7 @@ enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 /* The target of a member. */
 struct aim {
     struct constraints alone; /* without the other members */
+    bool free;  /* no budget: only qualities and limits on the flow of records bound the period from below */
     bool tight; /* a limit on the flow of records wants all that the budget allows, and the node keeps it */
     int64_t period;
     double use; /* percent, at most; may be out of reach */
@@ -216,7 +217,8 @@ static void apply(const struct policy_measure *measure, struct policy_member *m,
 {
     int64_t before = m->period;
     double way = way_of(measure, m, aim);
-    if (m->period < m->qos_backoff.shortest)
+    bool at_rest = aim.free && aim.period < m->period; /* nothing speaks for a longer period any more */
+    if (m->period < m->qos_backoff.shortest || at_rest)
         m->period = aim.period;
     else if (way != 0)
         m->period = way > 0 ? aim.period : shortened(m, aim);
@@ -236,6 +238,7 @@ void policy_rule_elastic(struct policy_state *state, const struct policy_observa
         bool tight = seen->members[i].kept && has_flow_limit(seen, i);
         state->members[i].cost_model.most = tight && isfinite(c.budget) ? TIGHT_OVER * c.budget : 0;
         aims[i] = aim_alone(&state->members[i], c, tight);
+        aims[i].free = isinf(c.budget) && isinf(global);
     }
     if (isfinite(global)) {
         cutoff_global(state, global, actions);

@@ -186,18 +186,24 @@ int64_t samplers_due(const struct samplers *s)
 
 static int64_t period_of(const struct samplers *s, int i)
 {
-    return (int64_t)((double)s->period[i] * s->stretch);
+    return s->kept >> i & 1 ? s->period[i] : (int64_t)((double)s->period[i] * s->stretch);
 }
 
-void samplers_stretch(struct samplers *s, double factor, int64_t now)
+static void hasten(struct samplers *s, int64_t now)
 {
-    double stretch = factor > SAMPLERS_STRETCH_MAX ? SAMPLERS_STRETCH_MAX : factor > 1 ? factor : 1;
-    if (!s || s->stretch == stretch)
-        return;
-    s->stretch = stretch;
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
         if (s->due[i] > now + period_of(s, i))
             s->due[i] = now + period_of(s, i);
+}
+
+void samplers_stretch(struct samplers *s, double factor, uint32_t kept, int64_t now)
+{
+    double stretch = factor > SAMPLERS_STRETCH_MAX ? SAMPLERS_STRETCH_MAX : factor > 1 ? factor : 1;
+    if (!s || (s->stretch == stretch && s->kept == kept))
+        return;
+    s->stretch = stretch;
+    s->kept = kept;
+    hasten(s, now);
 }
 
 void samplers_turn(struct samplers *s, int64_t now)

@@ -28,12 +28,13 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
 void samplers_close(struct samplers *s);
 
 /**
- * From `now` on all periods are `factor` times as long as in the experiment file. A factor outside of 1 ..
- * SAMPLERS_STRETCH_MAX counts as the nearer end. A sample that is due earlier than a new period from now stays due
+ * From `now` on all periods are `factor` times as long as in the experiment file, but for those of the samplers in
+ * `kept` (a bit each, 1 << EXPERIMENT_SAMPLER_...). A factor outside of 1 .. SAMPLERS_STRETCH_MAX counts as the nearer
+ * end. A sample that is due earlier than a new period from now stays due
  * then. NULL is allowed.
  */
 enum { SAMPLERS_STRETCH_MAX = 16 };
-void samplers_stretch(struct samplers *s, double factor, int64_t now);
+void samplers_stretch(struct samplers *s, double factor, uint32_t kept, int64_t now);
 
 /** When the next sample is due, ns of CLOCK_MONOTONIC; INT64_MAX: never. NULL is allowed. */
 int64_t samplers_due(const struct samplers *s);

@@ -141,6 +141,7 @@ struct samplers {
     struct journal *journal;
     int64_t period[EXPERIMENT_SAMPLERS], due[EXPERIMENT_SAMPLERS]; /* ns; 0: not sampled */
     double stretch;                                                /* of the periods, from 1 */
+    uint32_t kept;                                                 /* a bit each: not stretched */
     int64_t tick_ns, page_bytes;
     struct sampler_file files[SAMPLER_FILES];
     uint32_t zone_count, frequency_count, counter_count, thread_count, thread_max;

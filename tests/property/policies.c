@@ -507,6 +507,41 @@ static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void *
     }
 }
 
+/* A program's own latency, that others break now and then, or all the time; samplers use more than polls do. */
+static void a_quality_that_swings_by_itself_costs_the_node_little(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_video();
+        double often = round / AT_REST % 3 == 0 ? 1 : seed_between(&seed, 0.01, 0.3);
+        p.budget = 0;
+        p.nodes[0].cost = seed_between(&seed, 3e3, 15e3); /* 0.3 to 1.5 % at 1 ms */
+        p.nodes[0].base = 4;
+        p.nodes[0].load = 5;
+        start(at_rest[round % AT_REST], CLOCK_MS, 1);
+        run(&p, 50);
+        int violated = 0;
+        double mean = 0;
+        for (int i = 0; i < 60 * TEN_SECONDS; i++) {
+            bool told = actions.members[0].not_the_monitors;
+            plant_step(&p, &state, &seen);
+            struct policy_limit *l = &seen.limits[seen.limit_count - 1];
+            if (i % 10 == 0)
+                violated = seed_unit(&seed) < often;
+            l->value = violated ? 29 * seed_unit(&seed) : 30;
+            l->state = violated ? LIMIT_VIOLATED : LIMIT_HELD;
+            policy_step(&state, &seen, &actions);
+            int64_t period = state.members[0].period;
+            assert_true(period <= 8 * CLOCK_MS);
+            assert_true(!actions.members[0].not_the_monitors || told || state.policy == POLICY_DPP_BAND ||
+                        period == CLOCK_MS);
+            mean += (double)period / (60 * TEN_SECONDS);
+        }
+        assert_true(mean < 2 * CLOCK_MS);
+        assert_true(state.members[0].on);
+    }
+}
+
 static void after_a_burst_of_load_the_period_returns(void **unused)
 {
     (void)unused;
@@ -673,6 +708,7 @@ int main(void)
         cmocka_unit_test(what_looks_dear_since_a_node_is_starved_is_not_polled_less),
         cmocka_unit_test(a_quality_that_the_monitor_breaks_is_held),
         cmocka_unit_test(a_quality_that_no_polling_could_save_is_not_answered_for_long),
+        cmocka_unit_test(a_quality_that_swings_by_itself_costs_the_node_little),
         cmocka_unit_test(after_a_burst_of_load_the_period_returns),
         cmocka_unit_test(members_that_share_no_limit_are_decided_for_as_each_alone),
         cmocka_unit_test(a_budget_for_all_is_kept_and_the_important_keep_more),

@@ -109,6 +109,48 @@ static void a_limit_stands_as_its_worst_process(void **state)
     assert_int_equal(out->cause, 0);
 }
 
+/* Samplers that limits read, and while a quality is violated those that tell why, do not follow the polling period. */
+static void the_samplers_that_are_needed_are_named(void **state)
+{
+    (void)state;
+    enum { PAIR = 1 << EXPERIMENT_SAMPLER_INTERRUPTS | 1 << EXPERIMENT_SAMPLER_SCHEDULING };
+    static char temperature[] = "node_temperature", interrupts[] = "node_interrupts";
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    limits[2] = hold(SENT, COMPARE_AT_LEAST, 0);
+    limits[2].kind = LIMIT_EXPECT;
+    begin(POLICY_ELASTIC, 2);
+    enter(0, 30);
+    go(3 * CLOCK_S, 5);
+    assert_int_equal(out->kept, 0);
+    workers[0].interval = CLOCK_S / 20;
+    go(2 * CLOCK_S, 5);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_int_equal(out->kept, PAIR);
+    go(2 * CLOCK_S, 50); /* a budget has precedence, ... */
+    assert_int_equal(out->limits[1].state, LIMIT_VIOLATED);
+    assert_int_equal(out->kept, 0);
+    go(EVERY, 1);
+    assert_int_equal(out->kept, 0); /* ... until the period is what it was */
+    agent_free(agent);
+
+    metrics[SENT].aspect = temperature;
+    begin(POLICY_ELASTIC, 3);
+    enter(0, 30);
+    go(3 * CLOCK_S, 5);
+    assert_int_equal(out->kept, 1 << EXPERIMENT_SAMPLER_TEMPERATURE);
+    workers[0].interval = CLOCK_S / 20;
+    go(2 * CLOCK_S, 5);
+    assert_int_equal(out->kept, PAIR | 1 << EXPERIMENT_SAMPLER_TEMPERATURE);
+    agent_free(agent);
+
+    metrics[SENT].aspect = interrupts; /* they tell of threads only at the same period */
+    begin(POLICY_ELASTIC, 3);
+    go(CLOCK_S, 5);
+    assert_int_equal(out->kept, PAIR);
+    metrics[SENT].aspect = sent;
+}
+
 static void hold_limits_settle_and_all_time_is_accounted_for(void **state)
 {
     (void)state;
@@ -482,8 +524,8 @@ static void a_sensor_that_lies_about_its_cpu_is_not_believed(void **state)
     (void)state;
     static const double lies[] = {NAN, -1, 400, INFINITY, -INFINITY};
     for (int policy = POLICY_SPP; policy < EXPERIMENT_POLICY_COUNT; policy++) {
-        begin((enum experiment_policy)policy, 1);
         limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+        begin((enum experiment_policy)policy, 1);
         struct policy_setting before = agent_setting(agent);
         for (int i = 0; i < 50; i++) {
             step_once(lies[i % 5]);
@@ -566,6 +608,7 @@ int main(void)
         AGENT_TEST(metrics_are_per_process_or_of_the_node),
         AGENT_TEST(what_was_counted_before_a_process_was_seen_is_no_growth),
         AGENT_TEST(a_limit_stands_as_its_worst_process),
+        AGENT_TEST(the_samplers_that_are_needed_are_named),
         AGENT_TEST(hold_limits_settle_and_all_time_is_accounted_for),
         AGENT_TEST(only_hold_limits_move_the_policy),
         AGENT_TEST(unknown_sensor_cpu_keeps_everything),

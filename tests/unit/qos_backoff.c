@@ -162,9 +162,100 @@ static void a_cut_that_helps_by_chance_alone_is_given_up(void **unused)
         step();
         see(0, helps ? 24 : 21); /* 4 or 1 of the 9 that are missing */
         steps(3);
-        assert_int_equal(m->qos_backoff.response, helps ? RESPONSE_REDUCED : RESPONSE_GIVEN_UP);
-        assert_int_equal(m->qos_backoff.shortest, helps ? 16 * CLOCK_MS : 0);
+        assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
+        assert_int_equal(m->qos_backoff.shortest, helps ? 4 * CLOCK_MS : 0);
+        assert_int_equal(m->period, helps ? 4 * CLOCK_MS : CLOCK_MS);
     }
+}
+
+/* A quality that swings by itself: the monitor gave back next to nothing, so what got better is not its doing. */
+static void a_probe_that_shows_nothing_is_undone_when_that_is_concluded(void **unused)
+{
+    (void)unused;
+    m->cost_model.cost = 5e3; /* 0.5 % */
+    see(0, 20);
+    step();
+    assert_int_equal(m->period, 4 * CLOCK_MS);
+    see(0, 28.5);
+    steps(2);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_REDUCED);
+    assert_int_equal(m->period, 4 * CLOCK_MS);
+    step();
+    assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
+    assert_int_equal(m->qos_backoff.shortest, 0);
+    assert_int_equal(m->period, CLOCK_MS);
+}
+
+/* With a budget the policy chose the period, and that one is restored. */
+static void what_the_period_was_before_is_restored_not_the_shortest(void **unused)
+{
+    (void)unused;
+    m->cost_model.cost = 5e3;
+    m->period = 3 * CLOCK_MS;
+    seen.limits[1] =
+        (struct policy_limit){.on_cpu = true, .state = LIMIT_HELD, .compare = COMPARE_AT_MOST, .bound = 10, .value = 1};
+    see(0, 20);
+    step();
+    assert_int_equal(m->period, 12 * CLOCK_MS);
+    steps(3);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
+    assert_int_equal(m->period, 3 * CLOCK_MS);
+}
+
+static void no_probe_is_repeated_before_the_patience_is_over(void **unused)
+{
+    (void)unused;
+    m->cost_model.cost = 5e3;
+    see(0, 20);
+    steps(4);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
+    int64_t patience = m->qos_backoff.stands / CLOCK_S;
+    assert_int_equal(patience, 60);
+    for (int i = 1; i < patience; i++) { /* it comes and goes */
+        see(0, i % 5 ? 20 : 30);
+        step();
+        assert_int_equal(m->period, CLOCK_MS);
+        assert_int_equal(m->qos_backoff.response, i % 5 ? RESPONSE_GIVEN_UP : RESPONSE_NONE);
+    }
+    see(0, 30);
+    steps(2);
+    see(0, 20);
+    step();
+    assert_int_equal(m->period, 4 * CLOCK_MS);
+}
+
+/* Violations that pass by themselves: each was taken for the effect of a longer period, which grew with every one. */
+static void violations_that_pass_by_themselves_do_not_add_up(void **unused)
+{
+    (void)unused;
+    int longer = 0;
+    m->cost_model.cost = 5e3;
+    for (int i = 0; i < 2000; i++) {
+        see(0, i % 10 ? 30 : 20);
+        step();
+        m->period = m->qos_backoff.shortest > CLOCK_MS ? m->qos_backoff.shortest : CLOCK_MS;
+        assert_true(m->period <= 4 * CLOCK_MS);
+        longer += m->period > CLOCK_MS;
+    }
+    assert_in_range(longer, 1, 500);
+}
+
+/* Samplers keep their periods while a limit is violated, so their use does not fall with the rate of polls. */
+static void what_polls_cost_is_measured_beside_samplers(void **unused)
+{
+    (void)unused;
+    m->cost_model = (struct policy_cost_model){.known = true, .cost = 4.5e4, .windows = 9, .use = 4.5, .rate = 1e-6};
+    see(0, 20);
+    step();
+    assert_int_equal(m->period, 4 * CLOCK_MS);
+    m->cost_model = (struct policy_cost_model){.known = true,
+                                               .cost = 16.4e4, /* as if samplers were polls: 4.1 % */
+                                               .windows = 9,
+                                               .use = 4.1,
+                                               .rate = 0.25e-6};
+    steps(3);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
+    assert_int_equal(m->period, CLOCK_MS);
 }
 
 static void time_under_another_setting_or_unknown_does_not_count(void **unused)
@@ -246,6 +337,11 @@ int main(void)
         cmocka_unit_test_setup(a_probe_that_breaks_it_goes_back_to_where_it_held, start),
         cmocka_unit_test_setup(a_quality_that_holds_again_gives_the_period_back_step_by_step, start),
         cmocka_unit_test_setup(a_cut_that_helps_by_chance_alone_is_given_up, start),
+        cmocka_unit_test_setup(a_probe_that_shows_nothing_is_undone_when_that_is_concluded, start),
+        cmocka_unit_test_setup(what_the_period_was_before_is_restored_not_the_shortest, start),
+        cmocka_unit_test_setup(no_probe_is_repeated_before_the_patience_is_over, start),
+        cmocka_unit_test_setup(violations_that_pass_by_themselves_do_not_add_up, start),
+        cmocka_unit_test_setup(what_polls_cost_is_measured_beside_samplers, start),
         cmocka_unit_test_setup(time_under_another_setting_or_unknown_does_not_count, start),
         cmocka_unit_test_setup(a_backoff_is_judged_however_far_the_metric_looks_back, start),
         cmocka_unit_test_setup(what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing, start),

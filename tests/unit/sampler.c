@@ -301,18 +301,44 @@ static void periods_can_be_stretched_and_come_back(void **unused)
     int64_t now = samplers_due(s);
     samplers_turn(s, now);
     assert_int_equal(samplers_due(s), now + CLOCK_S);
-    samplers_stretch(s, 4, now); /* what is due stays due */
+    samplers_stretch(s, 4, 0, now); /* what is due stays due */
     assert_int_equal(samplers_due(s), now + CLOCK_S);
     now += CLOCK_S;
     samplers_turn(s, now);
     assert_int_equal(samplers_due(s), now + 4 * CLOCK_S);
-    samplers_stretch(s, 1000, now);
+    samplers_stretch(s, 1000, 0, now);
     now += 4 * CLOCK_S;
     samplers_turn(s, now);
     assert_int_equal(samplers_due(s), now + SAMPLERS_STRETCH_MAX * CLOCK_S);
-    samplers_stretch(s, 0.001, now + 1); /* at once */
+    samplers_stretch(s, 0.001, 0, now + 1); /* at once */
     assert_int_equal(samplers_due(s), now + 1 + CLOCK_S);
-    samplers_stretch(NULL, 2, now);
+    samplers_stretch(NULL, 2, 0, now);
+    samplers_close(s);
+    fixture_end(&f);
+}
+
+static void what_is_needed_is_not_stretched(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
+    struct experiment_sensing sensing = {
+        .sampler = {[EXPERIMENT_SAMPLER_CPU] = CLOCK_S, [EXPERIMENT_SAMPLER_MEMORY] = 3 * CLOCK_S}};
+    fixture_open(&f);
+    struct samplers *s = open_samplers(&f, &sensing);
+    int64_t now = samplers_due(s);
+    samplers_stretch(s, 16, 1U << EXPERIMENT_SAMPLER_CPU, now);
+    for (int i = 0; i < 3; i++, now += CLOCK_S) {
+        samplers_turn(s, now);
+        assert_int_equal(samplers_due(s), now + CLOCK_S);
+    }
+    samplers_turn(s, now);
+    samplers_stretch(s, 16, 0, now); /* what is due stays due */
+    assert_int_equal(samplers_due(s), now + CLOCK_S);
+    now += CLOCK_S;
+    samplers_turn(s, now);
+    assert_int_equal(samplers_due(s), now + 16 * CLOCK_S);
+    samplers_stretch(s, 16, 1U << EXPERIMENT_SAMPLER_CPU | 1U << EXPERIMENT_SAMPLER_MEMORY, now + 5); /* at once */
+    assert_int_equal(samplers_due(s), now + 5 + CLOCK_S);
     samplers_close(s);
     fixture_end(&f);
 }
@@ -379,6 +405,7 @@ int main(void)
         cmocka_unit_test(samples_are_records_of_what_the_kernel_reports),
         cmocka_unit_test(perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count),
         cmocka_unit_test(periods_can_be_stretched_and_come_back),
+        cmocka_unit_test(what_is_needed_is_not_stretched),
         cmocka_unit_test(what_is_not_wanted_is_not_sampled),
         cmocka_unit_test(a_sampler_that_fails_says_so_once_and_the_others_go_on),
     };
