@@ -100,6 +100,26 @@ static void one_whose_duration_or_programs_are_over_ends(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
+static void a_process_that_was_never_started_fails_the_run_whatever_ended_it(void **state)
+{
+    (void)state;
+    for (int interrupted = 0; interrupted < 2; interrupted++) {
+        struct scene c;
+        struct state_saved saved = running();
+        saved.started = interrupted ? saved.started : 100 * CLOCK_S; /* its duration is over */
+        resume(&c, saved, 0);
+        (void)serve_all(&c);
+        assert_int_equal(GIVE(&c, .type = interrupted ? EVENT_INTERRUPT : EVENT_TICK), ACTION_STOP_PROCESSES);
+        assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+        assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
+        assert_int_equal(GIVE(&c, .type = EVENT_UNSTARTED), 0);
+        assert_int_equal(c.s.phase, PHASE_DRAINING);
+        assert_true(run_state_save(&c.s).failed);
+        assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
+        assert_int_equal(run_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
+    }
+}
+
 static void an_end_that_had_begun_is_completed(void **state)
 {
     struct scene c;
@@ -226,6 +246,7 @@ int main(void)
         cmocka_unit_test(one_that_was_starting_begins_anew),
         cmocka_unit_test(one_that_was_running_goes_on_for_the_rest_of_its_duration),
         cmocka_unit_test(one_whose_duration_or_programs_are_over_ends),
+        cmocka_unit_test(a_process_that_was_never_started_fails_the_run_whatever_ended_it),
         cmocka_unit_test(an_end_that_had_begun_is_completed),
         cmocka_unit_test(a_node_that_is_gone_ends_the_run_unless_the_file_says_otherwise),
         cmocka_unit_test(one_that_does_not_answer_is_not_waited_for_longer_than_at_a_start),

@@ -513,25 +513,6 @@ static void a_process_may_end_the_run_or_fail_it_by_not_getting_ready(void **sta
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void a_process_that_was_never_started_fails_the_run_whatever_ended_it(void **state)
-{
-    (void)state;
-    for (int interrupted = 0; interrupted < 2; interrupted++) {
-        struct scene c;
-        begin(&c, 1, 2, false, 10 * CLOCK_S);
-        run_up(&c);
-        assert_int_equal(interrupted ? GIVE(&c, .type = EVENT_INTERRUPT) : tick_within(&c, 10 * CLOCK_S),
-                         ACTION_STOP_PROCESSES);
-        assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
-        assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
-        assert_int_equal(GIVE(&c, .type = EVENT_UNSTARTED), 0);
-        assert_int_equal(c.s.phase, PHASE_DRAINING);
-        assert_true(run_state_save(&c.s).failed);
-        assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
-        assert_int_equal(run_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
-    }
-}
-
 static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
 {
     (void)state;
@@ -801,7 +782,6 @@ int main(void)
         cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
         cmocka_unit_test(without_the_launcher_here_those_elsewhere_are_ended),
         cmocka_unit_test(a_process_may_end_the_run_or_fail_it_by_not_getting_ready),
-        cmocka_unit_test(a_process_that_was_never_started_fails_the_run_whatever_ended_it),
         cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
         cmocka_unit_test(a_manager_is_started_with_the_processes_and_ended_before_draining),
         cmocka_unit_test(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on),
