@@ -114,7 +114,7 @@ bool sampler_read_memory(const char *text, int64_t values[MEMORY_FIELDS])
     return values[MEMORY_TOTAL] != SAMPLER_UNKNOWN;
 }
 
-/* Takes the `n` bytes at `from`, in which the kernel allows what it likes, as a name. */
+/* Takes the `n` bytes at `from`, in which the kernel allows what it likes, as a name: without spaces and controls. */
 static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t n)
 {
     char text[SAMPLER_NAME_MAX + 1];
@@ -122,6 +122,8 @@ static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t 
         n = SAMPLER_NAME_MAX;
     memcpy(text, from, n);
     text[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        text[i] = (unsigned char)text[i] <= ' ' || text[i] == 0x7f ? '?' : text[i];
     utf8_escape(name, SAMPLER_NAME_MAX, text);
 }
 

@@ -32,8 +32,13 @@ static void check_secret(const char *text, size_t size)
         return;
     }
     int n = key_print_secret(&key, written);
-    fuzz_must((size_t)n == size || (size_t)n == size + 1); /* the last line's end may be missing */
-    fuzz_must(memcmp(written, text, size) == 0);
+    size_t kept = 0;
+    for (size_t i = 0; i < size; i++) /* lines may end as on Windows */
+        if (text[i] != '\r') {
+            fuzz_must(kept < (size_t)n && written[kept] == text[i]);
+            kept++;
+        }
+    fuzz_must((size_t)n == kept || (size_t)n == kept + 1); /* the last line's end may be missing */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
