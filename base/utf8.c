@@ -67,6 +67,16 @@ size_t utf8_escape(char *to, size_t max, const char *text)
     return escape(to, max, text, looks_escaped);
 }
 
+static int is_no_part_of_a_name(const char *text)
+{
+    return (unsigned char)*text <= ' ' || *text == 0x7f || (text[0] == '\\' && text[1] == 'x');
+}
+
+size_t utf8_escape_name(char *to, size_t max, const char *text)
+{
+    return escape(to, max, text, is_no_part_of_a_name);
+}
+
 static int nothing_else(const char *text)
 {
     (void)text;

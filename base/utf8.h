@@ -20,6 +20,9 @@ size_t utf8_fit(const char *text, size_t max);
  */
 size_t utf8_escape(char *to, size_t max, const char *text);
 
+/** As utf8_escape(), but spaces and control characters become \xHH, too, and so does the backslash of each \x. */
+size_t utf8_escape_name(char *to, size_t max, const char *text);
+
 /** As utf8_escape(), but UTF-8 stays as it is, also where it looks like an escape: a second time changes nothing. */
 size_t utf8_repair(char *to, size_t max, const char *text);
 

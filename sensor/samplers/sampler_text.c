@@ -122,9 +122,7 @@ static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t 
         n = SAMPLER_NAME_MAX;
     memcpy(text, from, n);
     text[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        text[i] = (unsigned char)text[i] <= ' ' || text[i] == 0x7f ? '?' : text[i];
-    utf8_escape(name, SAMPLER_NAME_MAX, text);
+    utf8_escape_name(name, SAMPLER_NAME_MAX, text);
 }
 
 bool sampler_next_network(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[NETWORK_FIELDS])

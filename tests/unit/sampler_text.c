@@ -56,7 +56,7 @@ static void interfaces_come_one_by_one_whatever_their_names(void **unused)
                                "short: 1 2 3\n"
                                "caf\xE9: 21 22 23 24 0 0 0 0 25 26 27 28 0 0 0 0\n"
                                "caf\xE8\x01: 31 32 33 34 0 0 0 0 35 36 37 38 0 0 0 0\n";
-    static const char *const names[] = {"lo", "eth0", "caf\\xE9", "caf\\xE8?"};
+    static const char *const names[] = {"lo", "eth0", "caf\\xE9", "caf\\xE8\\x01"};
     char name[SAMPLER_NAME_MAX + 1];
     int64_t v[NETWORK_FIELDS];
     const char *at = text;
