@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "collector/read/run_reader.h"
-#include "ecs/export/record_writer.h"
+#include "export/record_writer.h"
+#include "run/read/run_reader.h"
 #include "tests/lib/serve_process.h"
 #include "tests/lib/stored_run.h"
 

@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "bezeld/clock_client.h"
+#include "bezeld/node/clock_client.h"
 #include "collector/clock_server.h"
 #include "mdr/link/keyring.h"
 

@@ -8,7 +8,7 @@
  * bench/rounds.awk. bench-levels [RUN [PACKETS RECORDS]]: of a run that is there, or is stored there with so many
  * packets of so many records in each stream; the levels are made anew.
  */
-#include "collector/levels/levels.h"
+#include "run/levels/levels.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/lib/seed.h"

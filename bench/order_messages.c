@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/order_run.h"
-#include "collector/read/run_reader.h"
+#include "run/read/run_reader.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>

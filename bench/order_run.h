@@ -7,8 +7,8 @@
 #define BEZEL_BENCH_ORDER_RUN_H
 
 #include "base/order_settings.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/store/store.h"
+#include "run/rundb/rundb_live.h"
+#include "run/store/store.h"
 
 enum { ORDER_RUN_NODES = 1000, ORDER_RUN_PACKET = 256 << 10, ORDER_RUN_BOUND = 50000 /* ns, of each clock */ };
 enum { ORDER_RUN_RECORDS = (ORDER_RUN_PACKET - PACKET_HEADER_BYTES) / (PACKET_RECORD_BYTES + 2 * 8) }; /* a packet */

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "bench/batch.h"
 #include "bench/record.h"
+#include "resmgr/pace/gap.h"
 #include "sensor/external/external.h"
-#include "sensor/external/gap.h"
 
 #include <fcntl.h>
 #include <glob.h>

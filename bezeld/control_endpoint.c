@@ -7,7 +7,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "bezeld/owner.h"
+#include "bezeld/node/owner.h"
 #include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
 #include "sensor/shm/segment_list.h"

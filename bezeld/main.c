@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* bezeld: the daemon of a node. Here are options, signals and the parent pipe; the work is in
- * bezeld/control_endpoint.c, bezeld/session.c and bezeld/node.c. */
+ * bezeld/control_endpoint.c, bezeld/session.c and bezeld/node/node.c. */
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"

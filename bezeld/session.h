@@ -11,7 +11,7 @@
 #define BEZEL_BEZELD_SESSION_H
 
 #include "base/clock.h"
-#include "bezeld/node.h"
+#include "bezeld/node/node.h"
 #include "bezeld/programs.h"
 #include "config/experiment.h"
 #include "mdr/command/command_server.h"

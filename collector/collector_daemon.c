@@ -13,8 +13,8 @@
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
 #include "collector/serve_child.h"
-#include "collector/store/cover.h"
 #include "mdr/command/command_server.h"
+#include "run/store/cover.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,9 +11,9 @@
 #include "collector/collector_daemon.h"
 #include "collector/files_daemon.h"
 #include "collector/relay_daemon.h"
-#include "collector/store/store.h"
 #include "mdr/link/endpoint.h"
 #include "mdr/packet.h"
+#include "run/store/store.h"
 
 #include <fcntl.h>
 #include <getopt.h>

@@ -3,8 +3,8 @@
 
 /**
  * Built-in aspects: the monitor's records about itself, in the same trace. Only this table defines them. It makes the
- * structs, bezeld's dictionary and its records (bezeld/own_trace.c), the tables of run.db, and the code that writes,
- * compares, clears (collector/rundb/rundb_builtin.c) and reads their rows.
+ * structs, bezeld's dictionary and its records (bezeld/node/own_trace.c), the tables of run.db, and the code that
+ * writes, compares, clears (run/rundb/rundb_builtin.c) and reads their rows.
  *
  * The collector finds a built-in aspect by its name and the types of its fields, in processes of role DAEMON. A row of
  * its table has the fields as columns, in their order, behind two of its own: `node` or `daemon`, which is the row of

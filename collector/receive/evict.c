@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/receive/evict.h"
 
-#include "collector/store/metadata.h"
+#include "run/store/metadata.h"
 
 /* Whether nothing of `s` can still arrive: its closing packet is stored, and its position is acknowledged. */
 static bool is_settled(const struct model_stream *s)

@@ -5,7 +5,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "collector/receive/recover.h"
-#include "collector/rundb/rundb_save.h"
+#include "run/rundb/rundb_save.h"
 
 #include <errno.h>
 #include <string.h>

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/store_keep.h"
-#include "collector/rundb/rundb_sections.h"
-#include "collector/store/store.h"
+#include "run/rundb/rundb_sections.h"
+#include "run/store/store.h"
 
 enum { KEEP_PARTS = 16 };
 #define KEEP_RETRY (500 * CLOCK_MS) /* ns after a step that failed */

@@ -6,10 +6,10 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "collector/model/statistics.h"
 #include "collector/receive/evict.h"
 #include "collector/receive/recover.h"
-#include "collector/rundb/rundb_save.h"
+#include "run/model/statistics.h"
+#include "run/rundb/rundb_save.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,12 +8,12 @@
 #ifndef BEZEL_COLLECTOR_RECEIVE_RECEIVER_H
 #define BEZEL_COLLECTOR_RECEIVE_RECEIVER_H
 
-#include "collector/model/run_model.h"
 #include "collector/receive/keep.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/store/store.h"
-#include "collector/store/watermarks.h"
 #include "mdr/link/link.h"
+#include "run/model/run_model.h"
+#include "run/rundb/rundb_live.h"
+#include "run/store/store.h"
+#include "run/store/watermarks.h"
 
 enum {
     RECEIVER_BATCH = 64,        /* frames of a turn, at most */

@@ -8,8 +8,8 @@
 #ifndef BEZEL_COLLECTOR_RECEIVE_RECEIVER_PACKET_H
 #define BEZEL_COLLECTOR_RECEIVE_RECEIVER_PACKET_H
 
-#include "collector/model/validate.h"
-#include "collector/store/store.h"
+#include "run/model/validate.h"
+#include "run/store/store.h"
 
 enum received_as {
     RECEIVED_STORED,

@@ -4,11 +4,11 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "collector/model/statistics.h"
-#include "collector/model/validate.h"
-#include "collector/rundb/rundb_save.h"
-#include "collector/rundb/rundb_sections.h"
-#include "collector/store/trace_reader.h"
+#include "run/model/statistics.h"
+#include "run/model/validate.h"
+#include "run/rundb/rundb_save.h"
+#include "run/rundb/rundb_sections.h"
+#include "run/store/trace_reader.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,9 +8,9 @@
 #ifndef BEZEL_COLLECTOR_RECEIVE_RECOVER_H
 #define BEZEL_COLLECTOR_RECEIVE_RECOVER_H
 
-#include "collector/model/run_model.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/store/store.h"
+#include "run/model/run_model.h"
+#include "run/rundb/rundb_live.h"
+#include "run/store/store.h"
 
 /**
  * Fills the empty model `m` from the run database and the trace files: truncates torn tails, removes temporary files,

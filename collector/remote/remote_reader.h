@@ -9,8 +9,8 @@
 #ifndef BEZEL_COLLECTOR_REMOTE_REMOTE_READER_H
 #define BEZEL_COLLECTOR_REMOTE_REMOTE_READER_H
 
-#include "collector/read/record_item.h"
 #include "mdr/read_message.h"
+#include "run/read/record_item.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #ifndef BEZEL_COLLECTOR_REMOTE_REMOTE_SCHEMAS_H
 #define BEZEL_COLLECTOR_REMOTE_REMOTE_SCHEMAS_H
 
-#include "collector/model/run_model.h"
 #include "mdr/read_message.h"
+#include "run/model/run_model.h"
 
 struct remote_schema {
     struct model_process *process;

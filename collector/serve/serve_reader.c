@@ -5,11 +5,11 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/saturate.h"
-#include "collector/read/run_reader.h"
-#include "collector/rundb/rundb_live.h"
 #include "collector/serve/serve_schemas.h"
-#include "collector/store/trace_reader.h"
 #include "mdr/read_message.h"
+#include "run/read/run_reader.h"
+#include "run/rundb/rundb_live.h"
+#include "run/store/trace_reader.h"
 
 #include <errno.h>
 #include <limits.h>

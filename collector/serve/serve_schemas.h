@@ -5,7 +5,7 @@
 #ifndef BEZEL_COLLECTOR_SERVE_SERVE_SCHEMAS_H
 #define BEZEL_COLLECTOR_SERVE_SERVE_SCHEMAS_H
 
-#include "collector/model/run_model.h"
+#include "run/model/run_model.h"
 
 struct serve_schema {
     uint8_t uuid[16]; /* of the node */

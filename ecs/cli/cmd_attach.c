@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/run/run_attach.h"
+#include "ecs/course/run_attach.h"
 
 static const char help[] =
     "usage: bezel attach [OPTIONS] [RUN]\n"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/run/load_experiment.h"
+#include "ecs/course/load_experiment.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/json.h"
+#include "base/table.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/doctor.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/json.h"
-#include "ecs/report/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
-#include "collector/read/run_reader.h"
-#include "collector/rundb/rundb.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
 #include "ecs/cli/options_time.h"
-#include "ecs/export/export.h"
+#include "export/export.h"
+#include "run/read/run_reader.h"
+#include "run/rundb/rundb.h"
 
 #include <stdbool.h>
 #include <stdio.h>

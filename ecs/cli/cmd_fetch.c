@@ -3,14 +3,14 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/uuid.h"
-#include "collector/rundb/rundb.h"
-#include "collector/rundb/rundb_live.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/report.h"
-#include "ecs/run/fetch.h"
-#include "ecs/run/progress.h"
-#include "ecs/run/rundir.h"
+#include "ecs/course/fetch.h"
+#include "ecs/course/progress.h"
+#include "ecs/course/rundir.h"
+#include "run/rundb/rundb.h"
+#include "run/rundb/rundb_live.h"
+#include "views/report/report.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/json.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/json.h"
-#include "ecs/report/table.h"
-#include "ecs/run/control_client.h"
+#include "ecs/course/control_client.h"
 #include "mdr/dict.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/table.h"
 #include "sensor/shm/segment_list.h"
 
 #include <errno.h>

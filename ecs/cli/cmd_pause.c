@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/run/control_client.h"
+#include "ecs/course/control_client.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/report.h"
-#include "ecs/run/rundir.h"
+#include "ecs/course/rundir.h"
+#include "views/report/report.h"
 
 #include <stdio.h>
 

@@ -6,9 +6,9 @@
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/run/load_experiment.h"
-#include "ecs/run/run.h"
-#include "ecs/run/rundir.h"
+#include "ecs/course/load_experiment.h"
+#include "ecs/course/run.h"
+#include "ecs/course/rundir.h"
 
 #include <errno.h>
 #include <limits.h>

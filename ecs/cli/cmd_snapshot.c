@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/run/control_client.h"
+#include "ecs/course/control_client.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/table.h"
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/names.h"
-#include "ecs/report/table.h"
+#include "views/report/names.h"
 
 #include <stdio.h>
 

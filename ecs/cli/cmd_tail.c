@@ -4,13 +4,13 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "collector/read/run_reader.h"
 #include "collector/remote/remote_reader.h"
-#include "collector/rundb/rundb.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
 #include "ecs/cli/options_time.h"
-#include "ecs/export/record_writer.h"
+#include "export/record_writer.h"
+#include "run/read/run_reader.h"
+#include "run/rundb/rundb.h"
 
 #include <poll.h>
 #include <signal.h>

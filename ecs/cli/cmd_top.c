@@ -4,8 +4,8 @@
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/top/top.h"
-#include "ecs/top/top_table.h"
+#include "views/top/top.h"
+#include "views/top/top_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

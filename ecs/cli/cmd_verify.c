@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/json.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/units.h"
-#include "collector/rundb/rundb.h"
-#include "collector/verify/verify.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "ecs/report/json.h"
-#include "ecs/report/verify_books.h"
+#include "run/rundb/rundb.h"
+#include "run/verify/verify.h"
+#include "views/report/verify_books.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/program.h"
+#include "base/table.h"
 #include "ecs/cli/doctor.h"
-#include "ecs/report/table.h"
 #include "sensor/shm/cpu_counter.h"
 
 #include <arpa/inet.h>

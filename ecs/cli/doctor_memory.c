@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/table.h"
 #include "ecs/cli/doctor.h"
-#include "ecs/report/table.h"
 #include "sensor/shm/segment_list.h"
 
 #include <dirent.h>

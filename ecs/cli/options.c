@@ -3,8 +3,8 @@
 #include "ecs/cli/options.h"
 
 #include "base/log.h"
-#include "ecs/run/control_client.h"
-#include "ecs/run/rundir.h"
+#include "ecs/course/control_client.h"
+#include "ecs/course/rundir.h"
 
 #include <assert.h>
 #include <errno.h>

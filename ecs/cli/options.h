@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/exit_code.h"
-#include "ecs/run/control_client.h"
+#include "ecs/course/control_client.h"
 
 #include <limits.h>
 #include <stdbool.h>

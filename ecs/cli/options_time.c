@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "collector/rundb/summary.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
+#include "run/rundb/summary.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -177,7 +177,7 @@ int64_t agent_settling(const struct experiment *e, const struct experiment_limit
 /**
  * ns between two judged instants up to which the later one speaks for the time between. Two sampling periods, and of a
  * metric of records a quarter of its window if that is more: a value moves little in that time, and gaps are judged
- * again from the records (ecs/report/rejudge.h). Of limits for which that is not done the whole window, which a value
+ * again from the records (views/report/rejudge.h). Of limits for which that is not done the whole window, which a value
  * covers. Pure.
  */
 int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit);

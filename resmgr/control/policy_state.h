@@ -46,7 +46,7 @@ struct policy_measure {
     double records;   /* taken by them */
     int64_t elapsed;  /* ns that this covers; 0: unknown */
     double filling;   /* the share of a ring that filled in a ns, the most that a poll found; 0: unknown */
-    bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/control/cpu_budget.h) */
+    bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/pace/cpu_budget.h) */
     bool deferred;    /* polls were deferred on purpose: their lateness means nothing */
     bool unconfirmed; /* the last change may not have been in force all that time */
     uint32_t limits;  /* policy_link_limits() */

@@ -3,9 +3,9 @@
 #include "resmgr/manager/manager.h"
 
 #include "resmgr/agent/agent.h"
-#include "resmgr/control/cpu_budget.h"
 #include "resmgr/control/knob_controller.h"
 #include "resmgr/manager/aggregate.h"
+#include "resmgr/pace/cpu_budget.h"
 
 #include <assert.h>
 #include <math.h>

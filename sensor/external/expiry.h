@@ -15,7 +15,7 @@
 struct expiry {
     int64_t bound[RING_ASPECTS]; /* ns; 0: none */
     uint64_t taken[RING_ASPECTS], expired[RING_ASPECTS];
-    uint64_t reported[RING_ASPECTS]; /* of those taken, the number in the last report (bezeld/node_record.c) */
+    uint64_t reported[RING_ASPECTS]; /* of those taken, the number in the last report (bezeld/node/node_record.c) */
 };
 
 /** The bound of aspect `name` in ns, by the last rule that matches it; 0: none. Pure. `rules` may be NULL. */

@@ -9,7 +9,7 @@
 #define BEZEL_SENSOR_EXTERNAL_EXTERNAL_INTERNAL_H
 
 #include "base/hash_index.h"
-#include "sensor/external/accumulate.h"
+#include "resmgr/pace/accumulate.h"
 #include "sensor/external/doorbell_wait.h"
 #include "sensor/external/external.h"
 #include "sensor/external/liveness.h"

@@ -15,8 +15,8 @@
  * is: rings hold records safely and for free. No ring is to run full by that, so one that is half full ends the wait:
  * a ring loses nothing by waiting unless more than half of its slots are written between two polls.
  */
+#include "resmgr/pace/gap.h"
 #include "sensor/external/external_internal.h"
-#include "sensor/external/gap.h"
 
 enum { POLL_TURN = 8192 /* records of a turn: about as many as the longest packet holds */ };
 

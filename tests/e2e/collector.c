@@ -5,10 +5,10 @@
  */
 #include "base/bytes.h"
 #include "base/file.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/rundb/summary.h"
 #include "mdr/builtin.h"
 #include "mdr/link/unidentified_peers.h"
+#include "run/rundb/rundb_live.h"
+#include "run/rundb/summary.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"

@@ -7,12 +7,12 @@
  * and each stored record once, in order, and as it was recorded.
  */
 #include "base/clock.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/rundb/summary.h"
-#include "collector/store/trace_reader.h"
 #include "config/experiment.h"
-#include "ecs/report/verdict.h"
+#include "run/rundb/rundb_live.h"
+#include "run/rundb/summary.h"
+#include "run/store/trace_reader.h"
 #include "tests/faults/bed.h"
+#include "views/report/verdict.h"
 
 #include "base/file.h"
 

@@ -4,7 +4,7 @@
  * The journal of a run: what is accepted is printed, and read again as the same. The input is read as it is, and with
  * the last line that it lacks, without whose hash nothing is accepted.
  */
-#include "ecs/run/run_journal.h"
+#include "ecs/course/run_journal.h"
 
 #include "base/hash.h"
 

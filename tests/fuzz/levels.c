@@ -9,7 +9,7 @@
  */
 #include "base/checksum.h"
 #include "base/file.h"
-#include "collector/levels/levels_internal.h"
+#include "run/levels/levels_internal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/stored_run.h"
 

@@ -7,7 +7,7 @@
  * one which buffers; two numbers of 16 bits say how long the first two files are. The files follow.
  */
 #include "base/file.h"
-#include "ecs/export/export_internal.h"
+#include "export/export_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>

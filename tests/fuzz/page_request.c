@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /* What pages send to `bezel view`: whatever it is, what is read lies in its bounds. */
-#include "ecs/view/page_request.h"
-#include "ecs/view/gate.h"
+#include "views/page/page_request.h"
 #include "tests/fuzz/fuzz.h"
+#include "views/page/gate.h"
 
 #include <stdlib.h>
 #include <string.h>

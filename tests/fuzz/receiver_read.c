@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "collector/verify/verify.h"
-#include "ecs/export/export.h"
-#include "ecs/report/report.h"
+#include "export/export.h"
+#include "run/verify/verify.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/receiver_collector.h"
+#include "views/report/report.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * is what can be walked in memory, to the byte; what it refuses it places and names.
  */
 #include "base/file.h"
-#include "collector/model/validate.h"
-#include "collector/verify/verify_internal.h"
+#include "run/model/validate.h"
+#include "run/verify/verify_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

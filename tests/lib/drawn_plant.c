@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "resmgr/agent/agent.h"
-#include "resmgr/control/cpu_budget.h"
+#include "resmgr/pace/cpu_budget.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>

@@ -54,7 +54,7 @@ struct plant {
     uint32_t window;  /* steps that the frame rate is the mean over; 0: there is no limit on it */
     bool confirms;    /* the plant tells which measurements a change is in */
     bool blind_polls; /* how many polls there were is unknown */
-    bool keeps;       /* each node puts off polls that its budget has no room for (resmgr/control/cpu_budget.h) */
+    bool keeps;       /* each node puts off polls that its budget has no room for (resmgr/pace/cpu_budget.h) */
     double noise;     /* of a poll's cost: uniform, +- this share */
     double starved;   /* share of the steps in which a node gets no CPU for nine of ten polls */
     double need;      /* percent of CPU that the application needs for all its frames */

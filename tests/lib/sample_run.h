@@ -9,10 +9,10 @@
 #define BEZEL_TESTS_LIB_SAMPLE_RUN_H
 
 #include "base/clock.h"
-#include "collector/read/message_statistics.h"
-#include "collector/rundb/summary.h"
 #include "config/experiment.h"
 #include "resmgr/agent/agent.h"
+#include "run/read/message_statistics.h"
+#include "run/rundb/summary.h"
 
 #include <math.h>
 #include <string.h>

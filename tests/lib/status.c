@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* What the nodes of a run answer to QUERY: status RUN-DIRECTORY KEY prints the sum of their values of KEY. */
-#include "ecs/run/control_client.h"
+#include "ecs/course/control_client.h"
 
 #include "base/exit_code.h"
 

@@ -5,8 +5,8 @@
 #ifndef BEZEL_TESTS_LIB_STORE_FIXTURE_H
 #define BEZEL_TESTS_LIB_STORE_FIXTURE_H
 
-#include "collector/model/run_model.h"
-#include "collector/store/store.h"
+#include "run/model/run_model.h"
+#include "run/store/store.h"
 #include "tests/lib/fake_sensor.h"
 
 struct store_fixture {

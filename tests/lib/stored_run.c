@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lib/stored_run.h"
 
-#include "collector/model/statistics.h"
 #include "collector/receive/receiver_packet.h"
 #include "collector/receive/recover.h"
-#include "collector/rundb/rundb_save.h"
+#include "run/model/statistics.h"
+#include "run/rundb/rundb_save.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #define BEZEL_TESTS_LIB_STORED_RUN_H
 
 #include "collector/receive/keep.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/store/store.h"
+#include "run/rundb/rundb_live.h"
+#include "run/store/store.h"
 #include "tests/lib/fake_sensor.h"
 
 struct stored_run {

@@ -5,8 +5,8 @@
 #ifndef BEZEL_TESTS_LIB_WRITTEN_REPORT_H
 #define BEZEL_TESTS_LIB_WRITTEN_REPORT_H
 
-#include "ecs/report/report.h"
 #include "tests/lib/sample_run.h"
+#include "views/report/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

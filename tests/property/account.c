@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What is counted of a packet's runs is what its records say one by one, however they are mixed. */
-#include "collector/model/statistics.h"
+#include "run/model/statistics.h"
 
 #include "mdr/dict.h"
 #include "tests/lib/samples.h"

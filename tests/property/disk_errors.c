@@ -8,9 +8,9 @@
  */
 #include "base/file.h"
 #include "collector/receive/recover.h"
-#include "collector/rundb/rundb_save.h"
-#include "collector/rundb/summary.h"
-#include "collector/verify/verify.h"
+#include "run/rundb/rundb_save.h"
+#include "run/rundb/summary.h"
+#include "run/verify/verify.h"
 #include "tests/lib/disk_calls.h"
 #include "tests/lib/no_memory.h"
 #include "tests/lib/scratch.h"

@@ -7,7 +7,7 @@
  * is the beginning of what was sent, and the last collector completes the run.
  */
 #include "base/file.h"
-#include "collector/verify/verify.h"
+#include "run/verify/verify.h"
 #include "tests/lib/disk_calls.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"

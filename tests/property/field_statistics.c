@@ -5,7 +5,7 @@
  * quantiles within a 128th above, whatever the order of packets is and however many records they have. What there is no
  * memory for is not evaluated, the rest is right, and all memory comes back.
  */
-#include "collector/model/field_statistics.h"
+#include "run/model/field_statistics.h"
 
 #include "base/bytes.h"
 #include "tests/lib/seed.h"

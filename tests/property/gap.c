@@ -6,7 +6,7 @@
  * flowed before, a ring loses nothing when 1,000,000 records a second set in, even if polls are late by what the period
  * leaves. Spinning: it stays out of the writer's way, and no ring runs full by that.
  */
-#include "sensor/external/gap.h"
+#include "resmgr/pace/gap.h"
 #include "base/clock.h"
 #include "config/experiment.h"
 #include "sensor/shm/ring_reader.h"

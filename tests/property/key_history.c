@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Columns of a history against the values themselves, at random times: bursts, pauses, and many times its room. */
-#include "ecs/view/key_history.h"
+#include "views/page/key_history.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>

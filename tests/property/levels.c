@@ -5,8 +5,8 @@
  * the same, and so are records, while the run grows, whatever was taken in when, and when it was closed and opened
  * again in between. The writer is the collector's own store. BEZEL_SEED repeats.
  */
-#include "collector/levels/levels_internal.h"
-#include "collector/store/trace_reader.h"
+#include "run/levels/levels_internal.h"
+#include "run/store/trace_reader.h"
 #include "tests/lib/grown_run.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * What is said of a run's messages is what a list of them says, of which some records are missing and some are there
  * twice: how many have no counterpart on either side, and the latencies of all others.
  */
-#include "collector/read/message_statistics.h"
+#include "run/read/message_statistics.h"
 
 #include "base/clock.h"
 #include "tests/lib/scratch.h"

@@ -6,8 +6,8 @@
  * sendings of what was received before it demand, and no later. Clocks beyond their bounds, and tags that contradict
  * each other, leave marks and lose nothing. BEZEL_SEED repeats.
  */
-#include "collector/read/run_reader.h"
-#include "collector/store/watermarks.h"
+#include "run/read/run_reader.h"
+#include "run/store/watermarks.h"
 #include "tests/lib/grown_run.h"
 
 #include <sys/stat.h>

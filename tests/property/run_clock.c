@@ -5,7 +5,7 @@
  * A node's clock and the time of the run, against the truth: drawn clocks and networks (tests/lib/virtual_hosts.h), the
  * exchanges of times that a collector receives, and what it then says of any time.
  */
-#include "collector/model/run_clock.h"
+#include "run/model/run_clock.h"
 
 #include "base/clock.h"
 #include "tests/lib/seed.h"

@@ -6,7 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "collector/read/run_reader_internal.h"
+#include "run/read/run_reader_internal.h"
 #include "tests/lib/grown_run.h"
 
 #include <limits.h>

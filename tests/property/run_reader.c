@@ -5,12 +5,12 @@
  * `bezel export`, which reads stream by stream with other code, through any filter; of one that grows, every record
  * once and in order, or marked. The writer is the collector's own store. BEZEL_SEED repeats.
  */
-#include "collector/read/run_reader.h"
+#include "run/read/run_reader.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "collector/store/watermarks.h"
-#include "ecs/export/export.h"
-#include "ecs/export/record_writer.h"
+#include "export/export.h"
+#include "export/record_writer.h"
+#include "run/store/watermarks.h"
 #include "tests/lib/grown_run.h"
 
 #include <limits.h>

@@ -6,7 +6,7 @@
  * programs started only while it runs, and forgets neither when it began nor that it failed. Nodes are started after
  * inner collectors, which end after them and before the root.
  */
-#include "ecs/run/run_state.h"
+#include "ecs/course/run_state.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>

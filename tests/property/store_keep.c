@@ -6,10 +6,10 @@
  * killed and started again on the way. The books are exact at every look: what is kept and what expired is what was
  * stored, to the record; the oldest went first; and who reads gets exactly what is kept.
  */
-#include "collector/levels/levels_internal.h"
-#include "collector/read/run_reader.h"
-#include "collector/store/trace_reader.h"
-#include "collector/verify/verify.h"
+#include "run/levels/levels_internal.h"
+#include "run/read/run_reader.h"
+#include "run/store/trace_reader.h"
+#include "run/verify/verify.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"

@@ -5,10 +5,10 @@
  * are those of the records that the reader of runs gives, and a source that followed the run gives what one gives that
  * opens it later. BEZEL_SEED repeats.
  */
-#include "ecs/top/top_source.h"
-#include "collector/read/run_reader.h"
-#include "ecs/top/top_table.h"
+#include "views/top/top_source.h"
+#include "run/read/run_reader.h"
 #include "tests/lib/grown_run.h"
+#include "views/top/top_table.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  * acknowledged is there, once; what was not comes again, once; and the run verifies.
  */
 #include "base/file.h"
-#include "collector/verify/verify.h"
+#include "run/verify/verify.h"
 #include "tests/lib/calls.h"
 #include "tests/lib/disk_model.h"
 #include "tests/lib/seed.h"

@@ -3,7 +3,7 @@
 /* Exchanges of times: the collector's thread that answers, the node's thread that asks, and what neither believes. */
 #include "base/clock.h"
 #include "base/file.h"
-#include "bezeld/clock_client.h"
+#include "bezeld/node/clock_client.h"
 #include "collector/clock_server.h"
 #include "mdr/link/keyring.h"
 #include "mdr/message.h"

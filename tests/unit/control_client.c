@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Which daemons of a run a command from another terminal goes to, and what is said where there are none. */
-#include "ecs/run/control_client.h"
+#include "ecs/course/control_client.h"
 
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/uuid.h"
-#include "ecs/run/rundir.h"
+#include "ecs/course/rundir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include "bezeld/control_endpoint.h"
 
 #include "base/file.h"
-#include "bezeld/owner.h"
+#include "bezeld/node/owner.h"
 #include "mdr/command/command_caller.h"
 #include "tests/lib/fake_collector.h"
 #include "tests/lib/patience.h"

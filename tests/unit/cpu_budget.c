@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/control/cpu_budget.h"
+#include "resmgr/pace/cpu_budget.h"
 
 #include "base/clock.h"
 

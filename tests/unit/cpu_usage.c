@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What a node does and costs, between sampling instants: measured where an interval is long enough to say something. */
-#include "bezeld/cpu_usage.h"
+#include "bezeld/node/cpu_usage.h"
 
 #include "base/clock.h"
 

@@ -3,7 +3,7 @@
 /* When a process is evicted, and what remains of it. */
 #include "collector/receive/evict.h"
 #include "collector/receive/receiver_packet.h"
-#include "collector/store/metadata.h"
+#include "run/store/metadata.h"
 #include "tests/lib/store_fixture.h"
 
 #include <setjmp.h>

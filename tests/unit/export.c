@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export/export.h"
+#include "export/export.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
-#include "collector/rundb/rundb_live.h"
-#include "collector/rundb/summary.h"
-#include "ecs/export/record_writer.h"
+#include "export/record_writer.h"
+#include "run/rundb/rundb_live.h"
+#include "run/rundb/summary.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,15 +7,15 @@
  */
 #include "base/file.h"
 #include "base/saturate.h"
-#include "collector/read/message_statistics.h"
-#include "collector/read/run_reader.h"
-#include "collector/rundb/rundb_sqlite.h"
-#include "ecs/export/record_writer.h"
-#include "ecs/report/report.h"
-#include "ecs/top/top_source.h"
-#include "ecs/view/run_view.h"
+#include "export/record_writer.h"
+#include "run/read/message_statistics.h"
+#include "run/read/run_reader.h"
+#include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "views/page/run_view.h"
+#include "views/report/report.h"
+#include "views/top/top_source.h"
 
 #include <inttypes.h>
 #include <limits.h>

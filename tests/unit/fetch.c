@@ -4,16 +4,16 @@
  * A run is fetched from a server of files that keeps to nothing: whatever it answers, that ends with one sentence, and
  * nothing leaves the run directory. A disk here that is full ends it too, and it goes on when there is room.
  */
-#include "ecs/run/fetch.h"
+#include "ecs/course/fetch.h"
 
 #include "base/file.h"
 #include "base/uuid.h"
 #include "bezeld/launch/launch_collector.h"
-#include "collector/rundb/rundb.h"
-#include "collector/rundb/rundb_live.h"
-#include "ecs/run/rundir.h"
+#include "ecs/course/rundir.h"
 #include "mdr/command/command_server.h"
 #include "mdr/run_file.h"
+#include "run/rundb/rundb.h"
+#include "run/rundb/rundb_live.h"
 #include "tests/lib/scratch.h"
 
 #include <errno.h>

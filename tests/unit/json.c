@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/report/json.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
  * Whatever happens, columns are those that are made of the records alone.
  */
 #include "base/file.h"
-#include "collector/levels/levels_internal.h"
+#include "run/levels/levels_internal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Changes of limits: recorded when they happen and once a second; sent at once if a limit breaks that asks for it. */
-#include "bezeld/limit_changes.h"
+#include "bezeld/node/limit_changes.h"
 
 #include "base/clock.h"
 

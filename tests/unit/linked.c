@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/linked/linked.h"
+#include "views/linked/linked.h"
 #include "tests/lib/scratch.h"
 
 #include <setjmp.h>

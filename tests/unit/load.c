@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
-#include "ecs/run/load_experiment.h"
-#include "ecs/run/sut_processes.h"
+#include "ecs/course/load_experiment.h"
+#include "ecs/course/sut_processes.h"
 #include "sensor/shm/segment.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* `bezel export --merge`: what babeltrace2 reads of one stream for each node is what it reads of one for each ring. */
 #include "base/file.h"
-#include "ecs/export/export.h"
+#include "export/export.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
 

@@ -4,7 +4,7 @@
  * The metadata of a trace, to the letter: tests/golden/metadata.tsdl holds what it must be. BEZEL_GOLDEN_WRITE=1 writes
  * it anew, to be read before it is committed. That babeltrace2 takes it without a warning is e2e/collector's.
  */
-#include "collector/store/metadata.h"
+#include "run/store/metadata.h"
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -7,7 +7,6 @@
 #include "tests/lib/no_memory.h"
 
 #include "base/file.h"
-#include "collector/model/run_model.h"
 #include "config/experiment.h"
 #include "mdr/dict.h"
 #include "metric/quantile.h"
@@ -15,6 +14,7 @@
 #include "metric/statistic.h"
 #include "resmgr/agent/agent.h"
 #include "resmgr/manager/manager.h"
+#include "run/model/run_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* A node alone: what it does with judgements of limits over all nodes, and with commands that make no sense. */
 #include "base/clock.h"
-#include "bezeld/node_internal.h"
+#include "bezeld/node/node_internal.h"
 #include "mdr/command/command_caller.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/patience.h"

@@ -6,8 +6,8 @@
  * (--wrap).
  */
 #include "base/clock.h"
-#include "bezeld/node_internal.h"
-#include "bezeld/owner.h"
+#include "bezeld/node/node_internal.h"
+#include "bezeld/node/owner.h"
 #include "resmgr/manager/manager.h"
 #include "tests/lib/scratch.h"
 

@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "bezeld/node_internal.h"
+#include "bezeld/node/node_internal.h"
 #include "tests/lib/scratch.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "bezeld/owner.h"
+#include "bezeld/node/owner.h"
 
 #include "tests/lib/scratch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/view/page_request.h"
+#include "views/page/page_request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "bezeld/poll_settings.h"
+#include "bezeld/node/poll_settings.h"
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "bezeld/poll_stats.h"
+#include "bezeld/node/poll_stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

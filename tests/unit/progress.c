@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What `bezel run` shows while it runs: the line of progress, events, and the end of a log. */
-#include "ecs/run/progress.h"
+#include "ecs/course/progress.h"
 
 #include "base/clock.h"
-#include "ecs/run/console.h"
+#include "ecs/course/console.h"
 #include "tests/lib/patience.h"
 
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 /* The numbers in a finished run's database that the trace proves: a change of each one must be found. */
 #include "base/file.h"
-#include "collector/rundb/rundb_sections.h"
-#include "ecs/report/verify_books.h"
+#include "run/rundb/rundb_sections.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "views/report/verify_books.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -39,7 +39,7 @@ static const struct {
     {"processes", "overwrites", "a recorder that overwrote nothing has the books of any other process"},
 };
 
-/* The aspects of bezeld's own that become rows, with the types of their fields as in collector/model/run_model.c. */
+/* The aspects of bezeld's own that become rows, with the types of their fields as in run/model/run_model.c. */
 static const struct {
     const char *name, *types;
 } builtin[] = {

@@ -6,7 +6,7 @@
  * that repeats it is served.
  */
 #include "collector/receive/receiver_internal.h"
-#include "collector/rundb/rundb_sqlite.h"
+#include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"

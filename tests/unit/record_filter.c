@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/read/record_filter.h"
+#include "run/read/record_filter.h"
 #include "base/clock.h"
 
 #include <math.h>

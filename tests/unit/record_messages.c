@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Which records belong to one message, and what is forgotten when there are many. */
-#include "collector/read/record_messages.h"
+#include "run/read/record_messages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

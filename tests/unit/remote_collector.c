@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* A collector on a node: where it is reached, how it is started, and what is done with files that are here already. */
-#include "ecs/run/remote_collector.h"
+#include "ecs/course/remote_collector.h"
 #include "bezeld/launch/launch_collector.h"
-#include "ecs/run/fetch.h"
+#include "ecs/course/fetch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * A session at a bezeld, as `bezel run` sees it: when it is requested, and again; what each answer means; a bezeld that
  * is restarted, and restarted again before its answer came. The bezeld is a command server of the test's.
  */
-#include "ecs/run/remote_session.h"
+#include "ecs/course/remote_session.h"
 
 #include "mdr/command/command_server.h"
 #include "tests/lib/patience.h"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/report/report.h"
+#include "views/report/report.h"
 #include "base/file.h"
-#include "collector/rundb/rundb.h"
-#include "ecs/report/table.h"
+#include "base/table.h"
+#include "run/rundb/rundb.h"
 #include "tests/lib/written_report.h"
 
 #include <float.h>

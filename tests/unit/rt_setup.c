@@ -4,7 +4,7 @@
 /*
  * Real-time placement with the system's own answers: each case in a process of its own, which may lose privileges.
  */
-#include "bezeld/rt_setup.h"
+#include "bezeld/node/rt_setup.h"
 #include "base/clock.h"
 #include "mdr/link/link.h"
 

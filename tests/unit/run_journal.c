@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/run/run_journal.h"
+#include "ecs/course/run_journal.h"
 
 #include "base/file.h"
 #include "base/hash.h"

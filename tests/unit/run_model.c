@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* The run in memory: nodes, processes and streams are found as they were added, in all lists, until they are dropped.
  */
-#include "collector/model/run_model.h"
+#include "run/model/run_model.h"
 
 #include "mdr/builtin.h"
 #include "tests/lib/seed.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
-#include "ecs/run/run_state.h"
+#include "ecs/course/run_state.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

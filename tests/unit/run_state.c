@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/run/run_state.h"
+#include "ecs/course/run_state.h"
 
 #include "base/exit_code.h"
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* A tree of collectors: what the file makes of it, and the course of a run that has one, on a virtual clock. */
-#include "ecs/run/run_state.h"
+#include "ecs/course/run_state.h"
 
 #include "base/exit_code.h"
 

@@ -4,11 +4,11 @@
 /* Answers to pages: what makes no sense is empty; what takes too long to read is cut, and says so. What a view keeps of
  * a run is what it asks for. */
 #include "base/clock.h"
-#include "ecs/view/key_histories.h"
-#include "ecs/view/run_view_internal.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "views/page/key_histories.h"
+#include "views/page/run_view_internal.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -4,13 +4,13 @@
  * The run database: summary_load() returns what was written, and derived rows can be written anew from the trace.
  */
 #include "base/file.h"
-#include "collector/model/statistics.h"
 #include "collector/receive/receiver_packet.h"
 #include "collector/receive/recover.h"
-#include "collector/rundb/rundb_save.h"
-#include "collector/rundb/rundb_sqlite.h"
-#include "collector/rundb/summary.h"
 #include "mdr/builtin.h"
+#include "run/model/statistics.h"
+#include "run/rundb/rundb_save.h"
+#include "run/rundb/rundb_sqlite.h"
+#include "run/rundb/summary.h"
 #include "tests/lib/fake_sensor.h"
 
 #include <errno.h>

@@ -4,10 +4,10 @@
  * The statistics of fields in the run database: what spans, counters and gauges came to, kept over a restart; many
  * fields, which no save writes at once; and fields for which there is no memory.
  */
-#include "collector/model/statistics.h"
 #include "collector/receive/receiver_packet.h"
-#include "collector/rundb/rundb_save.h"
-#include "collector/rundb/summary.h"
+#include "run/model/statistics.h"
+#include "run/rundb/rundb_save.h"
+#include "run/rundb/summary.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
 

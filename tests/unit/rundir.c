@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/run/rundir.h"
+#include "ecs/course/rundir.h"
 
 #include "base/file.h"
 #include "base/uuid.h"

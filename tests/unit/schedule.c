@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* When a node does what: missed polls are not made up for, and no change of how it polls puts a poll off. */
-#include "bezeld/schedule.h"
+#include "resmgr/pace/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
 #include "bezeld/scheduler.h"
 
 #include "bezel/sensor.h"
-#include "bezeld/node_internal.h"
-#include "bezeld/own_trace.h"
+#include "bezeld/node/node_internal.h"
+#include "bezeld/node/own_trace.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 

@@ -4,9 +4,9 @@
  * What a step of store.keep costs, where processes come and go: as many SQLite instructions late in a run as early, so
  * it does not follow from the number of streams that ever were.
  */
-#include "collector/rundb/rundb_save.h"
-#include "collector/rundb/rundb_sections.h"
-#include "collector/rundb/rundb_sqlite.h"
+#include "run/rundb/rundb_save.h"
+#include "run/rundb/rundb_sections.h"
+#include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/grown_run.h"
 
 enum { ROUNDS = 60, SHORT = 12, KEPT = 4 };

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /* Which broken limits start a snapshot of the run, and when a node saves. */
-#include "ecs/run/snapshot_trigger.h"
-#include "bezeld/snapshot.h"
+#include "ecs/course/snapshot_trigger.h"
+#include "bezeld/node/snapshot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

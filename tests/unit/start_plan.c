@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/run/start_plan.h"
+#include "ecs/course/start_plan.h"
 #include "base/clock.h"
 
 #include <setjmp.h>

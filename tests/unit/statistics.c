@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What a collector makes of records of other clocks: which exchanges of times it uses, and how old records are. */
-#include "collector/model/statistics.h"
+#include "run/model/statistics.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* The trace on disk: names, order of appearance, few descriptors, and what a failed write leaves (nothing). */
-#include "collector/store/store.h"
+#include "run/store/store.h"
 
 #include "base/file.h"
-#include "collector/store/disk.h"
-#include "collector/store/trace_reader.h"
+#include "run/store/disk.h"
+#include "run/store/trace_reader.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/store_fixture.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* When streams are synced and what a sync that fails leaves; which files stay open. */
 #include "base/file.h"
-#include "collector/store/store_internal.h"
+#include "run/store/store_internal.h"
 #include "tests/lib/store_fixture.h"
 
 #include <errno.h>

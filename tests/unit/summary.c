@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Summaries of databases with impossible values, from nodes or forged. */
-#include "collector/rundb/summary.h"
+#include "run/rundb/summary.h"
 
-#include "collector/rundb/rundb.h"
-#include "collector/rundb/rundb_sqlite.h"
+#include "run/rundb/rundb.h"
+#include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/top/top_history.h"
+#include "views/top/top_history.h"
 #include "base/clock.h"
-#include "collector/rundb/rundb_live.h"
+#include "run/rundb/rundb_live.h"
 #include "tests/lib/scratch.h"
 
 #include <math.h>

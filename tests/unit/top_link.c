@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/top/top_link.h"
+#include "views/top/top_link.h"
 #include "base/clock.h"
 #include "tests/lib/scratch.h"
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /* Of more records than a list takes, it has the newest, and those that break the limit that is looked into. */
-#include "ecs/top/top_source.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "views/top/top_source.h"
 
 #include <limits.h>
 #include <setjmp.h>

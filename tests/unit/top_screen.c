@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/top/top_screen.h"
+#include "views/top/top_screen.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "ecs/top/top_table.h"
+#include "views/top/top_table.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/top/top_state.h"
+#include "views/top/top_state.h"
 #include "base/clock.h"
-#include "ecs/top/top_table.h"
+#include "views/top/top_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/report/verdict.h"
+#include "views/report/verdict.h"
 #include "base/exit_code.h"
-#include "bezeld/own_trace.h"
+#include "bezeld/node/own_trace.h"
 
-#include "collector/rundb/rundb.h"
+#include "run/rundb/rundb.h"
 #include "tests/lib/sample_run.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* `bezel verify` on a valid run, and on runs with every known kind of damage. */
-#include "collector/verify/verify.h"
+#include "run/verify/verify.h"
 
 #include "base/file.h"
-#include "collector/rundb/rundb.h"
+#include "run/rundb/rundb.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
 

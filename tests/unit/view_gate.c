@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
-#include "ecs/view/door_file.h"
-#include "ecs/view/gate.h"
 #include "tests/lib/scratch.h"
+#include "views/page/door_file.h"
+#include "views/page/gate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

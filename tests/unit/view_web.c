@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "ecs/view/view_server.h"
-#include "ecs/view/web.h"
 #include "tests/lib/patience.h"
+#include "views/page/view_server.h"
+#include "views/page/web.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

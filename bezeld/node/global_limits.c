@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "bezeld/node/node_internal.h"
+#include "bezeld/node/own_trace.h"
+#include "resmgr/manager/manager.h"
+#include "sensor/external/notes.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * Global limits (resmgr/manager/aggregate.h): this node sends its partials to the manager. If the manager has chosen it
+ * as the reporter, it also records the judgements of all global limits.
+ */
+
+#define NODE_MISSING (2 * CLOCK_S) /* a node that is missing for so long, plus the longest window, gets a note */
+
+/* ---- Partials for the manager ------------------------------------------------------------------------------------ */
+
+void global_limits_fill(const struct node *n, int64_t now, struct message_partials *parts)
+{
+    const struct experiment *e = n->options.experiment;
+    *parts =
+        (struct message_partials){.life = n->managed.leadership.life, .at = (uint64_t)now, .step = n->managed.steps};
+    for (uint32_t i = 0; i < e->limit_count && n->managed.steps > 0; i++)
+        if (e->limits[i].global)
+            parts->list[parts->count++] = agent_partial(n->agent, i);
+}
+
+/* ---- Recording judgements ---------------------------------------------------------------------------------------- */
+
+static int64_t time_of(int64_t ago, int64_t now)
+{
+    return ago < 0 ? 0 : now > ago ? now - ago : 1;
+}
+
+static struct agent_limit limit_of(const struct message_judged *j, int64_t now)
+{
+    return (struct agent_limit){.state = (enum limit_state)j->state,
+                                .known = isfinite(j->value),
+                                .value = j->value,
+                                .slot = -1,
+                                .worst = j->worst,
+                                .settling = j->settling,
+                                .held = j->held,
+                                .violated = j->violated,
+                                .unknown = j->unknown,
+                                .last_violated = time_of(j->ago, now)};
+}
+
+/*
+ * The gap that ends with judgement `j`; 0: none. A manager that knows the state now, and counts more unknown time than
+ * in judgement `was`, and no violation as unknown in the meantime, did not judge for that long.
+ */
+static int64_t gap_before(const struct message_judged *was, const struct message_judged *j)
+{
+    int64_t grown = j->unknown - was->unknown;
+    bool same = was->limit == j->limit && j->violated >= was->violated;
+    return same && grown > 0 && j->state != MESSAGE_LIMIT_UNKNOWN ? grown : 0;
+}
+
+/* The judgement at the end of the run, when silence of processes that ended is no violation. */
+static struct agent_limit limit_at_the_end(const struct node *n, const struct message_judged *j, int64_t now)
+{
+    struct agent_limit l = limit_of(j, now);
+    l.violated -= j->doubtful;
+    l.unknown += j->doubtful;
+    l.unjudged = n->judged.unjudged[j->limit];
+    l.worst = j->trusted_worst;
+    l.last_violated = time_of(j->trusted_ago, now);
+    return l;
+}
+
+static void record_limit(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+{
+    n->judged.recorded_at[i] = now;
+    node_record_limit(n, i, l, n->judged.by.epoch);
+    node_record_violated(n, i, l->violated > 0);
+}
+
+static void record(struct node *n, const struct message_judged *j, int64_t gap, int64_t now)
+{
+    uint32_t i = j->limit;
+    struct agent_limit l = limit_of(j, now);
+    l.gap = gap;
+    l.unjudged = n->judged.unjudged[i] += gap;
+    bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0;
+    node_record_observation(n, i, &l, now);
+    if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
+        record_limit(n, i, &l, now);
+    if (changed)
+        snapshot_take_judged(n, i, &l, now);
+}
+
+static int64_t longest_window(const struct experiment *e)
+{
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].global && experiment_limit_window(e, &e->limits[i]) > longest)
+            longest = experiment_limit_window(e, &e->limits[i]);
+    return longest;
+}
+
+static void note_missing(struct node *n, const uint64_t missing[MESSAGE_MISSING_WORDS], int64_t now)
+{
+    const struct experiment *e = n->options.experiment;
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        int64_t *since = &n->judged.missing_since[i];
+        if (!(missing[i / 64] >> i % 64 & 1))
+            *since = 0;
+        else if (*since == 0)
+            *since = now;
+        else if (*since > 0 && now - *since >= NODE_MISSING + longest_window(e)) {
+            *since = -1; /* the note is recorded */
+            notes_record(
+                n->external, NULL, now, "BEZEL-GLOBAL-MISSING",
+                "no data from node %s for %s: global limits stay unknown until it reports, unless the other nodes "
+                "decide them",
+                e->nodes[i].name, units_duration(NODE_MISSING + longest_window(e)).s);
+        }
+    }
+}
+
+/* ---- Judgements of the manager ----------------------------------------------------------------------------------- */
+
+/* Judgements of a replaced manager, and repeated ones, are refused. */
+static bool is_newer(const struct node *n, const struct message_judgement *j)
+{
+    const struct node_judged *last = &n->judged;
+    if (j->leadership.epoch < n->managed.leadership.holder.epoch || j->leadership.epoch < last->by.epoch ||
+        j->leadership.epoch == 0)
+        return false;
+    if (j->leadership.epoch > last->by.epoch)
+        return true;
+    return j->leadership.holder == last->by.holder && j->sequence > last->sequence;
+}
+
+bool global_limits_receive(struct node *n, const struct message_judgement *j, int64_t now)
+{
+    const struct experiment *e = n->options.experiment;
+    struct node_judged *judged = &n->judged;
+    if (!is_newer(n, j)) {
+        judged->refused++;
+        return false;
+    }
+    if (j->leadership.epoch != judged->by.epoch) {
+        memset(judged->recorded_at, 0, sizeof judged->recorded_at);
+        memset(judged->unjudged, 0, sizeof judged->unjudged);
+        judged->count = 0;
+    }
+    uint32_t before = judged->count, count = 0;
+    judged->by = j->leadership;
+    judged->sequence = j->sequence;
+    judged->last_received = now;
+    for (uint32_t i = 0; i < j->count; i++) {
+        const struct message_judged *of = &j->list[i];
+        if (of->limit >= e->limit_count || !e->limits[of->limit].global)
+            continue;
+        int64_t gap = count < before ? gap_before(&judged->list[count], of) : 0; /* each has the same list */
+        judged->list[count++] = *of;
+        record(n, of, gap, now);
+    }
+    judged->count = count;
+    note_missing(n, j->missing, now);
+    return true;
+}
+
+void global_limits_end(struct node *n, int64_t now)
+{
+    for (uint32_t i = 0; i < n->judged.count; i++) {
+        struct message_judged j = n->judged.list[i];
+        j.ago += j.ago < 0 ? 0 : now - n->judged.last_received;
+        j.trusted_ago += j.trusted_ago < 0 ? 0 : now - n->judged.last_received;
+        struct agent_limit l = limit_at_the_end(n, &j, now);
+        record_limit(n, j.limit, &l, now);
+    }
+    n->judged.count = 0;
+}

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "bezeld/node/node_internal.h"
+#include "bezeld/node/own_trace.h"
+#include "sensor/external/expiry.h"
+
+#include <math.h>
+
+static void record_metric(struct node *n, uint32_t metric, const char *process, double value)
+{
+    const char *name = n->options.experiment->metrics[metric].name;
+    own_trace_record_metric(n->own_trace, &(struct builtin_metric){.metric = name, .process = process, .value = value});
+}
+
+void node_record_metrics(struct node *n)
+{
+    const struct experiment *e = n->options.experiment;
+    for (uint32_t m = 0; m < e->metric_count; m++) {
+        double value;
+        if (agent_metric(n->agent, m, -1, &value))
+            record_metric(n, m, e->nodes[n->options.node].name, value);
+        for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+            const struct external_process *p = external_process(n->external, i);
+            if (p && p->slot >= 0 && agent_metric(n->agent, m, p->slot, &value))
+                record_metric(n, m, p->name, value);
+        }
+    }
+}
+
+void node_record_sample(struct node *n)
+{
+    const struct external_counts *c = external_counts(n->external);
+    struct window *w = external_window(n->external);
+    uint64_t at = window_oldest(w);
+    struct window_packet *oldest = window_next(w, &at);
+    struct packet_header h;
+    int64_t age = 0;
+    poll_stats_take(&n->usage.poll_stats, clock_now());
+    if (oldest && packet_get_header(oldest->data, oldest->bytes, &h) == 0)
+        age = clock_now() - (int64_t)h.timestamp_end;
+    own_trace_record_usage(n->own_trace, &(struct builtin_usage){.cpu = clock_process_cpu() - n->usage.cpu_opened,
+                                                                 .wakeups = n->schedule.turns,
+                                                                 .records = (int64_t)c->records,
+                                                                 .bytes = (int64_t)c->bytes,
+                                                                 .window = (int64_t)window_waiting(w),
+                                                                 .oldest = age,
+                                                                 .period = n->usage.poll_stats.mean,
+                                                                 .worst = n->usage.poll_stats.worst,
+                                                                 .sensor_cpu = n->usage.sensor_cpu});
+}
+
+void node_record_clock(struct node *n)
+{
+    const struct external_counts *c = external_counts(n->external);
+    own_trace_record_clocks(n->own_trace,
+                            &(struct builtin_clocks){.kernel = (int64_t)c->clocks[SEGMENT_CLOCK_MONOTONIC],
+                                                     .counter = (int64_t)c->clocks[SEGMENT_CLOCK_COUNTER],
+                                                     .program = (int64_t)c->clocks[SEGMENT_CLOCK_USER],
+                                                     .error = c->clock_error_ns,
+                                                     .jumps = (int64_t)c->clock_jumps,
+                                                     .clamped = (int64_t)c->clamped});
+}
+
+void node_record_totals(struct node *n)
+{
+    struct external_totals f = external_totals(n->external);
+    own_trace_record_totals(
+        n->own_trace, &(struct builtin_totals){.produced = (int64_t)f.produced,
+                                               .full = (int64_t)f.full,
+                                               .off = (int64_t)f.off,
+                                               .no_ring = (int64_t)f.no_ring,
+                                               .overwritten = (int64_t)f.overwritten,
+                                               .in_rings = (int64_t)f.in_rings,
+                                               .in_window = (int64_t)f.in_window,
+                                               .backpressure = (int64_t)external_counts(n->external)->backpressure,
+                                               .window = (int64_t)f.window,
+                                               .spool = (int64_t)f.spool});
+}
+
+static void record_expired(struct node *n, const struct external_process *p)
+{
+    struct expiry *e = p->expiry;
+    for (uint32_t id = 1; id < p->watched; id++) {
+        if (e->reported[id] == e->taken[id])
+            continue;
+        own_trace_record_expired(n->own_trace, &(struct builtin_expired){.process = p->name,
+                                                                         .aspect = p->at->dict->aspects[id - 1].name,
+                                                                         .instance = (int64_t)p->at->instance,
+                                                                         .bound = e->bound[id],
+                                                                         .taken = (int64_t)e->taken[id],
+                                                                         .expired = (int64_t)e->expired[id]});
+        e->reported[id] = e->taken[id];
+    }
+}
+
+void node_record_expired(struct node *n)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (p && p->expiry)
+            record_expired(n, p);
+    }
+}
+
+void node_record_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+{
+    if (limit_changes_records(&n->limits, i, l, now))
+        own_trace_record_observation(
+            n->own_trace,
+            &(struct builtin_observation){
+                .limit = i, .state = l->state, .value = l->known ? l->value : (double)NAN, .gap = l->gap});
+}
+
+void node_record_observations(struct node *n, const struct agent_outcome *o, int64_t now)
+{
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        if (!n->options.experiment->limits[i].global)
+            node_record_observation(n, i, &o->limits[i], now);
+}
+
+void node_record_limit(struct node *n, uint32_t i, const struct agent_limit *l, uint64_t epoch)
+{
+    own_trace_record_limit(n->own_trace, &(struct builtin_limit){.limit = i,
+                                                                 .state = l->state,
+                                                                 .value = l->known ? l->value : (double)NAN,
+                                                                 .worst = l->worst,
+                                                                 .settling = l->settling,
+                                                                 .held = l->held,
+                                                                 .violated = l->violated,
+                                                                 .unknown = l->unknown,
+                                                                 .last_violated = l->last_violated,
+                                                                 .unjudged = l->unjudged,
+                                                                 .epoch = (int64_t)epoch});
+}
+
+void node_record_limits(struct node *n, const struct agent_outcome *o)
+{
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        if (!n->options.experiment->limits[i].global)
+            node_record_limit(n, i, &o->limits[i], 0);
+}

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/log.h"
+#include "bezeld/node/node_internal.h"
+
+/* Of a daemon's records, only those of its samplers are observed, where a metric reads them. */
+static bool reads_samplers(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (e->metrics[i].aspect && experiment_sampler_of(e->metrics[i].aspect) != EXPERIMENT_SAMPLERS)
+            return true;
+    return false;
+}
+
+static int observe_begin(void *context, const char *name, enum message_role role)
+{
+    struct node *n = context;
+    if (role == ROLE_DAEMON && !reads_samplers(n->options.experiment))
+        return BEZEL_ENOENT;
+    return agent_process_add(n->agent, name);
+}
+
+static void observe_end(void *context, int slot)
+{
+    agent_process_remove(((struct node *)context)->agent, slot);
+}
+
+/* Names of samplers' aspects are theirs alone. */
+static int observe_watch(void *context, int slot, enum message_role role, const struct dict_aspect *aspect)
+{
+    struct node *n = context;
+    if ((role == ROLE_DAEMON) != (experiment_sampler_of(aspect->name) != EXPERIMENT_SAMPLERS))
+        return BEZEL_ENOENT;
+    const char *metric = agent_lacking(n->agent, aspect), *process = agent_process_name(n->agent, slot);
+    if (metric && process)
+        log_warn(
+            "BEZEL-METRIC",
+            "metric %s stays unknown for process %s: its aspect %s does not have the field that the metric reads, or "
+            "the field is not a number, or not a time",
+            metric, process, aspect->name);
+    if (role == ROLE_SUT)
+        agent_received_from(n->agent, aspect->name);
+    return agent_watch(n->agent, slot, aspect);
+}
+
+static void observe_records(void *context, int watch, const struct packet_run *run)
+{
+    struct node *n = context;
+    agent_records(n->agent, watch, run, n->schedule.turned);
+}
+
+static void observe_taken(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    agent_taken(((struct node *)context)->agent, records, first, last, now);
+}
+
+static void observe_stored(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    agent_stored(((struct node *)context)->agent, records, first, last, now);
+}
+
+struct external_observer node_observer(struct node *n)
+{
+    return (struct external_observer){n,
+                                      observe_begin,
+                                      observe_end,
+                                      observe_watch,
+                                      observe_records,
+                                      observe_taken,
+                                      agent_wants_stored(n->agent) ? observe_stored : NULL};
+}
+
+static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
+{
+    uint64_t attempts = segment_tally(p->at, id).attempts;
+    if (p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name))
+        agent_blind(n->agent, p->watch[id]);
+    else
+        agent_count(n->agent, p->watch[id], attempts, now);
+}
+
+#define TOTALS_EVERY (10 * CLOCK_MS) /* seldom, because it reads the counters of all rings and aspects */
+
+static void report_totals(struct node *n, int64_t now)
+{
+    if (!schedule_takes(&n->schedule.totals_due, now, TOTALS_EVERY))
+        return;
+    struct external_totals f = external_totals(n->external);
+    agent_totals(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool,
+                 f.in_rings + f.in_window, now);
+}
+
+/* Passes the time of the SUT's oldest unacknowledged packet in the window (not in the spool) to the agent. */
+static void report_waiting(struct node *n, int64_t now)
+{
+    struct window *w = external_window(n->external);
+    uint64_t at = window_oldest(w);
+    struct packet_header h;
+    for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
+        if (packet_get_header(p->data, p->bytes, &h) != 0 || h.records == 0 ||
+            h.seq < window_stream(w, p->stream)->acked_seq)
+            continue;
+        const struct external_process *of = external_find(n->external, h.instance);
+        if (!of || of->role != ROLE_SUT || of->at->when_full == SEGMENT_OVERWRITE)
+            continue;
+        agent_waits(n->agent, (int64_t)h.timestamp_begin, now);
+        return;
+    }
+}
+
+void node_count_attempts(struct node *n, int64_t now)
+{
+    if (agent_wants_stored(n->agent))
+        report_waiting(n, now);
+    if (agent_wants_totals(n->agent))
+        report_totals(n, now);
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (!p || p->slot < 0)
+            continue;
+        for (uint32_t id = 1; id < p->watched; id++)
+            if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
+                count_aspect(n, p, id, now);
+    }
+}

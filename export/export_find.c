@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/file.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "export/export_internal.h"
+#include "run/store/trace_reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The state of the search. */
+struct search {
+    bool served; /* by a collector: files grow */
+    struct export_node *node;
+};
+
+/* Measures stream file s->path up to its last complete packet. A packet that cannot be read ends it, with a warning. */
+static int measure(struct export_stream *s, bool served)
+{
+    struct trace_reader *r;
+    int err = trace_reader_open(s->path, &r);
+    if (err == BEZEL_EMALFORMED) {
+        log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: it is not a regular file", s->path);
+        return 0;
+    }
+    if (err)
+        return err;
+    struct packet_header h;
+    const uint8_t *packet;
+    while ((err = trace_reader_next(r, &h, &packet)) > 0) {
+        if (s->bytes == 0)
+            s->instance = h.instance, s->begin = h.timestamp_begin;
+        s->bytes = trace_reader_offset(r);
+    }
+    uint64_t rest = err == 0 && !served ? trace_reader_rest(r) : 0;
+    trace_reader_close(r);
+    if (rest)
+        log_warn("BEZEL-EXPORT-TORN",
+                 "%s: its last %llu bytes are not a complete packet, and not exported; see 'bezel verify'", s->path,
+                 (unsigned long long)rest);
+    if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
+        return err;
+    log_warn("BEZEL-EXPORT-DAMAGED", "%s: %s at byte %llu: exported up to there", s->path, err_text(err),
+             (unsigned long long)s->bytes);
+    return 0;
+}
+
+static int add_stream(const char *path, void *context)
+{
+    const struct search *search = context;
+    struct export_node *node = search->node;
+    if (node->count == node->capacity) {
+        size_t larger = node->capacity ? 2 * node->capacity : 32;
+        struct export_stream *list = realloc(node->streams, larger * sizeof *list);
+        if (!list)
+            return BEZEL_ENOMEM;
+        node->streams = list;
+        node->capacity = larger;
+    }
+    struct export_stream *s = &node->streams[node->count];
+    *s = (struct export_stream){.path = strdup(path)};
+    int err = s->path ? measure(s, search->served) : BEZEL_ENOMEM;
+    if (!err && s->bytes > 0)
+        node->count++;
+    else
+        free(s->path);
+    return err;
+}
+
+static int add_node(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", trace, dir) >= (int)sizeof path)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    if (nodes->count == nodes->capacity) {
+        size_t larger = nodes->capacity ? 2 * nodes->capacity : 8;
+        struct export_node *list = realloc(nodes->list, larger * sizeof *list);
+        if (!list)
+            return BEZEL_ENOMEM;
+        nodes->list = list;
+        nodes->capacity = larger;
+    }
+    struct search search = {.served = served, .node = &nodes->list[nodes->count++]};
+    memset(search.node, 0, sizeof *search.node);
+    snprintf(search.node->dir, sizeof search.node->dir, "%s", dir);
+    return trace_reader_list(path, add_stream, &search);
+}
+
+/* Adds an entry of the trace's folder; leaves out what is not a folder. */
+static int add_found(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
+{
+    int err = add_node(nodes, trace, dir, served);
+    if (err == BEZEL_ESYS && errno == ELOOP)
+        log_error("BEZEL-EXPORT-LINK", "%s/%s is a symbolic link, which is not followed: copy the trace itself there",
+                  trace, dir);
+    if (err != BEZEL_ESYS || errno != ENOTDIR)
+        return err;
+    log_warn("BEZEL-EXPORT-FOREIGN", "left out %s/%s: it is not a folder", trace, dir);
+    nodes->count--;
+    return 0;
+}
+
+int export_find(const char *run, struct export_nodes *nodes)
+{
+    char trace[PATH_MAX];
+    *nodes = (struct export_nodes){0};
+    if (snprintf(trace, sizeof trace, "%s/trace", run) >= (int)sizeof trace)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    DIR *dir = file_open_dir(trace, 1);
+    if (!dir)
+        return errno == ENOENT && access(run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
+    int err = 0;
+    bool served = trace_reader_is_served(run);
+    for (struct dirent *d; !err && (d = file_next(dir, &err));)
+        if (d->d_name[0] != '.')
+            err = add_found(nodes, trace, d->d_name, served);
+    closedir(dir);
+    return err;
+}
+
+void export_warn_expired(uint64_t records, uint64_t packets)
+{
+    if (packets)
+        log_warn("BEZEL-EXPORT-EXPIRED",
+                 "%s records in %s packets had expired from the store (store.keep) before they were exported",
+                 units_count(records).s, units_count(packets).s);
+}
+
+void export_find_free(struct export_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        for (size_t s = 0; s < nodes->list[i].count; s++)
+            free(nodes->list[i].streams[s].path);
+        free(nodes->list[i].streams);
+    }
+    free(nodes->list);
+}

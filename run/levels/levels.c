@@ -1,0 +1,394 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "run/levels/levels_internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { READ_BYTES = 256 << 10 };
+
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+static int add_stream(void *levels, const char *path, const struct model_process *p, const struct packet_header *first)
+{
+    struct levels *l = levels;
+    if (l->count == l->capacity) {
+        size_t larger = l->capacity ? 2 * l->capacity : 32;
+        struct levels_ring **list = realloc(l->rings, larger * sizeof(struct levels_ring *));
+        if (!list)
+            return BEZEL_ENOMEM;
+        l->rings = list;
+        l->capacity = larger;
+    }
+    struct levels_ring *ring = calloc(1, sizeof *ring);
+    char *copy = strdup(path);
+    if (!ring || !copy) {
+        free(ring);
+        free(copy);
+        return BEZEL_ENOMEM;
+    }
+    ring->is = (struct levels_stream){
+        .process = p, .path = copy, .ring = first->ring, .thread = first->thread, .first = 0, .last = -1};
+    l->rings[l->count++] = ring;
+    return 0;
+}
+
+/* Gives all that refers to the model its place in `m`. False: that lacks something. */
+static bool move_to(void *levels, const struct model *m)
+{
+    struct levels *l = levels;
+    for (size_t i = 0; i < l->count; i++) {
+        struct levels_stream *s = &l->rings[i]->is;
+        const struct model_node *node = model_find_node(m, s->process->node->uuid);
+        const struct model_process *p = node ? model_find_process(node, s->process->instance) : NULL;
+        if (!p)
+            return false;
+        s->process = p;
+    }
+    return true;
+}
+
+int levels_open(const char *run, struct levels **l)
+{
+    struct levels *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    it->part.fd = it->store.fd = it->store.folder = -1;
+    it->deadline = INT64_MAX;
+    clock_identity(it->clock);
+    it->tail = LEVELS_TAIL_BYTES;
+    it->trees_bytes = LEVELS_TREES_BYTES;
+    it->blocks_bytes = LEVELS_BLOCKS_BYTES;
+    it->part.bytes = malloc(LEVELS_PART_BYTES);
+    struct run_streams_owner owner = {.add = add_stream, .move = move_to, .context = it};
+    int err = it->part.bytes ? run_streams_init(&it->found, run, &owner) : BEZEL_ENOMEM;
+    if (!err)
+        err = levels_store_open(&it->store, run, it->found.model->run);
+    if (err) {
+        int sys = errno;
+        levels_close(it);
+        errno = sys;
+        return err;
+    }
+    *l = it;
+    return 0;
+}
+
+void levels_close(struct levels *l)
+{
+    if (!l)
+        return;
+    levels_trees_save(l, true);
+    for (size_t i = 0; i < l->count; i++) {
+        levels_tree_drop(l, l->rings[i]);
+        free((char *)(uintptr_t)l->rings[i]->is.path);
+        free(l->rings[i]);
+    }
+    free(l->rings);
+    levels_store_close(&l->store);
+    levels_part_close(&l->part);
+    free(l->part.bytes);
+    run_streams_fini(&l->found);
+    free(l);
+}
+
+const struct model *levels_model(const struct levels *l, uint64_t *age)
+{
+    if (age)
+        *age = l->found.age;
+    return l->found.model;
+}
+
+size_t levels_stream_count(const struct levels *l)
+{
+    return l->count;
+}
+
+const struct levels_stream *levels_stream(const struct levels *l, size_t i)
+{
+    return &l->rings[i]->is;
+}
+
+void levels_set_deadline(struct levels *l, int64_t deadline)
+{
+    l->deadline = deadline;
+    l->was_cut = false;
+}
+
+bool levels_was_cut(const struct levels *l)
+{
+    return l->was_cut;
+}
+
+struct levels_totals levels_totals(const struct levels *l)
+{
+    struct levels_totals t = {.cpu_ns = l->cpu_ns, .kept = l->store.kept};
+    t.memory = sizeof *l + LEVELS_PART_BYTES + (LEVELS_CACHED + 1) * LEVELS_BLOCK_BYTES + l->store.in_memory;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct levels_ring *ring = l->rings[i];
+        t.records += ring->is.records;
+        t.bytes += ring->is.bytes;
+        t.memory += sizeof ring + sizeof *ring + strlen(ring->is.path) + 1 + (ring->tree ? ring->tree->memory : 0);
+    }
+    return t;
+}
+
+/* ---- taking in --------------------------------------------------------------------------------------------------- */
+
+/* Whether packet `h` is the next one of the file, behind `at`. */
+static bool follows(const struct levels_ring *ring, const struct levels_position *at, const struct packet_header *h)
+{
+    const struct packet_header *before = &at->last;
+    if (h->instance != ring->is.process->instance || h->ring != ring->is.ring || h->timestamp_end > INT64_MAX ||
+        memcmp(h->uuid, ring->is.process->node->uuid, sizeof h->uuid) != 0)
+        return false;
+    if (at->bytes == 0)
+        return h->seq == 0 && h->discarded == 0;
+    return h->seq == before->seq + 1 && h->stream_id == before->stream_id &&
+           h->timestamp_begin >= before->timestamp_end && h->discarded >= before->discarded &&
+           (h->kind != PACKET_DATA || h->discarded == before->discarded);
+}
+
+/* Whether the process has the dictionary of the packet, if need be a newer one. Returns 0 or an error. */
+static int know_dictionary(struct levels *l, const struct levels_ring *ring, const struct packet_header *h)
+{
+    if (dict_includes(ring->is.process->dict, h->dictionary))
+        return 0;
+    int err = run_streams_renew(&l->found);
+    return err ? err : dict_includes(ring->is.process->dict, h->dictionary) ? 0 : BEZEL_EMALFORMED;
+}
+
+static int check_packet(const struct levels_ring *ring, const struct packet_header *h, const uint8_t *bytes)
+{
+    const struct dict *d = ring->is.process->dict;
+    return packet_check(bytes, h, d->field_counts, d->aspect_count, NULL);
+}
+
+static void advance(struct levels_position *at, const struct packet_header *h)
+{
+    if (at->bytes == 0)
+        at->first = h->timestamp_begin;
+    at->bytes += h->size_bytes;
+    at->records += h->records;
+    at->last = *h;
+}
+
+/* Takes in a complete packet: into tree `t`, if it is not NULL. Returns 0 or an error. */
+static int take_packet(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const struct packet_header *h,
+                       const uint8_t *bytes)
+{
+    int err = follows(ring, t ? &t->at : &ring->at, h) ? know_dictionary(l, ring, h) : BEZEL_EMALFORMED;
+    if (err)
+        return err;
+    if (!t) {
+        err = check_packet(ring, h, bytes);
+        if (!err)
+            advance(&ring->at, h);
+        return err;
+    }
+    err = levels_build_packet(t, ring->is.process->dict, h, bytes);
+    if (!err)
+        return 0;
+    if (err == BEZEL_EMALFORMED && check_packet(ring, h, bytes) == 0) { /* then the tree was none of ours */
+        levels_tree_remove(l, ring);
+        return BEZEL_EAGAIN;
+    }
+    if (t->at.bytes > ring->at.bytes)
+        ring->at = t->at;
+    levels_tree_drop(l, ring); /* it has a part of the packet */
+    return err;
+}
+
+static void note_built(struct levels_ring *ring, const struct levels_tree *t)
+{
+    ring->built = t->at.bytes;
+    if (t->at.bytes >= ring->at.bytes) /* the same: what came from a state that was not right is by now */
+        ring->at = t->at;
+}
+
+/* Takes in the complete packets of the `n` bytes behind `at`. Returns 0 or an error. */
+static int take_packets(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const uint8_t *bytes,
+                        size_t n)
+{
+    struct packet_header h;
+    int err = 0;
+    for (size_t taken = 0; !err && taken < n; taken += h.size_bytes) {
+        err = packet_get_header(bytes + taken, n - taken, &h);
+        if (!err)
+            err = take_packet(l, ring, t, &h, bytes + taken);
+    }
+    if (t && ring->tree == t)
+        note_built(ring, t);
+    return err;
+}
+
+/* Goes on behind what expired before it was taken in; levels of what was taken in stay. */
+static void pass_expired(struct levels_ring *ring, struct levels_tree *t, const struct packet_header *cover)
+{
+    struct levels_position *at = t ? &t->at : &ring->at;
+    if (at->bytes == 0)
+        at->first = cover->timestamp_begin;
+    at->bytes = cover->size_bytes;
+    at->last = *cover;
+    if (!t)
+        return;
+    t->time = cover->timestamp_end;
+    t->changed = true;
+    note_built(ring, t);
+}
+
+/* Whether what has no levels is enough to make some. */
+static bool is_to_build(const struct levels *l, const struct levels_ring *ring)
+{
+    return !ring->raw && ring->size - ring->built >= l->tail && ring->size > ring->built;
+}
+
+/*
+ * Reads on from offset `from`: the rest, or a part that stays in the processor's cache, or a packet that is larger.
+ * Returns how many bytes, or an error.
+ */
+static ssize_t read_on(struct levels *l, const struct levels_ring *ring, uint64_t from, const uint8_t **bytes)
+{
+    struct packet_header h = {0};
+    size_t most = ring->size - from < READ_BYTES ? (size_t)(ring->size - from) : READ_BYTES;
+    if (from >= ring->size)
+        return 0;
+    levels_part_close(&l->part); /* what follows the last complete packet may have been rewritten */
+    ssize_t n = levels_part_get(&l->part, ring, from, most, most, bytes);
+    if (n >= 0 && from < l->part.cover.header.size_bytes)
+        return n;
+    if (n < READ_BYTES || packet_get_header(*bytes, (size_t)n, &h) != BEZEL_EAGAIN || h.size_bytes > ring->size - from)
+        return n;
+    return levels_part_get(&l->part, ring, from, (size_t)h.size_bytes, (size_t)h.size_bytes, bytes);
+}
+
+/* Takes in what a read gives. Returns 1: there may be more; 0: no further packet is complete; or an error. */
+static int take_some(struct levels *l, struct levels_ring *ring)
+{
+    struct levels_tree *t = NULL;
+    const uint8_t *bytes;
+    int err = is_to_build(l, ring) ? levels_tree_get(l, ring, true, &t) : 0;
+    if (err)
+        return err;
+    if (!is_to_build(l, ring)) /* it was loaded, and has enough */
+        t = NULL;
+    uint64_t from = t ? t->at.bytes : ring->at.bytes;
+    size_t memory = t ? t->memory : 0;
+    ssize_t n = read_on(l, ring, from, &bytes);
+    if (n < 0)
+        return (int)n;
+    if (from < l->part.cover.header.size_bytes)
+        pass_expired(ring, t, &l->part.cover.header);
+    else
+        err = take_packets(l, ring, t, bytes, (size_t)n);
+    if (ring->tree && t) {
+        l->memory += ring->tree->memory - memory;
+        levels_trees_fit(l, ring);
+    }
+    levels_ring_publish(ring);
+    if (err && err != BEZEL_EAGAIN)
+        return err;
+    return t && !ring->tree ? 1 : (t ? t->at.bytes : ring->at.bytes) > from;
+}
+
+/* Reads a damaged stream no further. Returns whether levels of what stands before that are to be made again. */
+static bool cut(struct levels_ring *ring, int err)
+{
+    ring->raw = ring->is.cut; /* what was right is wrong by now */
+    ring->is.cut = true;
+    ring->size = ring->at.bytes;
+    log_warn("BEZEL-LEVELS-DAMAGED", "%s: %s at byte %llu: it is read up to there", ring->is.path, err_text(err),
+             (unsigned long long)ring->at.bytes);
+    return !ring->raw;
+}
+
+/* The file is shorter than what was taken in: it is another one, and read anew. */
+static void start_anew(struct levels *l, struct levels_ring *ring)
+{
+    levels_tree_remove(l, ring);
+    memset(&ring->at, 0, sizeof ring->at);
+    levels_ring_publish(ring);
+}
+
+/* Notes how long the file is, once in a round: what is stored later is of the next one. */
+static void measure(struct levels *l, struct levels_ring *ring)
+{
+    struct stat st;
+    if (l->measured > l->next)
+        return;
+    l->measured = l->next + 1;
+    if (ring->is.cut || lstat(ring->is.path, &st) != 0)
+        return;
+    ring->size = (uint64_t)st.st_size;
+    if (ring->size < ring->at.bytes)
+        start_anew(l, ring);
+}
+
+/* Looks for what is new, if a round is to begin. */
+static int begin_round(struct levels *l, int64_t until)
+{
+    if (l->in_round)
+        return 0;
+    l->found.until = until;
+    int more = run_streams_look(&l->found);
+    if (more < 0)
+        return more;
+    l->looks_on = more > 0;
+    l->in_round = true;
+    l->next = l->measured = 0;
+    return 0;
+}
+
+/* Goes through the streams that are left of this round. Returns 1 where the time is over, 0, or an error. */
+static int go_on(struct levels *l, int64_t until)
+{
+    while (l->next < l->count) {
+        struct levels_ring *ring = l->rings[l->next];
+        measure(l, ring);
+        int more = ring->at.bytes < ring->size || is_to_build(l, ring) ? take_some(l, ring) : 0;
+        if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
+            more = cut(ring, more);
+        if (more < 0)
+            return more;
+        l->next += more == 0;
+        if (clock_now() >= until)
+            return 1;
+    }
+    l->in_round = false;
+    levels_trees_save(l, false);
+    return 0;
+}
+
+static int update(struct levels *l, int64_t until)
+{
+    int more = begin_round(l, until);
+    if (!more)
+        more = go_on(l, until);
+    return more ? more : l->looks_on;
+}
+
+/* Marks the streams whose end lies in a time that is still to come. */
+static void mark_ahead(struct levels *l)
+{
+    int64_t now = clock_now(), latest = model_latest(l->found.model, l->clock, now, now + clock_realtime_offset());
+    for (size_t i = 0; i < l->count; i++) {
+        struct levels_stream *s = &l->rings[i]->is;
+        s->ahead = s->last >= s->first && model_is_ahead(s->process->node, (uint64_t)s->last, latest);
+    }
+}
+
+int levels_update(struct levels *l, int64_t budget_ns)
+{
+    int64_t began = clock_thread_cpu();
+    int more = update(l, clock_now() + budget_ns);
+    mark_ahead(l);
+    levels_part_close(&l->part);
+    levels_store_rest(&l->store);
+    l->cpu_ns += clock_thread_cpu() - began;
+    return more;
+}

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "run/read/message_statistics.h"
+
+#include "base/clock.h"
+#include "base/hash_index.h"
+#include "base/saturate.h"
+#include "metric/distribution.h"
+#include "run/read/record_messages.h"
+#include "run/read/run_reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    SENT_MEMORY = 64 << 20,   /* bytes for messages that are sent and not received yet */
+    VALUES_MEMORY = 64 << 20, /* bytes for latencies of all aspects */
+    LOOK_EVERY = 1024,        /* records between two looks at the clock */
+};
+
+struct row {
+    struct message_statistics is;
+    double sum;
+    struct distribution latencies;
+};
+
+struct reading {
+    struct row *rows;
+    size_t count, capacity;
+    struct hash_index index; /* numbers of rows, by process and aspect */
+    struct record_messages *messages;
+    size_t memory;
+};
+
+/* The row of an aspect; NULL where there is none. */
+static struct row *row_of(struct reading *r, int64_t process, uint32_t aspect)
+{
+    int i = r->capacity ? hash_index_find(&r->index, (uint64_t)process, aspect) : -1;
+    return i < 0 ? NULL : &r->rows[i];
+}
+
+static bool grow(struct reading *r)
+{
+    size_t capacity = r->capacity ? 2 * r->capacity : 16;
+    struct row *rows = realloc(r->rows, capacity * sizeof *rows);
+    struct hash_index index = {calloc(2 * capacity, sizeof *index.slots), (uint32_t)(2 * capacity - 1)};
+    r->rows = rows ? rows : r->rows;
+    if (!rows || !index.slots) {
+        free(index.slots);
+        return false;
+    }
+    for (size_t i = 0; i < r->count; i++)
+        hash_index_put(&index, (uint64_t)rows[i].is.process, rows[i].is.aspect, (uint32_t)i);
+    free(r->index.slots);
+    r->index = index;
+    r->capacity = capacity;
+    return true;
+}
+
+/* NULL: no memory. */
+static struct row *add_row(struct reading *r, const struct record_item *item)
+{
+    if (r->count == r->capacity && !grow(r))
+        return NULL;
+    hash_index_put(&r->index, (uint64_t)item->process->row, item->r->aspect, (uint32_t)r->count);
+    struct row *row = &r->rows[r->count++];
+    *row = (struct row){.is = {.process = item->process->row,
+                               .aspect = item->r->aspect,
+                               .kind = item->aspect->kind,
+                               .min = INFINITY,
+                               .max = -INFINITY}};
+    return row;
+}
+
+static void add_latency(struct reading *r, struct row *row, const struct record_item *item,
+                        const struct record_sent *sent)
+{
+    struct message_statistics *s = &row->is;
+    bool same = sent->node == item->process->node->row;
+    if (!same && (item->at.bound == INT64_MAX || sent->at.bound == INT64_MAX))
+        return;
+    int64_t ns = same ? (int64_t)(item->time - sent->time) : saturate_sub(item->at.ns, sent->at.ns);
+    int64_t bound = same ? 0 : saturate_add(item->at.bound, sent->at.bound);
+    double latency = (double)ns;
+    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
+    if (!distribution_add(&row->latencies, &cursor, latency, &r->memory))
+        return;
+    distribution_end(&cursor);
+    s->timed++;
+    s->min = fmin(s->min, latency);
+    s->max = fmax(s->max, latency);
+    s->bound = bound > s->bound ? bound : s->bound;
+    row->sum += latency;
+}
+
+static void take_received(struct reading *r, struct row *row, const struct record_item *item)
+{
+    bool first;
+    const struct record_sent *sent = record_messages_match(r->messages, item, &first);
+    if (!sent) {
+        row->is.unmatched++;
+        return;
+    }
+    add_latency(r, row, item, sent);
+    struct row *sender = first ? row_of(r, sent->process, sent->aspect) : NULL;
+    if (sender && sender->is.unmatched)
+        sender->is.unmatched--;
+}
+
+/* Returns false where memory is short. */
+static bool take(struct reading *r, const struct record_item *item)
+{
+    struct row *row = row_of(r, item->process->row, item->r->aspect);
+    if (!row && !(row = add_row(r, item)))
+        return false;
+    row->is.records++;
+    if (item->aspect->kind == DICT_RECEIVED) {
+        take_received(r, row, item);
+    } else {
+        row->is.unmatched++; /* until it is received */
+        row->is.contrary += item->proof == RECORD_CONTRARY;
+        record_messages_add(r->messages, item);
+    }
+    return true;
+}
+
+static int read_all(struct reading *r, struct run_reader *reader, int64_t deadline)
+{
+    struct record_item item;
+    int more = 0;
+    for (unsigned n = 1; (more = run_reader_next(reader, &item)) > 0; n++)
+        if ((item.r && !take(r, &item)) || (n % LOOK_EVERY == 0 && clock_now() >= deadline))
+            break;
+    return more < 0 ? more : 0;
+}
+
+static int give_rows(struct reading *r, struct message_table *t)
+{
+    t->rows = calloc(r->count + 1, sizeof *t->rows);
+    if (!t->rows)
+        return BEZEL_ENOMEM;
+    for (size_t i = 0; i < r->count; i++) {
+        struct row *row = &r->rows[i];
+        struct message_statistics *s = &t->rows[i];
+        *s = row->is;
+        s->mean = s->timed ? row->sum / (double)s->timed : (double)NAN;
+        s->p50 = fmin(floor(distribution_quantile(&row->latencies, 0.5)), s->max);
+        s->p99 = fmin(floor(distribution_quantile(&row->latencies, 0.99)), s->max);
+        if (s->timed == 0)
+            s->min = s->max = s->p50 = s->p99 = (double)NAN;
+    }
+    t->count = r->count;
+    return 0;
+}
+
+int message_table_read(const char *run, int64_t budget_ns, struct message_table *t)
+{
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct reading r = {.messages = record_messages_new(SENT_MEMORY), .memory = VALUES_MEMORY};
+    struct run_reader *reader = NULL;
+    int64_t begun = clock_now();
+    *t = (struct message_table){0};
+    filter.messages = true;
+    int err = r.messages ? run_reader_open(run, &filter, &reader) : BEZEL_ENOMEM;
+    if (!err)
+        err = run_reader_look(reader, RUN_READER_ALL);
+    if (!err)
+        err = read_all(&r, reader, budget_ns < INT64_MAX - begun ? begun + budget_ns : INT64_MAX);
+    if (!err)
+        err = give_rows(&r, t);
+    run_reader_close(reader);
+    record_messages_free(r.messages);
+    for (size_t i = 0; i < r.count; i++)
+        distribution_free(&r.rows[i].latencies, &r.memory);
+    free(r.index.slots);
+    free(r.rows);
+    return err;
+}
+
+void message_table_free(struct message_table *t)
+{
+    free(t->rows);
+    *t = (struct message_table){0};
+}

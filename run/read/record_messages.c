@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "run/read/record_messages.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A table keeps its entries in a ring, in the order in which they came, and finds them by lists of those with the same
+ * last bits of their keys. It grows up to its bound; then the oldest entry makes room.
+ */
+
+enum { FIRST = 256, NONE = UINT32_MAX };
+
+struct entry {
+    struct record_sent sent; /* of a receiving: its key alone */
+    uint32_t next;           /* of the same list */
+};
+
+struct table {
+    uint32_t *lists; /* of `capacity` entries; NULL: there is none yet */
+    struct entry *ring;
+    uint64_t count; /* that ever came; the last `capacity` of them are there */
+    uint32_t capacity, most;
+};
+
+struct record_messages {
+    struct table sent, received;
+};
+
+/* ---- a table ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t list_of(const struct table *t, uint64_t key)
+{
+    return (uint32_t)(key >> 20) & (t->capacity - 1);
+}
+
+static struct entry *find(const struct table *t, uint64_t key)
+{
+    for (uint32_t i = t->capacity ? t->lists[list_of(t, key)] : NONE; i != NONE; i = t->ring[i].next)
+        if (t->ring[i].sent.key == key)
+            return &t->ring[i];
+    return NULL;
+}
+
+static void link_entry(struct table *t, uint32_t i)
+{
+    uint32_t *list = &t->lists[list_of(t, t->ring[i].sent.key)];
+    t->ring[i].next = *list;
+    *list = i;
+}
+
+static void unlink_entry(struct table *t, uint32_t i)
+{
+    uint32_t *at = &t->lists[list_of(t, t->ring[i].sent.key)];
+    while (*at != i)
+        at = &t->ring[*at].next;
+    *at = t->ring[i].next;
+}
+
+static bool grow(struct table *t)
+{
+    uint32_t larger = t->capacity ? 2 * t->capacity : FIRST;
+    uint32_t *lists = malloc(larger * sizeof *lists);
+    struct entry *ring = lists ? realloc(t->ring, larger * sizeof *ring) : NULL;
+    if (!ring) {
+        free(lists);
+        return false;
+    }
+    free(t->lists);
+    t->lists = lists;
+    t->ring = ring;
+    t->capacity = larger;
+    memset(lists, 0xff, larger * sizeof *lists); /* NONE */
+    for (uint32_t i = 0; i < t->count; i++)
+        link_entry(t, i);
+    return true;
+}
+
+/* Adds an entry, unless there is one of its key. */
+static void add(struct table *t, const struct record_sent *sent)
+{
+    if (find(t, sent->key))
+        return;
+    bool room = t->count < t->capacity || (2 * (uint64_t)t->capacity <= t->most && grow(t));
+    if (!room && t->capacity == 0)
+        return;
+    uint32_t i = (uint32_t)t->count & (t->capacity - 1);
+    if (!room)
+        unlink_entry(t, i);
+    t->ring[i] = (struct entry){.sent = *sent};
+    link_entry(t, i);
+    t->count++;
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+const char *record_message_peer(const struct dict *d, const struct packet_record *r, enum dict_kind kind)
+{
+    if (!r || r->aspect == 0 || r->aspect > d->aspect_count || d->aspects[r->aspect - 1].kind != kind ||
+        r->value_count < 2)
+        return NULL;
+    uint64_t id = packet_value(r, 0);
+    return id && id <= d->string_count ? d->strings[id - 1] : NULL;
+}
+
+uint64_t record_message_key(const char *from, const char *to, uint64_t tag)
+{
+    uint64_t h = hash_fnv64(HASH_FNV64_START, from, strlen(from) + 1);
+    h = hash_fnv64(h, to, strlen(to) + 1);
+    h = hash_fnv64(h, &tag, sizeof tag);
+    return h ? h : 1;
+}
+
+/* The keys of a message: between two processes, and through a channel. False: the record names nobody. */
+static bool keys_of(const struct record_item *item, enum dict_kind kind, uint64_t keys[2])
+{
+    const struct model_process *p = item->process;
+    const char *peer = record_message_peer(p->dict, item->r, kind);
+    if (!peer)
+        return false;
+    uint64_t tag = packet_value(item->r, 1);
+    keys[0] = kind == DICT_SENT ? record_message_key(p->name, peer, tag) : record_message_key(peer, p->name, tag);
+    keys[1] = record_message_key("", peer, tag);
+    return true;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+struct record_messages *record_messages_new(size_t memory)
+{
+    struct record_messages *m = calloc(1, sizeof *m);
+    if (m)
+        m->sent.most = m->received.most = (uint32_t)(memory / 2 / (sizeof(struct entry) + sizeof(uint32_t)));
+    return m;
+}
+
+void record_messages_free(struct record_messages *m)
+{
+    if (!m)
+        return;
+    free(m->sent.lists);
+    free(m->sent.ring);
+    free(m->received.lists);
+    free(m->received.ring);
+    free(m);
+}
+
+void record_messages_add(struct record_messages *m, const struct record_item *sent)
+{
+    uint64_t keys[2];
+    for (int i = 0; keys_of(sent, DICT_SENT, keys) && i < 2; i++)
+        add(&m->sent, &(struct record_sent){.key = keys[i],
+                                            .node = sent->process->node->row,
+                                            .process = sent->process->row,
+                                            .aspect = sent->r->aspect,
+                                            .stream = sent->stream,
+                                            .time = sent->time,
+                                            .at = sent->at});
+}
+
+const struct record_sent *record_messages_by_key(const struct record_messages *m, uint64_t key)
+{
+    const struct entry *e = find(&m->sent, key);
+    return e ? &e->sent : NULL;
+}
+
+const struct record_sent *record_messages_find(const struct record_messages *m, const struct record_item *received)
+{
+    uint64_t keys[2];
+    if (!keys_of(received, DICT_RECEIVED, keys))
+        return NULL;
+    const struct record_sent *sent = record_messages_by_key(m, keys[0]);
+    return sent ? sent : record_messages_by_key(m, keys[1]);
+}
+
+const struct record_sent *record_messages_match(struct record_messages *m, const struct record_item *received,
+                                                bool *first)
+{
+    const struct record_sent *found = record_messages_find(m, received);
+    if (!found)
+        return NULL;
+    struct entry *e = find(&m->sent, found->key);
+    *first = !e->sent.matched;
+    e->sent.matched = true;
+    return found;
+}
+
+void record_messages_received(struct record_messages *m, const struct record_item *received)
+{
+    uint64_t keys[2];
+    for (int i = 0; keys_of(received, DICT_RECEIVED, keys) && i < 2; i++)
+        add(&m->received, &(struct record_sent){.key = keys[i]});
+}
+
+bool record_messages_sent(struct record_messages *m, const struct record_item *sent)
+{
+    uint64_t keys[2];
+    bool is_behind = false;
+    for (int i = 0; keys_of(sent, DICT_SENT, keys) && i < 2; i++) {
+        struct entry *e = find(&m->sent, keys[i]);
+        if (e && !e->sent.given) { /* the first record of the message counts */
+            e->sent.given = true;
+            is_behind = is_behind || find(&m->received, keys[i]);
+        }
+    }
+    return is_behind;
+}

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The run database in memory: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a node are its
+ * CLOCK_MONOTONIC, started and ended of the run CLOCK_REALTIME. Times that nodes sent may be anything, so they are
+ * clamped (saturate_ns()). Texts belong to the summary. Records of the own trace are in the structs of mdr/builtin.h.
+ */
+#ifndef BEZEL_RUN_RUNDB_SUMMARY_H
+#define BEZEL_RUN_RUNDB_SUMMARY_H
+
+#include "base/err.h"
+#include "mdr/builtin.h"
+#include "mdr/dict.h"
+#include "mdr/message.h"
+#include "run/model/run_clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct summary_latency {
+    uint64_t count;
+    int64_t median, p99, max; /* ns; of records, from their timestamp to receipt by the collector */
+    int64_t bound;            /* of their error, ns, where the two have different clocks */
+};
+
+/** A number of a field: of int64 exactly, where `is_int`; of float64 only `d`, NaN where it is unknown. */
+struct summary_number {
+    bool is_int;
+    int64_t i;
+    double d; /* in both cases */
+};
+
+/** Statistics of a numeric field over the stored records. */
+struct summary_field {
+    uint32_t field; /* its place in the aspect */
+    const char *name, *unit;
+    uint64_t count;   /* of values that are numbers */
+    uint64_t unknown; /* NaN, and durations below 0. What lacks to the stored records was not evaluated */
+    int64_t total;    /* of int64, at the end of the range where it is beyond; else 0 */
+    double mean;
+    struct summary_number last, min, max, p50, p99;
+};
+
+/**
+ * The books of one aspect of one process instance: attempts = stored + full + off + no_ring + window + spool + rest,
+ * exactly. The rest is unfinished, overwritten, or in flight.
+ */
+struct summary_book {
+    uint32_t aspect;
+    const char *name;
+    uint64_t attempts; /* produced */
+    uint64_t stored;
+    uint64_t full, off, no_ring, window, spool; /* lost, by cause */
+    int64_t first_ns, last_ns;                  /* times of the first and last stored record; 0, 0 where none */
+    enum dict_kind kind;
+    size_t field_count;
+    struct summary_field *fields; /* the numeric ones, in their order */
+};
+
+/** What was stored, and then expired from the store (`store.keep`): it counts as stored. */
+struct summary_expired {
+    uint64_t packets, records, bytes;
+};
+
+/** The stored part of a stream of a process. */
+struct summary_stream {
+    uint32_t ring;
+    uint64_t next_ordinal; /* every attempt before it is stored or counted as lost */
+    bool open;             /* its closing packet is not stored: the ordinals from next_ordinal on are unknown */
+    struct summary_expired expired;
+};
+
+struct summary_process {
+    uint32_t node; /* index in nodes */
+    int64_t row;   /* in the database */
+    uint64_t instance;
+    uint32_t pid;
+    enum message_role role;
+    bool overwrites; /* its full rings overwrite */
+    bool refused;    /* the collector refused it for good: from then on nothing of it was stored */
+    const char *name, *executable;
+    int64_t started;
+    enum message_process_state state; /* as the external sensor last saw it */
+    uint64_t unfinished; /* lost: records begun but not completed when it was killed; known when it is not RUNNING */
+    uint64_t unobserved; /* processes that it forked and that were not observed: their records are unknown */
+    uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
+    struct summary_expired expired; /* of all its streams */
+    struct summary_latency latency;
+    struct dict *dict; /* its aspects, fields and units, also those that were never recorded; NULL: not known */
+    size_t book_count, stream_count;
+    struct summary_book *books;
+    struct summary_stream *streams; /* in the order of rings */
+};
+
+/** Observations of a limit on a node in one of SUMMARY_COLUMNS equal parts of a time that has the first and the last.
+ */
+struct summary_column {
+    int64_t at;            /* of the first of them */
+    uint32_t count, known; /* number of observations, and of those with a value */
+    double min, max, last; /* of those with a value */
+};
+
+enum { SUMMARY_COLUMNS = 800 };
+
+struct summary_series { /* the observations of a limit on a node */
+    uint32_t node, limit;
+    int64_t begin, end;             /* times of the first and the last observation */
+    struct summary_column *columns; /* SUMMARY_COLUMNS of them */
+    int64_t last;                   /* the loader's, as what follows: the time of the latest observation ... */
+    size_t open;                    /* ... the number of the violation that goes on ... */
+    int64_t base;                   /* ... where the first column begins */
+    unsigned width;                 /* ... log2 of the ns of a column */
+};
+
+struct summary_violation { /* in the order of `begin`; clocks of several nodes may differ */
+    uint32_t node, limit;
+    int64_t begin, end; /* from the first observation that found it to the first that did not, or the last one */
+    bool open;          /* no observation ended it */
+    double min, max;    /* of the values */
+};
+
+/**
+ * A time in which a limit was not judged. In the order of `begin`, likewise. The members behind `end` are of who judges
+ * it again from the stored records (views/report/rejudge.h).
+ */
+struct summary_gap {
+    uint32_t node, limit;
+    int64_t begin, end;
+    bool restarted;                  /* bezeld was not running; else it did not come to judge */
+    bool judged;                     /* the next three are known, and are the gap */
+    int64_t held, violated, unknown; /* unknown: there was no value */
+    const char *why;                 /* it is not judged; static; NULL: nobody tried */
+};
+
+struct summary_metric { /* over the run, from the values of each second */
+    uint32_t node;
+    const char *metric, *process;
+    uint64_t count;
+    double mean, min, max, last;
+    int64_t begin, end;             /* times of the first and the last of them */
+    struct summary_column *columns; /* as of a series; NULL behind the first SUMMARY_METRICS_PLOTTED metrics */
+};
+enum { SUMMARY_METRICS_PLOTTED = 64 };
+
+/** An incarnation of a program that the run started. */
+struct summary_program {
+    const char *node, *name;
+    uint32_t incarnation, pid;
+    enum message_launched_state state; /* RUNS: it was left running, or its end is unknown */
+    int status, error;                 /* as in struct message_launched */
+    const char *stage;
+    int64_t ran, cpu;         /* ns; cpu: of user and system together */
+    uint64_t memory, missing; /* bytes: resident at most; of output that could not be had */
+};
+
+struct summary_node {
+    const char *name;
+    bool open;                 /* it has not left: it is connected, or has vanished */
+    uint64_t unobserved;       /* processes that recorded and were not observed, beside those of its processes */
+    int64_t ahead;             /* run's time - the node's time, ns, over the whole run: run_clock_line() */
+    int64_t first_at, last_at; /* of its bezel_usage records; 0: none */
+    double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU, of the same samples; NaN: there are none. The mean is
+                                               CPU time over time, the maximum that of an interval of it */
+    int64_t cost_ns, sampled_ns;            /* of which that is the mean */
+    int64_t cpu_ns, wakeups, records, bytes;
+    int64_t period_mean, period_worst;  /* ns: time between two polls that really happened; 0: unknown */
+    double en_route_mean, en_route_max; /* of records produced, the share not yet acknowledged or lost; NaN: unknown */
+    int64_t backpressure;               /* polls that found the window full */
+    struct builtin_clocks clock;        /* over all daemons of the node */
+    struct run_clock run_clock;         /* what its clock says of the run's time */
+};
+
+struct summary_event { /* a message of `bezel run`, such as that a daemon was restarted */
+    int64_t at;        /* CLOCK_REALTIME */
+    bool error;
+    const char *text;
+};
+
+struct summary_note { /* about a process; where `name` is empty about the node */
+    uint32_t node;    /* index in nodes; node_count: unknown */
+    uint64_t instance;
+    uint32_t pid;
+    int64_t at;
+    const char *name, *code, *text;
+};
+
+struct summary_property {
+    const char *key, *value;
+};
+
+struct summary {
+    size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
+        property_count;
+    size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;
+    size_t setpoints_count, program_count, declared_count, gap_count;
+    struct summary_node *nodes;
+    struct summary_process *processes;
+    struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it. A node
+                                     has a row for each life of its bezeld, in their order: rejudge_join() */
+    struct builtin_decision *decisions; /* in the order of `at`, as the next three */
+    struct builtin_polling *polling;
+    struct builtin_knob *knobs;    /* that were set */
+    struct builtin_knob *declared; /* that processes have, each once for each name of a process; of SET_BY_NONE */
+    struct builtin_conclusion *conclusions;
+    struct builtin_expired *expired;     /* sums over all daemons of the node, as the next two; in the order of nodes */
+    struct builtin_setpoints *setpoints; /* in the order of nodes */
+    struct builtin_snapshot *snapshots;  /* in the order of `number`; behind them those of operators */
+    struct summary_series *series;
+    struct summary_violation *violations;
+    struct summary_gap *gaps;
+    struct summary_metric *metrics;
+    struct summary_event *events;
+    struct summary_program *programs; /* in the order of nodes, names and incarnations */
+    struct summary_note *notes;       /* in the order of `at` */
+    struct summary_property *properties;
+    struct summary_latency latency; /* over all SUT processes */
+    uint64_t refused;               /* packets and messages that the collector refused */
+    bool behind; /* the trace has more bytes than the database counts; if the run is over, its collector was killed, and
+                    none has recovered it */
+    bool left_out;            /* the collector refused processes, which have only a note */
+    uint64_t untaken;         /* of these, processes whose last books arrived ... */
+    uint64_t untaken_records; /* ... and the records that these books count */
+};
+
+/**
+ * Reads `<run>/run.db`, also while it is being written. Returns 0 with *s for summary_free, BEZEL_ENOENT,
+ * BEZEL_EVERSION, …
+ */
+int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
+
+/** The same without costs, limits and decisions: only properties, events, nodes, processes, books and notes. */
+int summary_load_books(const char *run, struct summary **s) BEZEL_MUST_CHECK;
+void summary_free(struct summary *s);
+
+/** The value of property `key`, or NULL. */
+const char *summary_property(const struct summary *s, const char *key);
+
+#endif

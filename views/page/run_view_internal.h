@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by run_view*.c; run_view.h is the interface. */
+#ifndef BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
+#define BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
+
+#include "run/levels/levels.h"
+#include "views/page/run_view.h"
+
+#include <limits.h>
+
+struct run_view_stream {
+    int64_t process; /* its row in the database */
+    size_t stream;
+};
+
+struct run_view {
+    char run[PATH_MAX];
+    struct levels *levels;
+    int64_t started; /* ns since 1970 */
+    int64_t newest;
+    uint64_t ahead; /* streams that end in a time that is still to come */
+    uint64_t age, model_age, updates;
+    size_t stream_count;
+    struct run_view_stream *streams; /* of all streams, in the order of processes */
+    size_t *chosen;                  /* room for all streams */
+    struct key_histories *histories;
+};
+
+/** Finds the streams of a row: v->chosen. Returns their number; 0: there is no such process or stream. */
+size_t run_view_choose(struct run_view *v, const struct page_row *row);
+
+/** The time of pages at `own` of the node's clock, and back; exact to 1 ns where the clock did not jump. */
+int64_t run_view_time(const struct run_view *v, const struct model_node *node, int64_t own);
+int64_t run_view_own(const struct run_view *v, const struct model_node *node, int64_t time);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The web server of `bezel view`: files by HTTP, and a WebSocket for each page, on 127.0.0.1. libwebsockets runs in a
+ * thread of its own, since Debian's build has no external poll; the program's thread sees events and sends frames. All
+ * is bounded: WEB_PAGES pages, WEB_EVENTS events in all that wait, WEB_FRAMES frames and WEB_BYTES for each page.
+ * web_next(), web_send() and web_stop() belong to one thread.
+ */
+#ifndef BEZEL_VIEWS_PAGE_WEB_H
+#define BEZEL_VIEWS_PAGE_WEB_H
+
+#include "views/page/gate.h"
+
+#include <stdint.h>
+
+enum {
+    WEB_PAGES = 32,
+    WEB_CONNECTIONS = 96, /* descriptors of the service: pages, and those that only ask */
+    WEB_EVENTS = 256,
+    WEB_FRAMES = 16,
+    WEB_BYTES = 16 << 20,
+};
+
+struct web_file {
+    const char *path, *type; /* "/view.js", "text/javascript" */
+    const char *text;
+};
+
+struct web_options {
+    uint16_t port;                /* 0: a free one */
+    const struct gate *gate;      /* copied */
+    const struct web_file *files; /* the last one has no path; borrowed. The first one is the page */
+};
+
+enum web_event_kind {
+    WEB_OPENED,
+    WEB_TEXT,
+    WEB_CLOSED,
+    WEB_TOKEN_TAKEN, /* a browser was admitted: `text` is the next token */
+};
+
+struct web_event {
+    enum web_event_kind kind;
+    uint32_t page; /* a number that no other page of this program has or had */
+    char *text;    /* for free(); a NUL is behind its `length` bytes */
+    size_t length;
+};
+
+struct web;
+
+/** Starts to serve. Returns 0 with *w for web_stop(); BEZEL_EBUSY: the port is taken; or another error. */
+int web_start(const struct web_options *o, struct web **w) BEZEL_MUST_CHECK;
+void web_stop(struct web *w);
+
+/** The port, and a secret that the gate drew. */
+uint16_t web_port(const struct web *w);
+
+/** Waits for an event for up to `timeout_ns`, less when a signal arrives. Returns whether there is one. */
+bool web_next(struct web *w, int64_t timeout_ns, struct web_event *e) BEZEL_MUST_CHECK;
+
+/**
+ * Sends `n` bytes, copied, as one frame: of text, or binary. Returns 0; BEZEL_EAGAIN: the page has not taken what it
+ * was sent before, and gets nothing; BEZEL_ENOENT: it is gone; BEZEL_ENOMEM.
+ */
+int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool text) BEZEL_MUST_CHECK;
+
+/** How many connections were refused so far: no token, a foreign origin, or too many. */
+uint64_t web_refused(const struct web *w);
+
+#endif

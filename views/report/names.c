@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "views/report/names.h"
+
+#include "base/near.h"
+#include "base/plain.h"
+#include "base/units.h"
+#include "mdr/builtin.h"
+
+#include <string.h>
+
+/* The beginning of sentences about all processes. Of one that was not observed nobody knows what it has. */
+static const char *nobody(const struct summary *s)
+{
+    uint64_t unobserved = 0;
+    for (size_t i = 0; i < s->node_count; i++)
+        unobserved |= s->nodes[i].unobserved;
+    for (size_t i = 0; i < s->process_count; i++)
+        unobserved |= s->processes[i].unobserved;
+    return unobserved || s->left_out ? "no process that was observed has" : "no process has";
+}
+
+/* Whether the aspects of all processes are known, and there is a program. */
+static bool knows_aspects(const struct summary *s)
+{
+    bool program = false;
+    for (size_t i = 0; i < s->process_count; i++) {
+        if (!s->processes[i].dict)
+            return false;
+        program = program || s->processes[i].role == ROLE_SUT;
+    }
+    return program;
+}
+
+/* ---- Metrics ----------------------------------------------------------------------------------------------------- */
+
+/* What is known of a metric, when the aspects of all processes were looked at. */
+struct look {
+    const struct experiment_metric *metric;
+    bool fits;                        /* an aspect has the field, which is a number, and a time where it is to be one */
+    uint64_t attempts;                /* records of that aspect */
+    const struct dict_aspect *aspect; /* one of its name, that does not fit */
+    const struct dict_field *field;   /* of that, the one that is named; NULL: there is none */
+    const struct summary_process *who; /* whose aspect that is */
+    struct near_names aspects, fields;
+};
+
+static const struct dict_field *find_field(const struct dict_aspect *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (strcmp(a->fields[i].name, name) == 0)
+            return &a->fields[i];
+    return NULL;
+}
+
+static bool is_number(const struct dict_field *f)
+{
+    return f->type == DICT_INT64 || f->type == DICT_FLOAT64;
+}
+
+static void look_at_aspect(struct look *l, const struct summary_process *p, const struct dict_aspect *a)
+{
+    const char *name = l->metric->field;
+    const struct dict_field *f = name ? find_field(a, name) : NULL;
+    if (!name || (f && is_number(f) && (!l->metric->in_time || units_time(f->unit) > 0))) {
+        l->fits = true;
+        for (size_t i = 0; i < p->book_count; i++)
+            if (strcmp(p->books[i].name, a->name) == 0)
+                l->attempts |= p->books[i].attempts;
+        return;
+    }
+    if (!l->aspect || (f && !l->field)) {
+        l->aspect = a;
+        l->field = f;
+        l->who = p;
+    }
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (is_number(&a->fields[i]))
+            near_names_consider(&l->fields, false, a->fields[i].name, NULL);
+}
+
+static struct look look_for(const struct summary *s, const struct experiment_metric *m)
+{
+    struct look l = {.metric = m, .aspects = near_names(m->aspect), .fields = near_names(m->field ? m->field : "")};
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        for (uint32_t k = 0; k < p->dict->aspect_count; k++) {
+            const struct dict_aspect *a = &p->dict->aspects[k];
+            bool own = p->role == ROLE_DAEMON;
+            if (own != (experiment_sampler_of(a->name) != EXPERIMENT_SAMPLERS))
+                continue; /* no metric reads it */
+            if (strcmp(a->name, m->aspect) == 0)
+                look_at_aspect(&l, p, a);
+            else
+                near_names_consider(&l.aspects, own, a->name, p->name);
+        }
+    }
+    return l;
+}
+
+/* Its limits give times. */
+static void say_no_time(const struct look *l, struct names_found *found)
+{
+    const char *unit = l->field->unit;
+    bool none = !unit || !unit[0] || strcmp(unit, "1") == 0;
+    snprintf(found->text, sizeof found->text,
+             "field \"%s\" of aspect \"%s\" of %s has %s%s, and the bound is a time: write it as a plain number",
+             l->field->name, l->aspect->name, l->who->name, none ? "no unit" : "the unit ", none ? "" : unit);
+}
+
+bool names_metric(const struct summary *s, const struct experiment *e, uint32_t metric, struct names_found *found)
+{
+    char subject[160];
+    const struct experiment_metric *m = &e->metrics[metric];
+    if (!m->aspect || !knows_aspects(s))
+        return false;
+    struct look l = look_for(s, m);
+    *found = (struct names_found){.name = m->field ? m->field : m->aspect};
+    if (l.fits && (!m->field || l.attempts))
+        return false;
+    if (l.fits) {
+        found->kind = NAMES_NO_RECORDS;
+        snprintf(found->text, sizeof found->text,
+                 "no process has made a record of aspect \"%s\", which has field \"%s\"", m->aspect, m->field);
+    } else if (!l.aspect) {
+        found->kind = NAMES_NO_ASPECT;
+        found->name = m->aspect;
+        found->nearest = near_names_best(&l.aspects, NULL);
+        snprintf(subject, sizeof subject, "%s an aspect", nobody(s));
+        near_names_write(&l.aspects, subject, found->text, sizeof found->text);
+    } else if (!l.field) {
+        found->kind = NAMES_NO_FIELD;
+        found->nearest = near_names_best(&l.fields, NULL);
+        snprintf(subject, sizeof subject, "aspect \"%s\" of %s has no field", l.aspect->name, l.who->name);
+        near_names_write(&l.fields, subject, found->text, sizeof found->text);
+    } else if (!is_number(l.field)) {
+        found->kind = NAMES_NO_NUMBER;
+        snprintf(found->text, sizeof found->text, "field \"%s\" of aspect \"%s\" of %s is a text, and no number",
+                 m->field, m->aspect, l.who->name);
+    } else {
+        found->kind = NAMES_NO_TIME;
+        say_no_time(&l, found);
+    }
+    plain_text(found->text);
+    return true;
+}
+
+/* ---- Knobs ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the monitor of this run records which knobs there are: earlier ones recorded only what was set. */
+static bool knows_knobs(const struct summary *s)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        for (uint32_t k = 0; s->processes[i].role == ROLE_DAEMON && k < s->processes[i].dict->aspect_count; k++) {
+            const struct dict_aspect *a = &s->processes[i].dict->aspects[k];
+            const struct dict_field *cause =
+                strcmp(a->name, builtin_aspects[BUILTIN_KNOB].name) == 0 ? find_field(a, "cause") : NULL;
+            if (cause && strstr(cause->labels, builtin_setter_name(SET_BY_NONE)))
+                return true;
+        }
+    return false;
+}
+
+bool names_knob(const struct summary *s, const struct experiment *e, uint32_t knob, struct names_found *found)
+{
+    const struct experiment_knob *k = &e->adapt.knobs[knob];
+    struct near_names near = near_names(k->name);
+    char subject[160];
+    if (!knows_aspects(s) || !knows_knobs(s))
+        return false;
+    for (size_t i = 0; i < s->declared_count; i++) {
+        const struct builtin_knob *d = &s->declared[i];
+        if (strcmp(d->knob, k->name) == 0 && experiment_knob_is_of(e, k, d->process))
+            return false;
+        near_names_consider(&near, false, d->knob, d->process);
+    }
+    *found = (struct names_found){.kind = NAMES_NO_KNOB, .name = k->name, .nearest = near_names_best(&near, NULL)};
+    if (k->process >= 0)
+        snprintf(subject, sizeof subject, "process %s was not found to have a knob", e->processes[k->process].name);
+    else
+        snprintf(subject, sizeof subject, "no process was found to have a knob");
+    near_names_write(&near, subject, found->text, sizeof found->text);
+    return true;
+}
+
+/* ---- Aspects that `sensing` names ----------------------------------------------------------------------------------
+ */
+
+/*
+ * Whether the aspect that pattern `name` names is missing, and a similar one is there. A glob, and a name without a
+ * similar one, may be for another program: a file serves several.
+ */
+static bool names_pattern(const struct summary *s, const char *name, struct names_found *found)
+{
+    struct near_names near = near_names(name);
+    char subject[160];
+    if (strpbrk(name, "*?[") || !knows_aspects(s))
+        return false;
+    for (size_t i = 0; i < s->process_count; i++)
+        for (uint32_t k = 0; s->processes[i].role == ROLE_SUT && k < s->processes[i].dict->aspect_count; k++) {
+            const char *aspect = s->processes[i].dict->aspects[k].name;
+            if (strcmp(aspect, name) == 0)
+                return false;
+            near_names_consider(&near, false, aspect, s->processes[i].name);
+        }
+    *found = (struct names_found){.kind = NAMES_NO_ASPECT, .name = name, .nearest = near_names_best(&near, NULL)};
+    snprintf(subject, sizeof subject, "%s an aspect", nobody(s));
+    near_names_write(&near, subject, found->text, sizeof found->text);
+    return found->nearest;
+}
+
+struct telling {
+    const struct summary *summary;
+    void (*take)(void *context, const char *what, const struct names_found *found);
+    void *context;
+    size_t count;
+};
+
+static void tell_pattern(struct telling *t, const char *key, const char *name)
+{
+    struct names_found found;
+    char what[160];
+    if (!names_pattern(t->summary, name, &found))
+        return;
+    snprintf(what, sizeof what, "sensing.%s %s", key, name);
+    t->take(t->context, what, &found);
+    t->count++;
+}
+
+static size_t tell_patterns(struct telling *t, const struct experiment_sensing *sensing)
+{
+    for (char **p = sensing->count; p && *p; p++)
+        tell_pattern(t, "aspects.count", *p);
+    for (char **p = sensing->off; p && *p; p++)
+        tell_pattern(t, "aspects.off", *p);
+    for (const struct experiment_rule *rule = sensing->expire; rule && rule->pattern; rule++)
+        tell_pattern(t, "expire", rule->pattern);
+    for (const struct experiment_rule *rule = sensing->importance; rule && rule->pattern; rule++)
+        tell_pattern(t, "aspects.importance", rule->pattern);
+    return t->count;
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
+
+size_t names_each(const struct summary *s, const struct experiment *e, bool running,
+                  void (*take)(void *context, const char *what, const struct names_found *found), void *context)
+{
+    struct names_found found;
+    char what[160];
+    size_t count = 0;
+    for (uint32_t m = 0; m < e->metric_count; m++) {
+        bool limited = false;
+        if (!names_metric(s, e, m, &found) || (running && found.kind == NAMES_NO_RECORDS))
+            continue;
+        for (uint32_t i = 0; i < e->limit_count; i++) {
+            if (e->limits[i].metric != (int)m)
+                continue;
+            snprintf(what, sizeof what, "limit %s", e->limits[i].text);
+            take(context, what, &found);
+            limited = true;
+            count++;
+        }
+        snprintf(what, sizeof what, "metric %s", e->metrics[m].name);
+        if (!limited)
+            take(context, what, &found), count++;
+    }
+    for (uint32_t k = 0; k < e->adapt.knob_count; k++) {
+        if (!names_knob(s, e, k, &found))
+            continue;
+        snprintf(what, sizeof what, "knob %s", e->adapt.knobs[k].name);
+        take(context, what, &found);
+        count++;
+    }
+    return count + tell_patterns(&(struct telling){s, take, context, 0}, &e->sensing);
+}

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Which gaps can be judged from the stored records, and what becomes of the limits' rows. rejudge_replay.c judges. */
+#include "views/report/rejudge.h"
+
+#include "base/saturate.h"
+#include "mdr/builtin.h"
+#include "resmgr/agent/agent.h"
+#include "views/report/rejudge_replay.h"
+#include "views/report/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lives of a daemon ------------------------------------------------------------------------------------------- */
+
+static double worse(const struct experiment *e, int64_t limit, double a, double b)
+{
+    bool at_least = limit >= 0 && limit < e->limit_count && e->limits[limit].compare == COMPARE_AT_LEAST;
+    return at_least ? fmin(a, b) : fmax(a, b); /* both pass over NaN */
+}
+
+/* The gap of limit `l` that ends with the first observation of the next life. */
+static struct summary_gap *gap_behind(struct summary *s, const struct builtin_limit *l)
+{
+    struct summary_gap *found = NULL;
+    for (size_t i = 0; i < s->gap_count; i++) {
+        struct summary_gap *g = &s->gaps[i];
+        bool is_its = g->restarted && g->node == l->node && g->limit == l->limit && g->end > l->at;
+        if (is_its && (!found || g->end < found->end))
+            found = g;
+    }
+    return found;
+}
+
+/* Adds a later life to *into. What the earlier one counted is stored up to the time of its row. */
+static void join_life(struct summary *s, const struct experiment *e, struct builtin_limit *into,
+                      const struct builtin_limit *later)
+{
+    struct builtin_limit sum = *later;
+    struct summary_gap *gap = gap_behind(s, into);
+    int64_t between = 0;
+    if (gap) {
+        gap->begin = into->at;
+        between = gap->end - gap->begin;
+    }
+    sum.worst = worse(e, into->limit, into->worst, later->worst);
+    sum.settling = saturate_add(into->settling, later->settling);
+    sum.held = saturate_add(into->held, later->held);
+    sum.violated = saturate_add(into->violated, later->violated);
+    sum.unknown = saturate_add(saturate_add(into->unknown, later->unknown), between);
+    sum.unjudged = saturate_add(saturate_add(into->unjudged, later->unjudged), between);
+    sum.last_violated = later->last_violated ? later->last_violated : into->last_violated;
+    *into = sum;
+}
+
+void rejudge_join(struct summary *s, const struct experiment *e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->limit_count; i++) {
+        const struct builtin_limit *l = &s->limits[i];
+        struct builtin_limit *before = kept ? &s->limits[kept - 1] : NULL;
+        if (before && l->epoch == 0 && before->epoch == 0 && before->node == l->node && before->limit == l->limit)
+            join_life(s, e, before, l);
+        else
+            s->limits[kept++] = *l;
+    }
+    s->limit_count = kept;
+}
+
+/* ---- whether the records suffice --------------------------------------------------------------------------------- */
+
+static bool was_steered(const struct summary *s, uint32_t node)
+{
+    for (size_t i = 0; i < s->note_count; i++)
+        if (s->notes[i].node == node && strcmp(s->notes[i].code, "BEZEL-STEERED") == 0)
+            return true;
+    return false;
+}
+
+/* Why the stored records of `p`, which has book `b` of the metric's aspect, do not suffice; NULL: they may. */
+static const char *lacking(const struct summary *s, const struct summary_process *p, const struct summary_book *b)
+{
+    if (verdict_is_open(s, p))
+        return "the end of a process is unknown";
+    if (b->no_ring > 0 || p->unfinished > 0)
+        return "records were lost, it is not known when";
+    if (p->expired.packets > 0)
+        return "records have expired from the store";
+    return NULL;
+}
+
+static const char *why_not(const struct summary *s, const struct experiment *e, const struct summary_gap *g)
+{
+    const struct experiment_limit *l = &e->limits[g->limit];
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (!m || !m->aspect)
+        return "no records tell its value";
+    if (l->global)
+        return "it is of all nodes together";
+    if (was_steered(s, g->node))
+        return "an operator switched aspects on or off";
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        for (size_t b = 0; p->node == g->node && b < p->book_count; b++) {
+            const char *why = strcmp(p->books[b].name, m->aspect) == 0 ? lacking(s, p, &p->books[b]) : NULL;
+            if (why)
+                return why;
+        }
+    }
+    return NULL;
+}
+
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
+
+static void take_gap(struct summary *s, const struct summary_gap *g)
+{
+    for (size_t i = 0; i < s->limit_count; i++) {
+        struct builtin_limit *l = &s->limits[i];
+        if (l->node != g->node || l->limit != g->limit || l->epoch != 0)
+            continue;
+        l->held = saturate_add(l->held, g->held);
+        l->violated = saturate_add(l->violated, g->violated);
+        l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
+        l->unjudged = l->unjudged > g->end - g->begin ? l->unjudged - (g->end - g->begin) : 0;
+    }
+}
+
+static void take_violation(struct summary *s, const struct experiment *e, const struct summary_violation *v)
+{
+    for (size_t i = 0; i < s->limit_count; i++) {
+        struct builtin_limit *l = &s->limits[i];
+        if (l->node != v->node || l->limit != v->limit || l->epoch != 0)
+            continue;
+        l->worst = worse(e, v->limit, l->worst, worse(e, v->limit, v->min, v->max));
+        l->last_violated = v->end > l->last_violated ? v->end : l->last_violated;
+    }
+}
+
+static int by_limit(const void *a, const void *b)
+{
+    const struct summary_violation *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->limit != y->limit)
+        return x->limit < y->limit ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct summary_violation *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : by_limit(a, b);
+}
+
+/* Adds the violations that were found. Those of a limit that touch are one. */
+static int join_violations(struct summary *s, const struct experiment *e, const struct replay_found *found)
+{
+    size_t count = s->violation_count + found->count, kept = 0;
+    struct summary_violation *all = found->count ? realloc(s->violations, count * sizeof *all) : NULL;
+    if (!all)
+        return found->count ? BEZEL_ENOMEM : 0;
+    s->violations = all;
+    memcpy(all + s->violation_count, found->violations, found->count * sizeof *all);
+    for (size_t i = s->violation_count; i < count; i++)
+        take_violation(s, e, &all[i]);
+    qsort(all, count, sizeof *all, by_limit);
+    for (size_t i = 0; i < count; i++) {
+        struct summary_violation *before = kept ? &all[kept - 1] : NULL;
+        if (!before || before->node != all[i].node || before->limit != all[i].limit || all[i].begin > before->end) {
+            all[kept++] = all[i];
+            continue;
+        }
+        before->open = all[i].end >= before->end ? all[i].open : before->open;
+        before->end = all[i].end > before->end ? all[i].end : before->end;
+        before->min = fmin(before->min, all[i].min);
+        before->max = fmax(before->max, all[i].max);
+    }
+    s->violation_count = kept;
+    qsort(all, kept, sizeof *all, by_begin);
+    return 0;
+}
+
+int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
+{
+    struct replay_found found = {0};
+    const char *ended = summary_property(s, "ended");
+    if (!ended || strtoll(ended, NULL, 10) == 0)
+        return 0;
+    bool any = false;
+    for (size_t i = 0; i < s->gap_count; i++) {
+        struct summary_gap *g = &s->gaps[i];
+        g->why = g->limit < e->limit_count ? why_not(s, e, g) : "the experiment has no such limit";
+        any = any || !g->why;
+    }
+    int err = any ? replay_gaps(run, s, e, &found) : 0;
+    for (size_t i = 0; !err && i < s->gap_count; i++)
+        if (s->gaps[i].judged)
+            take_gap(s, &s->gaps[i]);
+    if (!err)
+        err = join_violations(s, e, &found);
+    free(found.violations);
+    return err;
+}

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Judges an ended run where it was not judged while it ran: from its stored records, with the agent that a node has.
+ * Where these do not suffice the gap stays unknown, and has a reason.
+ */
+#ifndef BEZEL_VIEWS_REPORT_REJUDGE_H
+#define BEZEL_VIEWS_REPORT_REJUDGE_H
+
+#include "config/experiment.h"
+#include "run/rundb/summary.h"
+
+/**
+ * Joins the rows that a limit has of several lives of a node's bezeld; the time between two lives becomes a gap. Then
+ * each limit has one row for each node, or manager. Pure.
+ */
+void rejudge_join(struct summary *s, const struct experiment *e);
+
+/**
+ * Judges the gaps of `s`, of run directory `run`, and adds what it finds to the rows and violations of `s`, which
+ * rejudge_join() has joined. It reads the trace, of which only the records near gaps. Nothing is judged while the run
+ * goes on. Returns 0, also where gaps stay, or BEZEL_ENOMEM.
+ */
+int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
+
+#endif

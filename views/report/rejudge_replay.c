@@ -1,0 +1,474 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The gaps of a node are judged by an agent, as bezeld's is: it is given the stored records in their order, and a step
+ * at each sampling instant. A replay begins so long before a gap that the windows of the metrics are full there, and
+ * adaptation counts as settled.
+ *
+ * The attempt counters are the numbers of records so far. That is true only if none was lost, so a loss near a gap
+ * leaves the gap as it is. When a process began and ended is told by its first and its last record. So a process that
+ * went on silently behind its last record counts as ended, and its limits as unknown from there on.
+ */
+#include "views/report/rejudge_replay.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/saturate.h"
+#include "resmgr/agent/agent.h"
+#include "run/read/run_reader.h"
+#include "run/rundb/rundb.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPANS_MOST = 64, STEPS_MOST = 2000000, RECORDS_MOST = 20000000 };
+
+struct replay_process {
+    const struct summary_process *p;
+    int64_t begin, end; /* its first and last record */
+    bool lossy;
+    int slot; /* of the agent; -1: it is not there */
+    int watch[DICT_ASPECTS_MAX + 1];
+    uint64_t attempts[DICT_ASPECTS_MAX + 1];
+};
+
+/* A gap, while it is judged. */
+struct replay_gap {
+    struct summary_gap *gap;
+    size_t open; /* its violation that goes on, plus 1; 0: none */
+};
+
+struct replay {
+    const char *run;
+    struct summary *s;
+    struct experiment e; /* with its limits alone: nothing is adapted */
+    struct replay_found *found;
+    uint32_t node;
+    int64_t from, until, stepped; /* of the present span, and the latest instant in it */
+    struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
+    size_t count, first, last;
+    struct agent *agent;
+    struct agent_limit was[EXPERIMENT_LIMITS_MAX];
+    const struct agent_outcome *out;
+    struct replay_process *processes; /* of the node, in the order of their rows */
+    size_t process_count;
+    int64_t *stream_ends; /* by stream: the end of the latest packet seen */
+    size_t stream_count;
+    int err;
+};
+
+static void replay_give_up(struct replay *r, const char *why)
+{
+    for (size_t i = r->first; i < r->last; i++)
+        r->gaps[i].gap->why = why;
+}
+
+/* ---- processes --------------------------------------------------------------------------------------------------- */
+
+static int by_row(const void *a, const void *b)
+{
+    int64_t x = ((const struct replay_process *)a)->p->row, y = ((const struct replay_process *)b)->p->row;
+    return (x > y) - (x < y);
+}
+
+static struct replay_process *replay_process(struct replay *r, int64_t row)
+{
+    size_t low = 0, high = r->process_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->processes[middle].p->row < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->process_count && r->processes[low].p->row == row ? &r->processes[low] : NULL;
+}
+
+/* Its aspects as bezeld watches them: those of samplers of daemons alone (bezeld/node/observer.c). */
+static void replay_watch(struct replay *r, struct replay_process *p, const struct dict *d)
+{
+    for (uint32_t i = 0; i < d->aspect_count && !r->err; i++) {
+        bool of_sampler = experiment_sampler_of(d->aspects[i].name) != EXPERIMENT_SAMPLERS;
+        int watch =
+            (p->p->role == ROLE_DAEMON) == of_sampler ? agent_watch(r->agent, p->slot, &d->aspects[i]) : BEZEL_ENOENT;
+        p->watch[i + 1] = watch < 0 ? -1 : watch;
+        if (watch == BEZEL_ENOMEM)
+            r->err = watch;
+    }
+}
+
+static void replay_begin_process(struct replay *r, struct replay_process *p, const struct dict *d)
+{
+    memset(p->attempts, 0, sizeof p->attempts);
+    for (size_t i = 0; i <= DICT_ASPECTS_MAX; i++)
+        p->watch[i] = -1;
+    p->slot = d ? agent_process_add(r->agent, p->p->name) : BEZEL_ENOENT;
+    if (p->slot == BEZEL_EFULL)
+        replay_give_up(r, "too many processes were there at once");
+    if (p->slot == BEZEL_ENOMEM)
+        r->err = p->slot;
+    if (p->slot < 0)
+        return;
+    for (size_t i = 0; i < p->p->book_count; i++) /* it was counted before: how far does not matter */
+        if (p->p->books[i].stored && p->p->books[i].first_ns < r->from && p->p->books[i].aspect <= DICT_ASPECTS_MAX)
+            p->attempts[p->p->books[i].aspect] = 1;
+    replay_watch(r, p, d);
+}
+
+/* Those that are there when the span begins. */
+static void replay_begin_processes(struct replay *r, const struct model *m)
+{
+    for (size_t i = 0; i < r->process_count; i++)
+        r->processes[i].slot = -1;
+    for (const struct model_node *n = m->nodes; n; n = n->next)
+        for (const struct model_process *p = n->processes; p && !r->err; p = p->next) {
+            struct replay_process *is = replay_process(r, p->row);
+            if (is && is->begin <= r->from && is->end >= r->from)
+                replay_begin_process(r, is, p->dict);
+        }
+}
+
+static int replay_find_processes(struct replay *r)
+{
+    r->process_count = 0;
+    r->processes = calloc(r->s->process_count + 1, sizeof *r->processes);
+    if (!r->processes)
+        return BEZEL_ENOMEM;
+    for (size_t i = 0; i < r->s->process_count; i++) {
+        const struct summary_process *p = &r->s->processes[i];
+        struct replay_process is = {.p = p, .begin = INT64_MAX, .slot = -1, .lossy = p->discarded > 0};
+        for (size_t b = 0; b < p->book_count; b++) {
+            if (p->books[b].stored == 0)
+                continue;
+            is.begin = p->books[b].first_ns < is.begin ? p->books[b].first_ns : is.begin;
+            is.end = p->books[b].last_ns > is.end ? p->books[b].last_ns : is.end;
+        }
+        if (p->node == r->node && is.begin < INT64_MAX)
+            r->processes[r->process_count++] = is;
+    }
+    qsort(r->processes, r->process_count, sizeof *r->processes, by_row);
+    return 0;
+}
+
+/* ---- instants ---------------------------------------------------------------------------------------------------- */
+
+static struct summary_violation *replay_open(struct replay *r, struct replay_gap *g, int64_t at)
+{
+    struct replay_found *f = r->found;
+    if (g->open)
+        return &f->violations[g->open - 1];
+    if (f->count == f->capacity) {
+        size_t capacity = f->capacity ? 2 * f->capacity : 16;
+        struct summary_violation *more = realloc(f->violations, capacity * sizeof *more);
+        if (!more) {
+            r->err = BEZEL_ENOMEM;
+            return NULL;
+        }
+        f->violations = more;
+        f->capacity = capacity;
+    }
+    f->violations[f->count] = (struct summary_violation){
+        .node = g->gap->node, .limit = g->gap->limit, .begin = at, .end = at, .min = NAN, .max = NAN};
+    g->open = ++f->count;
+    return &f->violations[g->open - 1];
+}
+
+/* A process ended without a further record: its silence was no violation. */
+static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t doubtful)
+{
+    struct summary_gap *gap = g->gap;
+    int64_t back = doubtful < gap->violated ? doubtful : gap->violated;
+    gap->violated -= back;
+    gap->unknown += back;
+    if (back > 0 && g->open) {
+        struct summary_violation *v = &r->found->violations[g->open - 1];
+        v->end = v->end - back > v->begin ? v->end - back : v->begin;
+    }
+}
+
+/* The time since the instant before, as far as it is in the gap, was as this instant found it. */
+static void replay_account(struct replay *r, struct replay_gap *g, const struct agent_limit *l, int64_t now)
+{
+    struct summary_gap *gap = g->gap;
+    int64_t begin = gap->begin > r->stepped ? gap->begin : r->stepped, end = gap->end < now ? gap->end : now;
+    bool settles = l->settling > r->was[gap->limit].settling;
+    if (begin >= end)
+        return;
+    if (settles || l->state == LIMIT_UNKNOWN)
+        gap->unknown += end - begin;
+    else if (l->state == LIMIT_HELD)
+        gap->held += end - begin;
+    else
+        gap->violated += end - begin;
+    if (settles || l->state != LIMIT_VIOLATED) {
+        g->open = 0;
+        return;
+    }
+    struct summary_violation *v = replay_open(r, g, begin);
+    if (!v)
+        return;
+    v->end = end;
+    v->min = fmin(v->min, l->value);
+    v->max = fmax(v->max, l->value);
+}
+
+static void replay_end_processes(struct replay *r)
+{
+    for (size_t i = 0; i < r->process_count; i++) {
+        struct replay_process *p = &r->processes[i];
+        if (p->slot < 0 || p->end > r->stepped)
+            continue;
+        agent_process_remove(r->agent, p->slot);
+        p->slot = -1;
+    }
+    for (size_t i = r->first; i < r->last && r->out; i++) {
+        uint32_t limit = r->gaps[i].gap->limit;
+        replay_take_back(r, &r->gaps[i], r->was[limit].violated - r->out->limits[limit].violated);
+    }
+}
+
+static void replay_step(struct replay *r, int64_t now)
+{
+    struct policy_measure nothing = {.cpu = NAN, .polls = NAN, .records = NAN};
+    replay_end_processes(r);
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct replay_process *p = &r->processes[i];
+        for (uint32_t id = 1; p->slot >= 0 && id <= DICT_ASPECTS_MAX; id++)
+            if (p->watch[id] >= 0)
+                agent_count(r->agent, p->watch[id], p->attempts[id], now);
+    }
+    r->out = agent_step(r->agent, now, &nothing);
+    for (size_t i = r->first; i < r->last; i++)
+        replay_account(r, &r->gaps[i], &r->out->limits[r->gaps[i].gap->limit], now);
+    memcpy(r->was, r->out->limits, r->out->limit_count * sizeof *r->was);
+    r->stepped = now;
+}
+
+/* All instants before `time`. */
+static void replay_advance(struct replay *r, int64_t time)
+{
+    int64_t every = r->e.adapt.every;
+    while (!r->err && r->stepped < r->until && saturate_add(r->stepped, every) < time)
+        replay_step(r, r->stepped + every);
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+/* A loss lies behind the packet before it of its stream, and before the end of its own. */
+static void replay_lose(struct replay *r, const struct replay_process *p, int64_t begin, int64_t end)
+{
+    for (size_t i = r->first; i < r->last; i++) {
+        struct summary_gap *g = r->gaps[i].gap;
+        const char *aspect = r->e.metrics[r->e.limits[g->limit].metric].aspect;
+        for (size_t b = 0; b < p->p->book_count; b++)
+            if (strcmp(p->p->books[b].name, aspect) == 0 && begin < g->end && end > r->from)
+                g->why = "records were lost";
+    }
+}
+
+/* Returns the end of the packet before this one of its stream, as far as one was seen. */
+static int64_t replay_packet(struct replay *r, const struct record_item *item)
+{
+    if (item->stream >= r->stream_count) {
+        size_t count = 2 * item->stream + 16;
+        int64_t *more = realloc(r->stream_ends, count * sizeof *more);
+        if (!more) {
+            r->err = BEZEL_ENOMEM;
+            return 0;
+        }
+        memset(more + r->stream_count, 0, (count - r->stream_count) * sizeof *more);
+        r->stream_ends = more;
+        r->stream_count = count;
+    }
+    int64_t before = r->stream_ends[item->stream];
+    r->stream_ends[item->stream] = (int64_t)item->packet->timestamp_end;
+    return before;
+}
+
+static void replay_item(struct replay *r, const struct record_item *item)
+{
+    struct replay_process *p = replay_process(r, item->process->row);
+    int64_t time = saturate_ns((int64_t)item->time);
+    if (!p)
+        return;
+    if (p->lossy) {
+        int64_t before = replay_packet(r, item);
+        if (!item->r && item->lost)
+            replay_lose(r, p, before, time);
+    }
+    if (!item->r || time <= r->from || time > saturate_add(r->until, r->e.adapt.every))
+        return;
+    replay_advance(r, time);
+    if (p->slot < 0 && time < p->end + 1 && !r->err)
+        replay_begin_process(r, p, item->process->dict);
+    int watch = p->slot < 0 || r->err ? -1 : p->watch[item->r->aspect];
+    if (watch < 0)
+        return;
+    p->attempts[item->r->aspect]++;
+    agent_records(r->agent, watch,
+                  &(struct packet_run){.aspect = item->r->aspect,
+                                       .count = 1,
+                                       .stride = PACKET_RECORD_BYTES + 8 * item->r->value_count,
+                                       .value_count = item->r->value_count,
+                                       .first = item->r->values - PACKET_RECORD_BYTES},
+                  time);
+}
+
+static int64_t run_time(const struct replay *r, int64_t at, int64_t more)
+{
+    return saturate_add(run_clock_at(&r->s->nodes[r->node].run_clock, at).ns, more);
+}
+
+/* A loss may be told long after it: behind one, all of the run is read. */
+static struct record_filter replay_filter(const struct replay *r)
+{
+    struct record_filter f = RECORD_FILTER_ALL;
+    bool lossy = false;
+    for (size_t i = 0; i < r->process_count; i++)
+        lossy = lossy || r->processes[i].lossy;
+    f.node = r->s->nodes[r->node].name;
+    f.from = run_time(r, r->from, -CLOCK_S);
+    if (!lossy)
+        f.until = run_time(r, r->until, CLOCK_S);
+    return f;
+}
+
+static void replay_read(struct replay *r, struct run_reader *reader)
+{
+    struct record_item item;
+    int more = run_reader_look(reader, RUN_READER_ALL);
+    uint64_t records = 0;
+    if (!more)
+        replay_begin_processes(r, run_reader_model(reader, NULL));
+    while (!more && !r->err) {
+        more = run_reader_next(reader, &item) - 1;
+        if (!more)
+            replay_item(r, &item);
+        if (!more && ++records > RECORDS_MOST)
+            break;
+    }
+    if (!r->err)
+        replay_advance(r, INT64_MAX);
+    if (records > RECORDS_MOST)
+        replay_give_up(r, "too many records would have to be read");
+    if (more < -1 || run_reader_totals(reader).cut > 0)
+        replay_give_up(r, "the trace is damaged");
+}
+
+/* ---- spans ------------------------------------------------------------------------------------------------------- */
+
+/* So long before gaps of limit `l` its replay begins. */
+static int64_t replay_lead(const struct experiment *e, const struct experiment_limit *l)
+{
+    return saturate_add(saturate_add(2 * experiment_limit_window(e, l), agent_settling(e, l)),
+                        saturate_add(l->persistence, 2 * e->adapt.every));
+}
+
+static void replay_conclude(struct replay *r)
+{
+    for (size_t i = r->first; i < r->last; i++) {
+        struct summary_gap *g = r->gaps[i].gap;
+        g->judged = !g->why && !r->err;
+        if (!g->judged)
+            g->held = g->violated = g->unknown = 0;
+    }
+}
+
+static void replay_span(struct replay *r)
+{
+    struct run_reader *reader = NULL;
+    struct record_filter filter = replay_filter(r);
+    r->stepped = r->from;
+    r->out = NULL;
+    memset(r->was, 0, sizeof r->was);
+    if ((r->until - r->from) / r->e.adapt.every > STEPS_MOST) {
+        replay_give_up(r, "it is too long");
+        return;
+    }
+    r->err = agent_new(&r->e, r->node < r->e.node_count ? r->node : 0, &r->agent);
+    if (r->err)
+        return;
+    int err = run_reader_open(r->run, &filter, &reader);
+    if (err)
+        replay_give_up(r, rundb_why(err));
+    else
+        replay_read(r, reader);
+    run_reader_close(reader);
+    agent_free(r->agent);
+    free(r->stream_ends);
+    r->stream_ends = NULL;
+    r->stream_count = 0;
+    replay_conclude(r);
+}
+
+/* Violations in gaps that are not judged after all. */
+static void replay_forget(struct replay *r, size_t before)
+{
+    size_t kept = before;
+    for (size_t i = before; i < r->found->count; i++) {
+        const struct summary_violation *v = &r->found->violations[i];
+        bool judged = false;
+        for (size_t g = r->first; g < r->last; g++) {
+            const struct summary_gap *of = r->gaps[g].gap;
+            judged = judged || (of->judged && of->limit == v->limit && v->begin >= of->begin && v->end <= of->end);
+        }
+        if (judged && v->end > v->begin)
+            r->found->violations[kept++] = *v;
+    }
+    r->found->count = kept;
+}
+
+static int by_gap(const void *a, const void *b)
+{
+    const struct summary_gap *x = ((const struct replay_gap *)a)->gap, *y = ((const struct replay_gap *)b)->gap;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Gaps that are near each other, or too many, are judged in one reading. */
+static void replay_node(struct replay *r)
+{
+    size_t spans = 0;
+    qsort(r->gaps, r->count, sizeof *r->gaps, by_gap);
+    for (r->first = 0; r->first < r->count && !r->err; r->first = r->last) {
+        r->from = INT64_MAX;
+        r->until = INT64_MIN;
+        for (r->last = r->first; r->last < r->count; r->last++) {
+            const struct summary_gap *g = r->gaps[r->last].gap;
+            int64_t from = saturate_add(g->begin, -replay_lead(&r->e, &r->e.limits[g->limit]));
+            if (r->last > r->first && from > r->until && spans < SPANS_MOST)
+                break;
+            r->from = from < r->from ? from : r->from;
+            r->until = g->end > r->until ? g->end : r->until;
+        }
+        size_t before = r->found->count;
+        replay_span(r);
+        replay_forget(r, before);
+        spans++;
+    }
+}
+
+int replay_gaps(const char *run, struct summary *s, const struct experiment *e, struct replay_found *found)
+{
+    struct replay r = {.run = run, .s = s, .e = *e, .found = found};
+    r.e.adapt.policy = POLICY_NONE;
+    r.e.adapt.knob_count = 0;
+    r.gaps = calloc(s->gap_count + 1, sizeof *r.gaps);
+    r.err = r.gaps ? 0 : BEZEL_ENOMEM;
+    for (r.node = 0; r.node < s->node_count && !r.err; r.node++) {
+        r.count = 0;
+        for (size_t i = 0; i < s->gap_count; i++)
+            if (s->gaps[i].node == r.node && !s->gaps[i].why)
+                r.gaps[r.count++] = (struct replay_gap){.gap = &s->gaps[i]};
+        if (r.count == 0)
+            continue;
+        r.err = replay_find_processes(&r);
+        if (!r.err)
+            replay_node(&r);
+        free(r.processes);
+        r.processes = NULL;
+    }
+    free(r.gaps);
+    return r.err;
+}

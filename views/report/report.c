@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "views/report/report.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/limit.h"
+#include "base/log.h"
+#include "base/plain.h"
+#include "base/program.h"
+#include "base/saturate.h"
+#include "base/table.h"
+#include "resmgr/policies/policy.h"
+#include "run/rundb/rundb.h"
+#include "views/report/rejudge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+const char *report_policy_name(int policy)
+{
+    return experiment_policy_word(policy);
+}
+
+const char *report_action_name(int action)
+{
+    return action >= POLICY_KEEP && action <= POLICY_RESUME ? policy_action_name((enum policy_action)action) : "?";
+}
+
+const char *report_decider_name(int by)
+{
+    return by == 0 ? "agent" : by == 1 ? "manager" : "?";
+}
+
+const char *report_experiment_name(const struct report *r)
+{
+    const char *name = summary_property(r->summary, "name"); /* an option may have changed the file's */
+    return name ? name : r->experiment->name;
+}
+
+const char *report_node_name(const struct report *r, uint32_t node)
+{
+    return node < r->summary->node_count ? r->summary->nodes[node].name : "?";
+}
+
+bool report_is_global(const struct report *r, int64_t index)
+{
+    return index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].global;
+}
+
+const char *report_where(const struct report *r, uint32_t node, int64_t index)
+{
+    return report_is_global(r, index) ? "all" : report_node_name(r, node);
+}
+
+int64_t report_run_time(const struct report *r, uint32_t node, int64_t at)
+{
+    const struct summary *s = r->summary;
+    return saturate_ns(node < s->node_count ? run_clock_at(&s->nodes[node].run_clock, at).ns : at) -
+           r->verdict->started;
+}
+
+const char *report_limit_text(const struct report *r, int64_t index)
+{
+    return index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].text : "?";
+}
+
+struct units_text report_limit_value(const struct report *r, int64_t index, double value)
+{
+    bool in_time =
+        index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].unit == UNIT_DURATION;
+    return in_time && value >= 0 && value < 9e18 ? units_duration((int64_t)value) : number_double(value);
+}
+
+/* The unit of a field of an aspect, as the first process that has it declares it. */
+static const char *field_unit(const struct summary *s, const char *aspect, const char *field)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        for (size_t b = 0; b < s->processes[i].book_count; b++) {
+            const struct summary_book *book = &s->processes[i].books[b];
+            for (size_t f = 0; strcmp(book->name, aspect) == 0 && f < book->field_count; f++)
+                if (strcmp(book->fields[f].name, field) == 0)
+                    return book->fields[f].unit;
+        }
+    return NULL;
+}
+
+const char *report_metric_unit(const struct report *r, const char *name)
+{
+    if (strcmp(name, "sensor_cpu") == 0)
+        return "%";
+    for (uint32_t i = 0; i < r->experiment->metric_count; i++) {
+        const struct experiment_metric *m = &r->experiment->metrics[i];
+        if (strcmp(m->name, name) != 0)
+            continue;
+        if (m->kind == METRIC_RATE)
+            return "1/s";
+        if (m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST)
+            return "%";
+        return m->in_time || experiment_metric_is_built_in(m->kind) ? "ns"
+                                                                    : field_unit(r->summary, m->aspect, m->field);
+    }
+    return NULL;
+}
+
+void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    if (r->summary->node_count > 1)
+        snprintf(name, size, "%s/%s", report_node_name(r, p->node), p->name);
+    else
+        snprintf(name, size, "%s", p->name);
+    plain_text(name);
+}
+
+void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    char plain[REPORT_PROCESS_SIZE - 16];
+    report_process_name(r, p, plain, sizeof plain);
+    snprintf(name, size, "%s (%" PRIu32 ")", plain, p->pid);
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+/* The run's path without symbolic links, relative if it lies below the working directory. */
+static void path_to_show(const char *run, char *path)
+{
+    char real[PATH_MAX], here[PATH_MAX];
+    if (!realpath(run, real)) {
+        snprintf(path, PATH_MAX, "%s", run);
+        return;
+    }
+    size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+    bool below = n > 1 && strncmp(real, here, n) == 0 && real[n] == '/';
+    snprintf(path, PATH_MAX, "%s", below ? real + n + 1 : real);
+}
+
+int report_load_experiment(const char *run, struct experiment **e)
+{
+    char path[PATH_MAX], *text;
+    size_t n;
+    if (snprintf(path, sizeof path, "%s/experiment.yaml", run) >= (int)sizeof path)
+        return BEZEL_EINVAL;
+    int err = file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n);
+    if (err) {
+        log_error("BEZEL-RUN-EXPERIMENT", "cannot read %s: %s: is this a run directory?", path, strerror(errno));
+        return err;
+    }
+    struct experiment_diagnostics found;
+    err = experiment_read(text, n, e, &found);
+    if (err)
+        experiment_print_diagnostics(&found, path, stderr);
+    experiment_diagnostics_free(&found);
+    free(text);
+    return err;
+}
+
+/* Messages are read from the trace: at the end of a run nobody is to wait for them long, nor a page that is live. */
+#define MESSAGES_BUDGET (2 * CLOCK_S)
+#define MESSAGES_LIVE   (200 * CLOCK_MS)
+
+static void read_messages(const char *run, bool running, int form, struct report *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->summary->process_count; i++)
+        for (size_t k = 0; k < r->summary->processes[i].book_count; k++) {
+            enum dict_kind kind = r->summary->processes[i].books[k].kind;
+            any = any || kind == DICT_SENT || kind == DICT_RECEIVED;
+        }
+    int64_t budget = r->all ? INT64_MAX : running && form & REPORT_DATA ? MESSAGES_LIVE : MESSAGES_BUDGET;
+    int err = any ? message_table_read(run, budget, &r->messages) : 0;
+    if (err)
+        log_warn("BEZEL-REPORT-MESSAGES", "messages cannot be read: %s: they are not evaluated", rundb_why(err));
+}
+
+#define COUNTERS_BUDGET CLOCK_S
+
+/* A page has no place for them. */
+static void read_counters(const char *run, int form, struct report *r)
+{
+    static const char *const aspects[] = {"node_*", "process_*"};
+    int64_t budget = r->all ? INT64_MAX : COUNTERS_BUDGET;
+    bool any = false;
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
+        any = any || r->experiment->sensing.sampler[i];
+    for (size_t i = 0; i < 2 && any && !(form & (REPORT_HTML | REPORT_DATA)); i++) {
+        int err = counter_table_read(run, aspects[i], report_is_counter, budget, &r->counters);
+        if (err)
+            log_warn("BEZEL-REPORT-COUNTERS", "samples cannot be read: %s: counters are not evaluated", rundb_why(err));
+    }
+}
+
+static void read_labels(const char *run, int form, struct report *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (uint32_t k = 0; p->dict && p->role == ROLE_SUT && k < p->dict->aspect_count; k++)
+            for (uint32_t f = 0; f < p->dict->aspects[k].field_count; f++)
+                any = any || p->dict->aspects[k].fields[f].type == DICT_ENUM;
+    }
+    if (!any || form & (REPORT_HTML | REPORT_DATA))
+        return;
+    int err = label_table_read(run, r->all ? INT64_MAX : COUNTERS_BUDGET, &r->labels);
+    if (err)
+        log_warn("BEZEL-REPORT-LABELS", "labels cannot be read: %s: they are not evaluated", rundb_why(err));
+}
+
+/* A run without an end is as long as its last sign, but not longer than by our clock: a node's may be ahead. */
+static void bound_duration(struct verdict *v)
+{
+    int64_t longest = saturate_sub(clock_now() + clock_realtime_offset(), v->started);
+    if (v->run != RUN_ENDED && longest > 0 && v->duration > longest)
+        v->duration = longest;
+}
+
+static int print_loaded(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
+                        FILE *out)
+{
+    struct verdict *v;
+    rejudge_join(s, e);
+    int err = rejudge_gaps(run, s, e);
+    if (!err)
+        err = verdict_new(s, e, running, &v);
+    if (err)
+        return err;
+    char path[PATH_MAX], found[PATH_MAX];
+    bound_duration(v);
+    path_to_show(run, path);
+    struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
+    r.all = form & REPORT_ALL;
+    r.color = table_wants_color(out);
+    r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
+    read_messages(run, running, form, &r);
+    read_counters(run, form, &r);
+    read_labels(run, form, &r);
+    if (form & REPORT_JSON)
+        report_json(&r, out);
+    else if (form & REPORT_HTML)
+        err = report_html(&r, out);
+    else if (form & REPORT_DATA)
+        err = report_data(&r, out);
+    else
+        report_text(&r, out);
+    int code = err ? err : verdict_exit_code(v);
+    verdict_free(v);
+    message_table_free(&r.messages);
+    counter_table_free(&r.counters);
+    label_table_free(&r.labels);
+    if (err)
+        log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", limit_reason(err));
+    if (fflush(out) != 0 || ferror(out)) {
+        log_error("BEZEL-REPORT-WRITE", "cannot write the report: %s", strerror(errno));
+        return BEZEL_ESYS;
+    }
+    return code;
+}
+
+int report_print(const char *run, bool running, int form, FILE *out)
+{
+    struct experiment *e;
+    int err = report_load_experiment(run, &e);
+    if (err)
+        return err;
+    struct summary *s;
+    err = summary_load(run, &s);
+    if (err == BEZEL_ENOENT) {
+        log_error("BEZEL-REPORT-DATABASE", "%s has no run.db%s", run,
+                  running ? " yet: the run begins"
+                          : ": the run was killed before anything was stored, or the file was removed");
+    } else if (err) {
+        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
+    } else {
+        err = print_loaded(run, running, s, e, form, out);
+        summary_free(s);
+    }
+    experiment_free(e);
+    return err;
+}

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * From a violated limit to its neighbourhood: the commands that show the records that broke it, what the scheduler did
+ * with their threads, and what the machine did, around its worst value.
+ */
+#include "base/json.h"
+#include "base/saturate.h"
+#include "views/report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKS_SHOWN = 3, LINES_MOST = 50 }; /* limits in the text without --all; records that a command prints */
+
+/* Where limit `limit` was violated most. */
+struct look {
+    size_t limit;
+    const struct summary_violation *violation;
+    double worst;
+    int64_t from, until; /* of the node's clock: the records that the worst value was made of */
+};
+
+/* Whether `a` is further from holding than `b`; NaN is nearest to it. */
+static bool is_worse(const struct experiment_limit *l, double a, double b)
+{
+    return !isnan(a) && (isnan(b) || (l->compare == COMPARE_AT_LEAST ? a < b : a > b));
+}
+
+static double worst_of(const struct experiment_limit *l, double min, double max)
+{
+    return l->compare == COMPARE_AT_LEAST ? min : max;
+}
+
+/* Narrows the look to the observations with the worst value. */
+static void narrow(const struct report *r, struct look *look)
+{
+    const struct experiment_limit *l = &r->experiment->limits[look->limit];
+    const struct summary_violation *v = look->violation;
+    const struct summary_series *s = r->summary->series, *end = s + r->summary->series_count;
+    double worst = NAN;
+    while (s < end && (s->node != v->node || s->limit != v->limit))
+        s++;
+    for (size_t i = 0; s < end && s->columns && i < SUMMARY_COLUMNS; i++) {
+        const struct summary_column *c = &s->columns[i];
+        if (c->known == 0 || c->at < v->begin || c->at > v->end || !is_worse(l, worst_of(l, c->min, c->max), worst))
+            continue;
+        worst = worst_of(l, c->min, c->max);
+        look->from = c->at;
+        look->until = v->end;
+        for (size_t k = i + 1; k < SUMMARY_COLUMNS; k++)
+            if (s->columns[k].count) {
+                look->until = s->columns[k].at;
+                break;
+            }
+    }
+}
+
+/* False: there is no violation of limit `limit` to look at. */
+static bool find_look(const struct report *r, size_t limit, struct look *look)
+{
+    const struct experiment_limit *l = &r->experiment->limits[limit];
+    *look = (struct look){.limit = limit, .worst = NAN};
+    for (size_t i = 0; i < r->summary->violation_count; i++) {
+        const struct summary_violation *v = &r->summary->violations[i];
+        double worst = worst_of(l, v->min, v->max);
+        if (v->limit != limit || (look->violation && !is_worse(l, worst, look->worst)))
+            continue;
+        look->violation = v;
+        look->worst = worst;
+    }
+    if (!look->violation)
+        return false;
+    look->from = look->violation->begin;
+    look->until = look->violation->end;
+    narrow(r, look);
+    look->from = saturate_add(look->from, -experiment_limit_window(r->experiment, l) - r->experiment->adapt.every);
+    return true;
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+/* `text` as a word for the shell. */
+static void put_word(const char *text, FILE *out)
+{
+    if (*text &&
+        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+-") == strlen(text)) {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *text; text++)
+        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
+    fputc('\'', out);
+}
+
+/* ns since 1970 of the run's time. */
+static int64_t run_time(const struct report *r, const struct look *look, int64_t at)
+{
+    return saturate_add(report_run_time(r, look->violation->node, at), r->verdict->started);
+}
+
+/* `where`: NULL, or a condition. */
+static void put_command(const struct report *r, const struct look *look, const char *aspect, const char *where,
+                        FILE *out)
+{
+    fprintf(out, "bezel tail -n %d --aspect ", LINES_MOST);
+    put_word(aspect, out);
+    if (where) {
+        fputs(" --where ", out);
+        put_word(where, out);
+    }
+    if (r->summary->node_count > 1 && !report_is_global(r, (int64_t)look->limit)) {
+        fputs(" --node ", out);
+        put_word(report_node_name(r, look->violation->node), out);
+    }
+    fprintf(out, " --from %" PRId64 " --until %" PRId64 " ", run_time(r, look, look->from),
+            saturate_add(run_time(r, look, look->until), 1));
+    put_word(r->run, out);
+}
+
+/* The condition on the field that values which break the limit meet; false: there is none to write. */
+static bool condition(const struct experiment_limit *l, const struct experiment_metric *m, char *text, size_t size)
+{
+    const char *op = l->compare == COMPARE_AT_MOST ? ">" : "<", *minus = l->bound < 0 ? "-" : "";
+    double bound = fabs(l->bound);
+    if (!m->field || bound > 1e9)
+        return m->field && l->unit == UNIT_DURATION && l->bound < 9e18 &&
+               snprintf(text, size, "%s %s %s", m->field, op, units_exact_duration((int64_t)l->bound).s) > 0;
+    snprintf(text, size, "%s %s %s%s", m->field, op, l->unit == UNIT_DURATION ? "" : minus,
+             l->unit == UNIT_DURATION ? units_exact_duration((int64_t)bound).s : units_exact_number(bound).s);
+    return true;
+}
+
+static void put_records(const struct report *r, const struct look *look, FILE *out)
+{
+    const struct experiment_limit *l = &r->experiment->limits[look->limit];
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
+    char where[DICT_NAME_MAX + 64];
+    if (m && m->aspect)
+        put_command(r, look, m->aspect, condition(l, m, where, sizeof where) ? where : NULL, out);
+    else /* what the monitor did */
+        put_command(r, look, m && m->kind == METRIC_LOST ? "bezel_totals" : "bezel_usage", NULL, out);
+}
+
+/* Whether the run has samples of an aspect whose name begins with `name`, of the node of the violation. */
+static bool has_samples(const struct report *r, const struct look *look, const char *name)
+{
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t k = 0; k < p->book_count; k++)
+            if (p->role == ROLE_DAEMON && p->node == look->violation->node && p->books[k].stored > 0 &&
+                strncmp(p->books[k].name, name, strlen(name)) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* The only program that records the limit's aspect; NULL: there are several, or it is not known. */
+static const char *only_program(const struct report *r, const struct look *look)
+{
+    const struct experiment_limit *l = &r->experiment->limits[look->limit];
+    const char *aspect = l->metric < 0 ? NULL : r->experiment->metrics[l->metric].aspect, *only = NULL;
+    for (size_t i = 0; aspect && i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t k = 0; k < p->book_count; k++) {
+            if (p->role != ROLE_SUT || strcmp(p->books[k].name, aspect) != 0)
+                continue;
+            if (only && strcmp(only, p->name) != 0)
+                return NULL;
+            only = p->name;
+        }
+    }
+    return only;
+}
+
+static void put_scheduling(const struct report *r, const struct look *look, FILE *out)
+{
+    char where[MESSAGE_NAME_MAX + 32];
+    const char *program = only_program(r, look);
+    if (!has_samples(r, look, "thread_scheduling")) {
+        fputs("was not sampled; add to the file: sensing: {samplers: {scheduling: 10 ms, interrupts: 10 ms}}", out);
+        return;
+    }
+    snprintf(where, sizeof where, "process = \"%s\"", program ? program : "");
+    put_command(r, look, "thread_scheduling", program && !strchr(program, '"') ? where : NULL, out);
+}
+
+static void put_machine(const struct report *r, const struct look *look, FILE *out)
+{
+    if (has_samples(r, look, "node_"))
+        put_command(r, look, "node_*", NULL, out);
+    else
+        fputs("was not sampled; add to the file: sensing: {samplers: {cpu: 100 ms, pressure: 1 s, memory: 1 s, disk: 1 "
+              "s}}",
+              out);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(const struct report *r, const struct look *look, FILE *out);
+} commands[] = {{"records", put_records}, {"scheduling", put_scheduling}, {"machine", put_machine}};
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+static bool is_broken(const struct report *r, size_t limit)
+{
+    return r->verdict->limits[limit].is >= VERDICT_VIOLATED;
+}
+
+void report_looks(const struct report *r, FILE *out)
+{
+    struct look look;
+    size_t shown = 0, left = 0;
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        if (!is_broken(r, i) || !find_look(r, i, &look))
+            continue;
+        if (shown >= LOOKS_SHOWN && !r->all) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0)
+            report_title(r, "Around the worst violations", out);
+        fprintf(out, "  %s: %s on %s, from %.3f s to %.3f s\n", report_limit_text(r, (int64_t)i),
+                report_limit_value(r, (int64_t)i, look.worst).s, report_where(r, look.violation->node, (int64_t)i),
+                (double)report_run_time(r, look.violation->node, look.from) / 1e9,
+                (double)report_run_time(r, look.violation->node, look.until) / 1e9);
+        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+            fprintf(out, "    %-10s  ", commands[k].name);
+            commands[k].put(r, &look, out);
+            fputc('\n', out);
+        }
+    }
+    if (left)
+        fprintf(out, "  %zu more: bezel report --all\n", left);
+    if (shown)
+        fputs("  What each of these says about the cause: docs/SAMPLERS.md, \"The cause of a spike\".\n", out);
+}
+
+void report_json_looks(const struct report *r, struct json *j)
+{
+    struct look look;
+    json_array(j, "looks");
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        if (!is_broken(r, i) || !find_look(r, i, &look))
+            continue;
+        json_object(j, NULL);
+        json_text(j, "limit", report_limit_text(r, (int64_t)i));
+        json_text(j, "node", report_is_global(r, (int64_t)i) ? NULL : report_node_name(r, look.violation->node));
+        json_double(j, "worst", look.worst);
+        json_int(j, "from_ns", report_run_time(r, look.violation->node, look.from));
+        json_int(j, "until_ns", report_run_time(r, look.violation->node, look.until));
+        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+            char *text = NULL;
+            size_t n;
+            FILE *out = open_memstream(&text, &n);
+            if (out)
+                commands[k].put(r, &look, out);
+            json_text(j, commands[k].name, out && fclose(out) == 0 ? text : NULL);
+            free(text);
+        }
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

@@ -1,0 +1,600 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "views/report/verdict.h"
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/saturate.h"
+#include "base/units.h"
+#include "mdr/builtin.h"
+#include "resmgr/agent/agent.h"
+#include "run/rundb/rundb.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t property_number(const struct summary *s, const char *key)
+{
+    const char *value = summary_property(s, key);
+    return value ? strtoll(value, NULL, 10) : 0;
+}
+
+double verdict_rate(const struct summary_book *b)
+{
+    if (b->stored < 2 || b->last_ns <= b->first_ns)
+        return NAN;
+    return (double)(b->stored - 1) * (double)CLOCK_S / (double)(b->last_ns - b->first_ns);
+}
+
+/* ---- the state of the run ---- */
+
+/* CLOCK_REALTIME of the last entry that the database has of the run. */
+static int64_t last_sign(const struct summary *s, int64_t started)
+{
+    int64_t last = started;
+    for (size_t i = 0; i < s->node_count; i++)
+        if (s->nodes[i].last_at != 0 && s->nodes[i].last_at + s->nodes[i].ahead > last)
+            last = s->nodes[i].last_at + s->nodes[i].ahead;
+    for (size_t i = 0; i < s->event_count; i++)
+        if (s->events[i].at > last)
+            last = s->events[i].at;
+    return last;
+}
+
+static void judge_run(struct verdict *v, const struct summary *s, bool running)
+{
+    v->started = saturate_ns(property_number(s, "started"));
+    v->ended = saturate_ns(property_number(s, "ended"));
+    const char *ended_by = summary_property(s, "ended_by");
+    int64_t outcome = property_number(s, "outcome");
+    v->outcome = outcome < EXIT_OK || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
+    v->failed = v->outcome != EXIT_OK || (ended_by && strcmp(ended_by, "failure") == 0);
+    int64_t last = last_sign(s, v->started);
+    v->run = v->ended != 0 ? RUN_ENDED : running ? RUN_RUNNING : RUN_ABORTED;
+    v->duration = (v->ended != 0 ? v->ended : last) - v->started;
+    if (v->duration < 0)
+        v->duration = 0;
+}
+
+/* ---- limits, and the proof that a violated one was infeasible ---- */
+
+enum { TRIAL = 4 }; /* a policy takes about this many longest periods to find again that a budget is not enough */
+
+static struct verdict_limit no_verdict(uint32_t node)
+{
+    return (struct verdict_limit){.is = VERDICT_UNKNOWN,
+                                  .share = NAN,
+                                  .needed = NAN,
+                                  .budget = NAN,
+                                  .contradicts = -1,
+                                  .node = node,
+                                  .stray = NAN};
+}
+
+/* How long a violation may outlast its cause: the metric's window, and the agent's settling. In ns. */
+static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
+{
+    return experiment_limit_window(e, l) + AGENT_SETTLING * e->adapt.every;
+}
+
+/* Whether collection had been off on `node` for `fading` or longer at time `at`, and was still off. */
+static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64_t fading)
+{
+    bool off = false;
+    int64_t since = 0;
+    for (size_t i = 0; i < s->decision_count && (s->decisions[i].node != node || s->decisions[i].at < at); i++) {
+        const struct builtin_decision *d = &s->decisions[i];
+        if (d->node != node)
+            continue;
+        if (d->after == 0 && !off)
+            since = d->at;
+        off = d->after == 0;
+    }
+    return off && at - since > fading;
+}
+
+/* For a global limit: on all nodes. Times are converted from the clock of the node that recorded the row. */
+static bool was_off(const struct summary *s, const struct builtin_limit *row, int64_t fading)
+{
+    if (row->epoch == 0)
+        return was_off_at(s, row->node, row->last_violated, fading);
+    for (size_t i = 0; i < s->node_count; i++)
+        if (!was_off_at(s, (uint32_t)i, row->last_violated + s->nodes[row->node].ahead - s->nodes[i].ahead, fading))
+            return false;
+    return true;
+}
+
+/*
+ * The latest conclusion `what` of `node` that was in force within `slack` ns of `at`; NULL if there is none. The slack
+ * is needed because a policy concludes at the end of the violation, and withdraws its conclusion while it tries again.
+ */
+static const struct builtin_conclusion *conclusion_at(const struct summary *s, uint32_t node,
+                                                      enum builtin_conclusion_kind what, int64_t limit, int64_t at,
+                                                      int64_t slack)
+{
+    const struct builtin_conclusion *found = NULL, *open = NULL;
+    for (size_t i = 0; i < s->conclusion_count && s->conclusions[i].at <= at + slack; i++) {
+        const struct builtin_conclusion *f = &s->conclusions[i];
+        if (f->node != node || f->what != (int)what || f->limit != limit)
+            continue;
+        if (!f->holds && open && f->at >= at - slack)
+            found = open;
+        open = f->holds ? f : NULL;
+    }
+    return open ? open : found;
+}
+
+/* The first one that was found in the stored records; 0: none. */
+static int64_t first_violation_again(const struct summary *s, const struct builtin_limit *row)
+{
+    const struct summary_gap *gap = NULL;
+    for (size_t i = 0; i < s->gap_count && !gap && row->epoch == 0; i++)
+        if (s->gaps[i].node == row->node && s->gaps[i].limit == row->limit && s->gaps[i].violated > 0)
+            gap = &s->gaps[i];
+    for (size_t i = 0; gap && i < s->violation_count; i++) {
+        const struct summary_violation *v = &s->violations[i];
+        if (v->node == row->node && v->limit == row->limit && v->end > gap->begin)
+            return v->begin > gap->begin ? v->begin : gap->begin;
+    }
+    return 0;
+}
+
+/* Violations that were withdrawn do not count. */
+static int64_t first_violation(const struct summary *s, const struct builtin_limit *row)
+{
+    int64_t since = 0, again = first_violation_again(s, row);
+    for (size_t i = 0; i < s->conclusion_count; i++) {
+        const struct builtin_conclusion *f = &s->conclusions[i];
+        if (f->node == row->node && f->what == CONCLUSION_VIOLATED && f->limit == row->limit)
+            since = !f->holds ? 0 : since ? since : f->at;
+    }
+    return since == 0 || (again != 0 && again < since) ? again : since;
+}
+
+/* Finds the proof, if there is one, that a violated `hold` limit was infeasible. */
+static void find_why(const struct summary *s, const struct experiment *e, const struct builtin_limit *row,
+                     struct verdict_limit *r)
+{
+    const struct experiment_limit *l = &e->limits[row->limit];
+    bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
+         on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
+    int64_t slack = fading_time(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
+    const struct builtin_conclusion *budget =
+        conclusion_at(s, row->node, CONCLUSION_INFEASIBLE, l->global ? row->limit : -1, at, slack);
+    r->contradicts = experiment_limit_contradicts(e, row->limit);
+    if (r->contradicts >= 0)
+        r->why = WHY_CONTRADICTION;
+    else if (on_cpu && budget)
+        r->why = WHY_BUDGET;
+    else if (!on_cpu && !on_flow && conclusion_at(s, row->node, CONCLUSION_NOT_THE_MONITORS, -1, at, slack))
+        r->why = WHY_NOT_THE_MONITORS;
+    else if (on_flow && conclusion_at(s, row->node, CONCLUSION_STARVED, -1, at, slack))
+        r->why = WHY_STARVED;
+    else if (was_off(s, row, fading_time(e, l)))
+        r->why = on_flow ? WHY_STARVED : WHY_OFF; /* a flow limit needs polls: without collection it starves */
+    if (r->why == WHY_BUDGET) {
+        r->needed = budget->needed;
+        r->budget = budget->budget;
+    }
+}
+
+static int64_t judged_again(const struct summary *s, const struct builtin_limit *row)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < s->gap_count && row->epoch == 0; i++) {
+        const struct summary_gap *g = &s->gaps[i];
+        if (g->judged && g->node == row->node && g->limit == row->limit)
+            sum = saturate_add(sum, g->held + g->violated);
+    }
+    return sum;
+}
+
+static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
+                                      const struct builtin_limit *row)
+{
+    const struct experiment_limit *l = &e->limits[row->limit];
+    struct verdict_limit r = no_verdict(row->node);
+    r.judged = saturate_add(row->held, row->violated);
+    r.violated = row->violated;
+    r.unjudged = row->unjudged;
+    r.total = saturate_add(saturate_add(r.judged, row->settling), row->unknown);
+    r.again = judged_again(s, row);
+    if (r.judged <= 0 && r.unjudged <= 0)
+        return r;
+    double whole = (double)saturate_add(r.judged, r.unjudged), violated = (double)row->violated;
+    r.since = first_violation(s, row);
+    r.share = r.judged > 0 ? violated / (double)r.judged : NAN;
+    if (violated / whole > l->tolerance) /* though the rest held */
+        r.is = VERDICT_VIOLATED;
+    else if ((violated + (double)r.unjudged) / whole <= l->tolerance) /* though the rest was violated */
+        r.is = VERDICT_HELD;
+    if (r.is == VERDICT_VIOLATED && l->kind == LIMIT_HOLD)
+        find_why(s, e, row, &r);
+    if (r.why != WHY_NONE)
+        r.is = VERDICT_INFEASIBLE;
+    return r;
+}
+
+/* A node that had nothing to judge does not count if another one had. */
+static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
+{
+    if (row->judged <= 0 && row->unjudged <= 0)
+        return;
+    bool first = all->nodes++ == 0;
+    if (first || (double)row->judged * (double)all->total < (double)all->judged * (double)row->total) {
+        all->judged = row->judged;
+        all->total = row->total;
+    }
+    all->unjudged = row->unjudged > all->unjudged ? row->unjudged : all->unjudged;
+    all->again = row->again > all->again ? row->again : all->again;
+    if (isnan(all->share) || row->share > all->share) {
+        all->share = row->share;
+        all->violated = row->violated;
+        all->node = row->node;
+    }
+    if (row->why != WHY_NONE && all->why == WHY_NONE) {
+        all->why = row->why;
+        all->needed = row->needed;
+        all->budget = row->budget;
+        all->contradicts = row->contradicts;
+    }
+    if (first || row->is > all->is)
+        all->is = row->is;
+}
+
+/* Judges a global limit over all its managers; each counted its own times only. */
+static void judge_global(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t limit)
+{
+    struct builtin_limit sum = {.limit = limit};
+    for (size_t i = 0; i < s->limit_count; i++) {
+        const struct builtin_limit *row = &s->limits[i];
+        if (row->limit != limit || row->epoch == 0)
+            continue;
+        int64_t held = saturate_add(sum.held, row->held), violated = saturate_add(sum.violated, row->violated);
+        int64_t unknown = saturate_add(sum.unknown, row->unknown), settling = saturate_add(sum.settling, row->settling);
+        int64_t unjudged = saturate_add(sum.unjudged, row->unjudged);
+        if (row->last_violated > 0 || sum.epoch == 0)
+            sum = *row;
+        sum.held = held;
+        sum.violated = violated;
+        sum.unknown = unknown;
+        sum.settling = settling;
+        sum.unjudged = unjudged;
+    }
+    if (sum.epoch > 0)
+        v->limits[limit] = judge_row(s, e, &sum);
+}
+
+/* Fills the rows and limits of *v. */
+static void judge_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
+{
+    for (size_t i = 0; i < v->limit_count; i++)
+        v->limits[i] = no_verdict(0);
+    for (size_t i = 0; i < s->limit_count; i++) {
+        v->rows[i] = no_verdict(s->limits[i].node);
+        if ((uint64_t)s->limits[i].limit >= v->limit_count)
+            continue;
+        v->rows[i] = judge_row(s, e, &s->limits[i]);
+        if (s->limits[i].epoch == 0)
+            join_row(&v->limits[s->limits[i].limit], &v->rows[i]);
+    }
+    for (uint32_t i = 0; i < v->limit_count; i++)
+        if (e->limits[i].global)
+            judge_global(v, s, e, i);
+}
+
+/* The value of `f`, of the records of `m`, that is beyond the bound of `l` and worse than `worst`; NaN: none. */
+static double stray_of(const struct experiment_metric *m, const struct experiment_limit *l,
+                       const struct summary_field *f, double worst)
+{
+    bool at_least = l->compare == COMPARE_AT_LEAST;
+    double scale = m->in_time ? (double)units_time(f->unit) : 1;
+    double value = scale * (at_least ? f->min.d : f->max.d);
+    bool beyond = at_least ? value < l->bound : value > l->bound;
+    bool judged = at_least ? value >= worst : value <= worst;
+    return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
+}
+
+/* The worst value of limit `i` that was judged on `node`; NaN: none. */
+static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
+{
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && s->limits[row].node == node)
+            return s->limits[row].worst;
+    return NAN;
+}
+
+/* The worst stray value of metric `m` in the books of `p`, for limit `i`; NaN: none. */
+static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i,
+                         const struct summary_process *p)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    double found = NAN, worst = judged_worst(s, p->node, i);
+    for (size_t b = 0; b < p->book_count; b++) {
+        const struct summary_book *book = &p->books[b];
+        for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
+            double stray = strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], worst) : NAN;
+            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
+        }
+    }
+    return found;
+}
+
+/* Whether a single record can break limit `l`. While adaptation settles it may. */
+static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    return m && l->kind == LIMIT_EXPECT &&
+           ((m->kind == METRIC_MAX && l->compare == COMPARE_AT_MOST) ||
+            (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
+}
+
+static void doubt(struct verdict_limit *l)
+{
+    l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
+}
+
+/*
+ * A record that by itself breaks a limit on a maximum or minimum, and that no sampling instant has seen: most often it
+ * is one of the last before the end, or of a process that ended. Then the limit is not known to have held.
+ */
+static void judge_stray(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    for (size_t p = 0; one_record_breaks(e, &e->limits[i]) && p < s->process_count; p++) {
+        double stray = find_stray(s, e, i, &s->processes[p]);
+        if (isnan(stray))
+            continue;
+        v->limits[i].strays = true;
+        v->limits[i].stray = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(v->limits[i].stray, stray)
+                                                                      : fmax(v->limits[i].stray, stray);
+        if (e->limits[i].tolerance > 0)
+            continue;
+        doubt(&v->limits[i]);
+        for (size_t row = 0; row < s->limit_count; row++)
+            if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == s->processes[p].node))
+                doubt(&v->rows[row]);
+    }
+}
+
+/*
+ * No limit is known to have held if a node vanished or gave up draining, or if processes were not observed. Nor is a
+ * global limit if the manager was given up.
+ */
+static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
+{
+    bool uncertain = v->vanished || v->unobserved || v->given_up;
+    bool unmanaged = property_number(s, RUNDB_UNMANAGED) != 0;
+    for (size_t i = 0; i < v->limit_count; i++) {
+        if (v->limits[i].is == VERDICT_HELD && (uncertain || (unmanaged && e->limits[i].global)))
+            v->limits[i].is = VERDICT_UNKNOWN;
+        if (v->limits[i].is > v->is)
+            v->is = v->limits[i].is;
+    }
+}
+
+/* ---- books ---- */
+
+uint64_t verdict_lost(const struct verdict_books *b)
+{
+    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->unfinished + b->unstored;
+}
+
+static void add_books(struct verdict_books *sum, const struct verdict_books *b)
+{
+    sum->processes += b->processes;
+    sum->attempts += b->attempts;
+    sum->stored += b->stored;
+    sum->full += b->full;
+    sum->off += b->off;
+    sum->overwritten += b->overwritten;
+    sum->no_ring += b->no_ring;
+    sum->window += b->window;
+    sum->spool += b->spool;
+    sum->unfinished += b->unfinished;
+    sum->unstored += b->unstored;
+    sum->rest = saturate_add(sum->rest, b->rest);
+}
+
+/* Draining of a node was given up if the run says so and the node never confirmed that it holds nothing. */
+static bool is_given_up(const struct summary *s, uint32_t node)
+{
+    return property_number(s, RUNDB_UNDRAINED) != 0 && s->nodes[node].open;
+}
+
+/* Whether a stream of `p` has no end in the store, or the collector refused the process. */
+static bool lacks_an_end(const struct summary_process *p)
+{
+    bool open = p->refused;
+    for (size_t i = 0; i < p->stream_count; i++)
+        open = open || p->streams[i].open;
+    return open;
+}
+
+/*
+ * Stored and lost records were produced, even if the counters that count them have not arrived yet, or are wrong (as
+ * may be those of a process whose end is unknown although its last books are there).
+ */
+static void raise_attempts(struct verdict_books *b, const struct summary *s, const struct summary_process *p,
+                           uint64_t lost)
+{
+    bool unknown = p->state == PROCESS_RUNNING || (lacks_an_end(p) && !is_given_up(s, p->node));
+    if (unknown && b->attempts < b->stored + lost)
+        b->attempts = b->stored + lost;
+}
+
+struct verdict_books verdict_aspect(const struct summary *s, const struct summary_process *p,
+                                    const struct summary_book *book)
+{
+    struct verdict_books b = {.attempts = book->attempts,
+                              .stored = book->stored,
+                              .full = book->full,
+                              .window = book->window,
+                              .spool = book->spool,
+                              .off = book->off,
+                              .no_ring = book->no_ring};
+    raise_attempts(&b, s, p, verdict_lost(&b));
+    b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    return b;
+}
+
+bool verdict_gave_up(const struct summary *s, uint32_t node)
+{
+    bool complete = is_given_up(s, node);
+    for (size_t i = 0; i < s->process_count; i++)
+        complete = complete && (s->processes[i].node != node || s->processes[i].state != PROCESS_RUNNING);
+    return complete;
+}
+
+struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p)
+{
+    struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
+    for (size_t i = 0; i < p->book_count; i++) {
+        struct verdict_books aspect = verdict_aspect(s, p, &p->books[i]);
+        add_books(&b, &aspect);
+    }
+    /* Ordinals count these losses, too, but not records without a ring. */
+    uint64_t otherwise = b.full + b.window + b.spool + b.off + b.unfinished;
+    if (p->overwrites && p->discarded > otherwise)
+        b.overwritten = p->discarded - otherwise;
+    uint64_t lost = verdict_lost(&b), by_ordinals = p->discarded + b.no_ring;
+    raise_attempts(&b, s, p, by_ordinals > lost ? by_ordinals : lost);
+    b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    if (b.rest > 0 && p->state != PROCESS_RUNNING && (lacks_an_end(p) || is_given_up(s, p->node))) {
+        b.unstored = (uint64_t)b.rest;
+        b.rest = 0;
+    }
+    return b;
+}
+
+/* The aspects of unfinished records of a process that overwrites are unknown: these count as overwritten. */
+bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b)
+{
+    return p->overwrites && b->rest == 0 && b->overwritten > 0;
+}
+
+bool verdict_is_open(const struct summary *s, const struct summary_process *p)
+{
+    return p->state == PROCESS_RUNNING || p->state == PROCESS_LEFT || p->refused ||
+           (lacks_an_end(p) && !is_given_up(s, p->node));
+}
+
+static void judge_unknown(struct verdict *v, const struct summary *s)
+{
+    if (v->run == RUN_RUNNING)
+        return;
+    v->unended = summary_property(s, RUNDB_UNENDED);
+    for (size_t i = 0; i < s->process_count; i++) {
+        v->unknown += verdict_is_open(s, &s->processes[i]);
+        v->left += s->processes[i].state == PROCESS_LEFT;
+    }
+    for (size_t i = 0; i < s->node_count; i++)
+        v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
+    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0 && !v->unended && s->untaken == 0 && !s->left_out;
+    v->behind = s->behind && !v->balanced; /* if all is accounted for, somebody else added a file */
+}
+
+static uint64_t add_processes(uint64_t sum, uint64_t more)
+{
+    return sum + more < sum ? UINT64_MAX : sum + more;
+}
+
+static void judge_unobserved(struct verdict *v, const struct summary *s)
+{
+    for (size_t i = 0; i < s->node_count; i++)
+        v->unobserved = add_processes(v->unobserved, s->nodes[i].unobserved);
+    for (size_t i = 0; i < s->process_count; i++)
+        v->unobserved = add_processes(v->unobserved, s->processes[i].unobserved);
+    v->balanced = v->balanced && v->unobserved == 0;
+}
+
+bool verdict_is_clock_gap(const struct summary *s, size_t i)
+{
+    return strcmp(s->notes[i].code, "BEZEL-CLOCK-GAP") == 0;
+}
+
+/* The books of the traces before and behind a gap balance, each for itself. */
+static void judge_clock_gaps(struct verdict *v, const struct summary *s)
+{
+    for (size_t i = 0; i < s->note_count; i++)
+        v->clock_gaps += verdict_is_clock_gap(s, i);
+}
+
+static void judge_books(struct verdict *v, const struct summary *s)
+{
+    v->balanced = true;
+    for (size_t i = 0; i < s->process_count; i++) {
+        v->books[i] = verdict_process(s, &s->processes[i]);
+        add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
+        v->balanced = v->balanced && v->books[i].rest == 0;
+        v->given_up = v->given_up || (v->books[i].unstored > 0 && is_given_up(s, s->processes[i].node));
+        v->overwrites = v->overwrites || s->processes[i].overwrites;
+    }
+}
+
+/* ---- the run ---- */
+
+int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **verdict)
+{
+    struct verdict *v = calloc(1, sizeof *v);
+    if (!v)
+        return BEZEL_ENOMEM;
+    v->limit_count = e->limit_count;
+    v->limits = calloc(e->limit_count + 1, sizeof *v->limits);
+    v->rows = calloc(s->limit_count + 1, sizeof *v->rows);
+    v->books = calloc(s->process_count + 1, sizeof *v->books);
+    if (!v->limits || !v->rows || !v->books) {
+        verdict_free(v);
+        return BEZEL_ENOMEM;
+    }
+    judge_run(v, s, running);
+    judge_limits(v, s, e);
+    for (uint32_t i = 0; i < v->limit_count; i++)
+        judge_stray(v, s, e, i);
+    judge_books(v, s);
+    judge_unknown(v, s);
+    judge_unobserved(v, s);
+    judge_clock_gaps(v, s);
+    downgrade_uncertain(v, s, e);
+    *verdict = v;
+    return 0;
+}
+
+void verdict_free(struct verdict *v)
+{
+    if (!v)
+        return;
+    free(v->limits);
+    free(v->rows);
+    free(v->books);
+    free(v);
+}
+
+int verdict_exit_code(const struct verdict *v)
+{
+    if (v->outcome != EXIT_OK)
+        return v->outcome;
+    if (v->is >= VERDICT_VIOLATED)
+        return EXIT_VIOLATED;
+    bool unbalanced = v->run == RUN_ENDED && !v->balanced;
+    return v->is == VERDICT_UNKNOWN || v->failed || v->run == RUN_ABORTED || unbalanced ? EXIT_FAILED : EXIT_OK;
+}
+
+const char *verdict_name(enum verdict_is is)
+{
+    static const char *const names[] = {"held", "unknown", "violated", "infeasible"};
+    return names[is];
+}
+
+const char *verdict_why_name(enum verdict_why why)
+{
+    static const char *const names[] = {NULL, "off", "budget", "not-the-monitors", "starved", "contradiction"};
+    return names[why];
+}
+
+const char *verdict_run_name(enum verdict_run run)
+{
+    static const char *const names[] = {"ended", "running", "aborted"};
+    return names[run];
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The verdict on a run: a pure function of its database and its experiment (docs/REPORT.md has every rule).
+ *
+ * A limit is judged on each node: held or violated, if it is so whatever it was in the time that nobody judged; else
+ * unknown. Then over all nodes: violated if one node violated it; else unknown if one node cannot tell because of time
+ * that was not judged, or if no node could judge it; else held. A violated `hold` limit is infeasible if
+ * there is proof that adaptation could not have held it: enum verdict_why.
+ */
+#ifndef BEZEL_VIEWS_REPORT_VERDICT_H
+#define BEZEL_VIEWS_REPORT_VERDICT_H
+
+#include "config/experiment.h"
+#include "run/rundb/summary.h"
+
+/** In order of weight: the run's verdict is the heaviest of its limits'. */
+enum verdict_is { VERDICT_HELD = 0, VERDICT_UNKNOWN = 1, VERDICT_VIOLATED = 2, VERDICT_INFEASIBLE = 3 };
+
+/** ENDED: in order. RUNNING: its `bezel run` lives. ABORTED: neither; its `bezel run` was killed. */
+enum verdict_run { RUN_ENDED, RUN_RUNNING, RUN_ABORTED };
+
+/**
+ * The proof that a limit is infeasible. OFF: it was last in violation when collection had been off for long. BUDGET:
+ * the policy had measured that monitoring needs more than its budget. NOT_THE_MONITORS: the policy had found that
+ * polling less does not help. STARVED: it had found that polling more often is not possible. CONTRADICTION: another
+ * limit excludes this one.
+ */
+enum verdict_why { WHY_NONE = 0, WHY_OFF, WHY_BUDGET, WHY_NOT_THE_MONITORS, WHY_STARVED, WHY_CONTRADICTION };
+
+/** A limit on one node, or over all of them. */
+struct verdict_limit {
+    enum verdict_is is;
+    enum verdict_why why;  /* of VERDICT_INFEASIBLE; over all nodes: of the first such node */
+    double needed, budget; /* of WHY_BUDGET: percent of one CPU; else NaN */
+    int contradicts;       /* of WHY_CONTRADICTION: the limit that excludes it */
+    int64_t since;    /* start of the first violation since judgement began, on the node's clock; 0: none, or unknown */
+    double share;     /* of the judged time that was in violation; over all nodes: the worst one's; NaN: not judged */
+    int64_t violated; /* ns; over all nodes: that of the worst one */
+    uint32_t node;    /* over all nodes: where the share was worst */
+    int64_t judged, total;   /* ns, of the run; over all nodes: where the least part was judged */
+    int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
+    uint32_t nodes;          /* over all nodes: how many could judge it */
+    bool strays;             /* over all nodes: a stored record is beyond the bound of a maximum or minimum, and worse
+                                than all that was judged ... */
+    double stray;            /* ... by this value */
+};
+
+/**
+ * Sums of books. attempts = stored + full + window + spool + off + overwritten + no_ring + unfinished + unstored +
+ * rest, exactly. Unstored are records that a node still held when draining was given up. If a process could not be
+ * read or stored to its end, they are the records by which its counters exceed the known ones. Overwritten records are
+ * counted by the gaps between ordinals, not by the counters of attempts: the two must agree.
+ */
+struct verdict_books {
+    uint32_t processes;
+    uint64_t attempts, stored, full, window, spool, off, overwritten, no_ring, unfinished, unstored;
+    int64_t rest; /* 0: the books balance; else in flight while the run goes on, unexplained after its end */
+};
+
+struct verdict {
+    enum verdict_is is;
+    enum verdict_run run;
+    bool failed;            /* it ended because something that it needs, or one of its processes, failed */
+    int outcome;            /* exit code of the run, limits left aside; 0: success, or unknown */
+    int64_t started, ended; /* CLOCK_REALTIME; 0: unknown, not yet */
+    int64_t duration;       /* ns, to its end, or to the last sign of life */
+    size_t limit_count;
+    struct verdict_limit *limits; /* in the order of the experiment */
+    struct verdict_limit *rows;   /* in the order of the summary's limits */
+    struct verdict_books *books;  /* in the order of the summary's processes */
+    struct verdict_books sut, daemons;
+    bool balanced;       /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
+    uint64_t unobserved; /* processes that recorded and were not observed: their records are unknown */
+    size_t unknown;      /* processes whose end is unknown; 0 while the run goes on */
+    size_t left;         /* of these, processes that went on when their bezeld had ended */
+    const char *unended; /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
+    size_t vanished;     /* nodes that confirmed neither that all is stored nor what is not; likewise */
+    size_t clock_gaps;   /* times in which a node did not observe its processes, since its clock had jumped: what they
+                            recorded then is in no books */
+    bool behind;         /* the trace may hold more than the database counts; likewise */
+    bool overwrites;     /* the full rings of some process overwrite */
+    bool given_up;       /* a node gave up draining, and lost the records that it held */
+};
+
+/**
+ * Judges `s`. `running`: the run's `bezel run` lives; without effect once the run has an end. Returns 0 with *v for
+ * verdict_free(), or BEZEL_ENOMEM. Pure.
+ */
+int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
+void verdict_free(struct verdict *v);
+
+/**
+ * The books of one aspect of process `p` of `s`; its overwritten and unfinished records are in the rest. Until the last
+ * books of a process have arrived, or if these are wrong, its packets may contain more records than its counters count.
+ * Then the attempts are the number of known records, here and in verdict_process(), so that the rest is never negative.
+ * Pure.
+ */
+struct verdict_books verdict_aspect(const struct summary *s, const struct summary_process *p,
+                                    const struct summary_book *book);
+
+/** Whether note `i` of `s` says that a node did not observe its processes, since its clock had jumped. Pure. */
+bool verdict_is_clock_gap(const struct summary *s, size_t i);
+
+/** The books of process `p` of `s`. Pure. */
+struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);
+
+/** Whether the missing records of each aspect of `p` count as overwritten; `b`: the books of `p`. Pure. */
+bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);
+
+/**
+ * Whether the end of the records of `p` is missing from the store: its last books, or the closing packet of a stream;
+ * or it recorded on when its bezeld had ended.
+ * While a run goes on it is in flight. After the run it is unknown, even if the numbers agree, unless its node gave up
+ * draining and sent last books. Pure.
+ */
+bool verdict_is_open(const struct summary *s, const struct summary_process *p);
+
+/** Whether node `node` gave up draining, and sent the last books of all its processes. Pure. */
+bool verdict_gave_up(const struct summary *s, uint32_t node);
+
+/** Lost records of all causes. */
+uint64_t verdict_lost(const struct verdict_books *b);
+
+/**
+ * Exit code: that of the run's own course where it failed (1) or did not reach something (4); else 3 violated or
+ * infeasible; else 1 where the run was aborted, a limit could not be judged, or the books of an ended run do not
+ * balance; else 0.
+ */
+int verdict_exit_code(const struct verdict *v);
+
+/** "held", "unknown", "violated", "infeasible". */
+const char *verdict_name(enum verdict_is is);
+
+/** "off", "budget", "not-the-monitors", "starved", "contradiction"; NULL for WHY_NONE. */
+const char *verdict_why_name(enum verdict_why why);
+
+/** "ended", "running", "aborted". */
+const char *verdict_run_name(enum verdict_run run);
+
+/** The rate of an aspect in records/s: (n - 1) / (t_last - t_first); NaN below two records. Pure. */
+double verdict_rate(const struct summary_book *b);
+
+#endif

@@ -1,0 +1,630 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "views/top/top_source_internal.h"
+
+#include "base/clock.h"
+#include "base/saturate.h"
+#include "run/read/run_reader.h"
+#include "views/report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The monitor records each of what is looked for at least every second, but for agents with a longer period. */
+static const int64_t own_lookback = 3 * CLOCK_S;
+
+enum { ITEMS_FIRST = 64 };
+
+/* ---- opening, and what is new ------------------------------------------------------------------------------------ */
+
+int top_source_open(const char *run, struct top_source **s)
+{
+    struct top_source *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    snprintf(it->run, sizeof it->run, "%s", run);
+    int err = levels_open(run, &it->levels);
+    if (!err)
+        err = top_history_open(&it->history, run);
+    if (!err && report_load_experiment(run, &it->experiment) != 0)
+        it->experiment = NULL; /* what is wrong was logged */
+    it->stale = true;
+    if (err)
+        top_source_close(it);
+    else
+        *s = it;
+    return err;
+}
+
+void top_source_close(struct top_source *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->quantiles_made; i++)
+        quantile_free(s->quantiles[i]);
+    top_history_close(&s->history);
+    levels_close(s->levels);
+    experiment_free(s->experiment);
+    top_index_free(&s->index);
+    free(s->stream_processes);
+    free(s->violations);
+    free(s->counts);
+    free(s->nodes);
+    free(s->items);
+    free(s->stats);
+    free(s->records);
+    free(s);
+}
+
+/* Numbers of processes and nodes are those of the model that the levels have by now. */
+static int renew_index(struct top_source *s)
+{
+    int err = top_index_build(&s->index, levels_model(s->levels, &s->age));
+    free(s->counts);
+    free(s->nodes);
+    s->counts = calloc(s->index.process_count + 1, sizeof *s->counts);
+    s->nodes = calloc(s->index.node_count + 1, sizeof *s->nodes);
+    s->stream_count = 0;
+    s->stale = true;
+    return err ? err : s->counts && s->nodes ? 0 : BEZEL_ENOMEM;
+}
+
+static int64_t node_number(const struct top_source *s, const struct model_node *node)
+{
+    return top_index_node_of_row(&s->index, node->row);
+}
+
+static int add_streams(struct top_source *s)
+{
+    size_t count = levels_stream_count(s->levels);
+    if (count > s->stream_capacity) {
+        int64_t *larger = realloc(s->stream_processes, 2 * count * sizeof *larger);
+        if (!larger)
+            return BEZEL_ENOMEM;
+        s->stream_processes = larger;
+        s->stream_capacity = 2 * count;
+    }
+    for (; s->stream_count < count; s->stream_count++) {
+        const struct model_process *p = levels_stream(s->levels, s->stream_count)->process;
+        int64_t node = p ? node_number(s, p->node) : -1;
+        s->stream_processes[s->stream_count] =
+            node < 0 ? -1 : top_index_process(&s->index, (uint32_t)node, p->instance);
+    }
+    return 0;
+}
+
+/* Opening the database costs more than what is new in it: every other second will do. */
+static int read_database(struct top_source *s, int64_t budget)
+{
+    int64_t now = clock_now();
+    if (s->history.settled && now - s->read_at < 2 * CLOCK_S - CLOCK_S / 4)
+        return 0;
+    s->read_at = now;
+    return top_history_update(&s->history, budget);
+}
+
+int top_source_update(struct top_source *s, int64_t budget)
+{
+    uint64_t age;
+    size_t violations = s->history.violation_count;
+    int more = levels_update(s->levels, budget);
+    if (more < 0)
+        return more;
+    (void)levels_model(s->levels, &age);
+    int err = !s->counts || age != s->age ? renew_index(s) : 0;
+    if (!err)
+        err = add_streams(s);
+    int rows = err ? err : read_database(s, budget);
+    s->stale = s->stale || violations != s->history.violation_count;
+    return rows < 0 ? rows : more || rows;
+}
+
+const char *top_source_run(const struct top_source *s)
+{
+    return levels_model(s->levels, NULL)->run;
+}
+
+/* The times of the streams that are ahead, or of the others. Returns how many streams these are. */
+static uint64_t find_range(const struct top_source *s, bool ahead, int64_t *first, int64_t *last)
+{
+    uint64_t count = 0;
+    *first = INT64_MAX;
+    *last = INT64_MIN;
+    for (size_t i = 0; i < s->stream_count; i++) {
+        const struct levels_stream *stream = levels_stream(s->levels, i);
+        if (s->stream_processes[i] < 0 || stream->first > stream->last || stream->ahead != ahead)
+            continue;
+        uint32_t node = s->index.processes[s->stream_processes[i]].node;
+        int64_t begin = top_index_time(&s->index, node, stream->first).ns;
+        int64_t end = top_index_time(&s->index, node, stream->last).ns;
+        *first = begin < *first ? begin : *first;
+        *last = end > *last ? end : *last;
+        count++;
+    }
+    return count;
+}
+
+/* Streams that are ahead count only where all are. Returns how many there are beside others. */
+static uint64_t range_of(const struct top_source *s, int64_t *first, int64_t *last)
+{
+    int64_t begin, end;
+    uint64_t ahead = find_range(s, true, &begin, &end);
+    if (find_range(s, false, first, last) > 0)
+        return ahead;
+    *first = begin;
+    *last = end;
+    return 0;
+}
+
+void top_source_range(const struct top_source *s, int64_t *first, int64_t *last)
+{
+    (void)range_of(s, first, last);
+}
+
+/* ---- violations -------------------------------------------------------------------------------------------------- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct top_violation *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->limit != y->limit ? (int)(x->limit - y->limit) : (x->node > y->node) - (x->node < y->node);
+}
+
+/* An open one has an end that moves, which nobody looks at. */
+static void renew_violations(struct top_source *s)
+{
+    size_t count = s->history.violation_count;
+    struct top_violation *list = realloc(s->violations, (count + 1) * sizeof *list);
+    s->violation_count = 0;
+    if (!list)
+        return;
+    s->violations = list;
+    for (size_t i = 0; i < count; i++) {
+        const struct top_history_violation *v = &s->history.violations[i];
+        int64_t node = top_index_node_of_row(&s->index, v->owner);
+        if (node < 0)
+            continue;
+        list[s->violation_count++] =
+            (struct top_violation){.node = (uint32_t)node,
+                                   .limit = v->limit,
+                                   .begin = top_index_time(&s->index, (uint32_t)node, v->begin).ns,
+                                   .end = top_index_time(&s->index, (uint32_t)node, v->end).ns,
+                                   .open = v->open};
+    }
+    qsort(list, s->violation_count, sizeof *list, by_begin);
+    s->stale = false;
+}
+
+const struct top_violation *top_source_violations(const struct top_source *s, size_t *count)
+{
+    *count = s->violation_count;
+    return s->violations;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    struct top_source_reading r;
+    top_source_take_record *take;
+};
+
+static int take_record(const struct packet_record *r, const struct levels_place *place, void *context)
+{
+    const struct reading *reading = context;
+    return reading->take(&reading->r, r, place);
+}
+
+int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_t from, int64_t until,
+                    top_source_take_record *take, void *context)
+{
+    const struct levels_stream *l = levels_stream(s->levels, stream);
+    if (s->stream_processes[stream] < 0 || l->last < from || l->first > until || l->first > l->last || from > until)
+        return 0;
+    struct reading reading = {{s, (size_t)s->stream_processes[stream], l, context}, take};
+    int err = levels_records(s->levels, stream, aspect, from, until, take_record, &reading);
+    return err > 0 ? 0 : err;
+}
+
+void top_source_window(const struct top_source *s, uint32_t node, int64_t *from, int64_t *until)
+{
+    *until = top_index_own(&s->index, node, s->time);
+    *from = saturate_add(top_index_own(&s->index, node, saturate_add(s->time, -s->interval)), 1);
+}
+
+void top_source_decode(enum builtin b, const struct packet_record *r, void *record)
+{
+    const struct dict_aspect *a = &builtin_aspects[b];
+    const struct builtin_layout *layout = builtin_layout(b);
+    memset(record, 0, layout->size);
+    *(int64_t *)((char *)record + offsetof(struct builtin_usage, at)) = saturate_ns((int64_t)r->timestamp);
+    for (uint32_t i = 0; i < a->field_count && i < r->value_count; i++) {
+        uint64_t value = packet_value(r, i);
+        void *member = (char *)record + layout->offsets[i];
+        if (a->fields[i].type == DICT_FLOAT64)
+            memcpy(member, &value, sizeof value);
+        else if (a->fields[i].type == DICT_ENUM)
+            *(int *)member = value < DICT_LABELS_MAX ? (int)value : -1;
+        else if (a->fields[i].type == DICT_INT64)
+            *(int64_t *)member = strcmp(a->fields[i].unit, "ns") == 0 ? saturate_ns((int64_t)value) : (int64_t)value;
+    }
+}
+
+static int take_own(const struct top_source_reading *r, const struct packet_record *record,
+                    const struct levels_place *place)
+{
+    const struct top_index_process *p = &r->s->index.processes[r->process];
+    struct top_node *n = &r->s->nodes[p->node];
+    struct builtin_limit limit;
+    (void)place;
+    if (record && record->aspect == p->process->builtins[BUILTIN_USAGE] && (int64_t)record->timestamp >= n->usage.at) {
+        top_source_decode(BUILTIN_USAGE, record, &n->usage);
+    } else if (record && record->aspect == p->process->builtins[BUILTIN_LIMIT]) {
+        top_source_decode(BUILTIN_LIMIT, record, &limit);
+        if (limit.limit >= 0 && limit.limit < MESSAGE_LIMITS_MAX && limit.at >= n->limits[limit.limit].at)
+            n->limits[limit.limit] = limit;
+    }
+    return 0;
+}
+
+/* What a node's daemons recorded last; of a stream that has ended by then, at its end. */
+static int read_own(struct top_source *s, size_t stream)
+{
+    const struct top_index_process *p = &s->index.processes[s->stream_processes[stream]];
+    const struct levels_stream *l = levels_stream(s->levels, stream);
+    int64_t until = top_index_own(&s->index, p->node, s->time);
+    if (p->process->role != ROLE_DAEMON || !p->process->builtins[BUILTIN_USAGE])
+        return 0;
+    if (l->closed && l->last < until)
+        until = l->last;
+    return top_source_read(s, stream, 0, saturate_add(until, -own_lookback), until, take_own, NULL);
+}
+
+int top_source_count(const struct top_source_reading *r, const struct packet_record *record,
+                     const struct levels_place *place)
+{
+    struct top_counts *c = &r->s->counts[r->process];
+    c->records += record != NULL;
+    c->bytes += record ? place->bytes : 0;
+    c->lost += place->lost;
+    return 0;
+}
+
+static int count_streams(struct top_source *s, bool own)
+{
+    int err = 0;
+    for (size_t i = 0; i < s->stream_count && !err; i++) {
+        if (s->stream_processes[i] < 0)
+            continue;
+        const struct top_index_process *p = &s->index.processes[s->stream_processes[i]];
+        struct top_counts *c = &s->counts[s->stream_processes[i]];
+        int64_t from, until, last = levels_stream(s->levels, i)->last;
+        c->last = last > c->last ? last : c->last;
+        top_source_window(s, p->node, &from, &until);
+        if (c->item_count)
+            err = top_source_read_values(s, i, from, until);
+        else if (own || p->process->role == ROLE_SUT)
+            err = top_source_read(s, i, 0, from, until, top_source_count, NULL);
+        if (!err)
+            err = read_own(s, i);
+    }
+    for (size_t i = 0; i < s->index.process_count; i++) {
+        const struct top_index_process *p = &s->index.processes[i];
+        if (p->process->role != ROLE_SUT)
+            continue;
+        s->nodes[p->node].records += s->counts[i].records;
+        s->nodes[p->node].bytes += s->counts[i].bytes;
+        s->nodes[p->node].lost += s->counts[i].lost;
+        s->nodes[p->node].processes++;
+    }
+    return err;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+struct top_item *top_source_add(struct top_source *s)
+{
+    if (s->item_count == TOP_ITEMS_MAX) {
+        s->left_out++;
+        return NULL;
+    }
+    if (s->item_count == s->item_capacity) {
+        size_t larger = s->item_capacity ? 2 * s->item_capacity : ITEMS_FIRST;
+        struct top_item *items = realloc(s->items, larger * sizeof *items);
+        if (!items) {
+            s->left_out++;
+            return NULL;
+        }
+        s->items = items;
+        s->item_capacity = larger;
+    }
+    struct top_item *item = &s->items[s->item_count++];
+    *item = (struct top_item){.id = TOP_ALL, .at = TOP_NEVER, .into = TOP_VIEWS, .scope = TOP_ALL, .mark = ' '};
+    for (size_t i = 0; i < TOP_VALUES; i++)
+        item->values[i] = NAN;
+    return item;
+}
+
+const struct experiment_limit *top_source_limit(const struct top_source *s, int64_t limit)
+{
+    return s->experiment && limit >= 0 && limit < s->experiment->limit_count ? &s->experiment->limits[limit] : NULL;
+}
+
+const char *top_source_limit_text(const struct top_source *s, int64_t limit)
+{
+    const struct experiment_limit *l = top_source_limit(s, limit);
+    return l ? l->text : "?";
+}
+
+bool top_source_shows(const struct top_source *s, const struct top_state *state, struct top_id scope, size_t i)
+{
+    const struct top_index_process *p = &s->index.processes[i];
+    if ((p->process->role != ROLE_SUT && !state->own) || (scope.node != TOP_ANY && scope.node != p->node))
+        return false;
+    return scope.instance == 0 || scope.instance == p->process->instance;
+}
+
+static double per_second(const struct top_source *s, uint64_t count)
+{
+    return (double)count * CLOCK_S / (double)s->interval;
+}
+
+static void add_nodes(struct top_source *s)
+{
+    for (uint32_t i = 0; i < s->index.node_count; i++) {
+        const struct top_node *n = &s->nodes[i];
+        struct top_item *item = top_source_add(s);
+        if (!item)
+            return;
+        item->id.node = item->scope.node = i;
+        item->texts[0] = s->index.nodes[i]->name;
+        item->values[0] = per_second(s, n->records);
+        item->values[1] = per_second(s, n->bytes);
+        item->values[2] = (double)n->lost;
+        item->values[6] = (double)n->processes;
+        item->into = TOP_PROCESSES;
+        if (n->usage.at) {
+            item->values[3] = n->usage.sensor_cpu;
+            item->values[4] = n->usage.period > 0 ? (double)n->usage.period : (double)NAN;
+        }
+        int64_t bound = top_index_time(&s->index, i, top_index_own(&s->index, i, s->time)).bound;
+        item->values[5] = bound < INT64_MAX ? (double)bound : (double)NAN;
+    }
+}
+
+/* What process `i` is at the shown time: one that has ended did so behind its last packet. Of a flight recorder that
+ * runs, what its rings hold is not stored yet. */
+static const char *process_state(const struct top_source *s, size_t i)
+{
+    const struct top_index_process *p = &s->index.processes[i];
+    int64_t own = top_index_own(&s->index, p->node, s->time);
+    if (p->process->started < INT64_MAX && (int64_t)p->process->started > own)
+        return "to come";
+    if (p->process->state == PROCESS_RUNNING || own < s->counts[i].last)
+        return p->process->overwrites ? "recorder" : "running";
+    return p->process->state == PROCESS_ENDED ? "ended" : p->process->state == PROCESS_LEFT ? "left" : "detached";
+}
+
+static void add_processes(struct top_source *s, const struct top_state *state, struct top_id scope)
+{
+    for (size_t i = 0; i < s->index.process_count; i++) {
+        const struct top_index_process *p = &s->index.processes[i];
+        struct top_item *item = top_source_shows(s, state, scope, i) ? top_source_add(s) : NULL;
+        if (!item)
+            continue;
+        item->id.node = item->scope.node = p->node;
+        item->id.instance = item->scope.instance = p->process->instance;
+        item->texts[0] = p->process->name;
+        item->texts[1] = s->index.nodes[p->node]->name;
+        item->texts[2] = process_state(s, i);
+        item->values[0] = per_second(s, s->counts[i].records);
+        item->values[1] = per_second(s, s->counts[i].bytes);
+        item->values[2] = (double)s->counts[i].lost;
+        item->values[3] = (double)p->process->pid;
+        item->into = TOP_ASPECTS;
+    }
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * Enter shows the violation at the shown time, or the last one before, with the records that the limit is about. The
+ * database may not have one yet that the limit's own record tells of.
+ */
+static void lead_limit(struct top_source *s, struct top_item *item, const struct experiment_limit *l,
+                       const struct builtin_limit *row)
+{
+    uint32_t node = item->id.node;
+    const struct top_violation *v =
+        top_state_violation(s->violations, s->violation_count, node, item->id.limit, s->time);
+    bool aspect = l && l->metric >= 0 && s->experiment->metrics[l->metric].aspect;
+    bool goes_on = v && (v->open || v->end > s->time), is_new = item->mark == '!' && !goes_on;
+    item->into = aspect ? TOP_ASPECTS : TOP_PROCESSES;
+    item->scope.node = l && l->global ? TOP_ANY : node;
+    item->scope.limit = aspect ? item->id.limit : -1;
+    item->at = is_new ? top_index_time(&s->index, node, row->at).ns : v ? v->begin : TOP_NEVER;
+    if (v || is_new)
+        item->values[2] = (double)(s->time - (is_new || goes_on ? item->at : v->end));
+}
+
+static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const struct builtin_limit *row)
+{
+    static const char *const states[] = {"unknown", "held", "violated"};
+    const struct experiment_limit *l = top_source_limit(s, limit);
+    struct top_item *item = top_source_add(s);
+    if (!item)
+        return;
+    item->id.node = node;
+    item->id.limit = limit;
+    item->texts[0] = top_source_limit_text(s, limit);
+    item->texts[1] = l && l->global ? "all" : s->index.nodes[node]->name;
+    item->texts[2] = row->state >= 0 && row->state < 3 ? states[row->state] : "?";
+    item->mark = row->state == 2 ? '!' : ' ';
+    item->unit = l && l->unit == UNIT_DURATION ? "ns" : l && l->unit == UNIT_PERCENT ? "%" : NULL;
+    item->values[0] = row->value;
+    item->values[1] = row->worst;
+    item->values[3] = row->at ? (double)row->violated : (double)NAN;
+    lead_limit(s, item, l, row);
+}
+
+/* Of a limit that nobody has judged there is a row, too. */
+static void add_limits(struct top_source *s, struct top_id scope)
+{
+    uint32_t count = s->experiment ? s->experiment->limit_count : MESSAGE_LIMITS_MAX;
+    for (uint32_t limit = 0; limit < count; limit++) {
+        bool any = false;
+        if (scope.limit >= 0 && (uint32_t)scope.limit != limit)
+            continue;
+        for (uint32_t node = 0; node < s->index.node_count; node++)
+            if (s->nodes[node].limits[limit].at && (scope.node == TOP_ANY || scope.node == node)) {
+                add_limit(s, node, (int32_t)limit, &s->nodes[node].limits[limit]);
+                any = true;
+            }
+        if (!any && s->experiment && s->index.node_count)
+            add_limit(s, 0, (int32_t)limit, &(struct builtin_limit){.value = NAN, .worst = NAN});
+    }
+}
+
+/* A limit counts once: as violated where one node violates it. */
+static void count_limits(const struct top_source *s, struct top_data *d)
+{
+    d->limit_count = s->experiment ? s->experiment->limit_count : 0;
+    for (size_t limit = 0; limit < d->limit_count; limit++) {
+        int worst = 0;
+        for (uint32_t node = 0; node < s->index.node_count; node++) {
+            int state = s->nodes[node].limits[limit].state;
+            worst = state > worst ? state : worst;
+        }
+        d->violated += worst == 2;
+        d->unknown += worst == 0;
+    }
+}
+
+/* ---- a moment ---------------------------------------------------------------------------------------------------- */
+
+/* What the view is confined to, as words. */
+static void write_title(const struct top_source *s, struct top_id scope, char *text, size_t size)
+{
+    int64_t i = scope.instance && scope.node != TOP_ANY ? top_index_process(&s->index, scope.node, scope.instance) : -1;
+    const struct model_process *p = i >= 0 ? s->index.processes[i].process : NULL;
+    const struct dict *dict = p ? p->dict : NULL;
+    const struct dict_aspect *a =
+        dict && scope.aspect && scope.aspect <= dict->aspect_count ? &dict->aspects[scope.aspect - 1] : NULL;
+    snprintf(text, size, "%s%s%s%s%s%s%s", scope.node < s->index.node_count ? s->index.nodes[scope.node]->name : "",
+             p ? "/" : "", p ? p->name : "", a ? " " : "", a ? a->name : "", scope.limit >= 0 ? " for limit " : "",
+             scope.limit >= 0 ? top_source_limit_text(s, scope.limit) : "");
+}
+
+static void make_text(const void *context, const struct top_item *item, char *text, size_t size)
+{
+    const struct top_source *s = context;
+    if (item->into == TOP_VIEWS)
+        top_source_make_record(s, item, text, size);
+    else if (item->texts[1])
+        top_source_make_loss(s, item, text, size);
+    else
+        top_source_make_decision(s, item, text, size);
+}
+
+static int add_items(struct top_source *s, const struct top_state *state, enum top_view view, struct top_id scope)
+{
+    switch (view) {
+    case TOP_NODES:
+        add_nodes(s);
+        return 0;
+    case TOP_PROCESSES:
+        add_processes(s, state, scope);
+        return 0;
+    case TOP_LIMITS:
+        add_limits(s, scope);
+        return 0;
+    case TOP_DECISIONS:
+        top_source_decisions(s, scope);
+        return 0;
+    case TOP_LOSSES:
+        top_source_losses(s, scope);
+        return 0;
+    case TOP_ASPECTS:
+        top_source_finish_aspects(s);
+        return 0;
+    case TOP_RECORDS:
+        return top_source_records(s, state, scope);
+    case TOP_MESSAGES:
+        return top_source_messages(s, state);
+    case TOP_VIEWS:
+        break;
+    }
+    return 0;
+}
+
+static void fill_totals(const struct top_source *s, struct top_data *d)
+{
+    uint64_t records = 0, bytes = 0, lost = 0;
+    for (size_t i = 0; i < s->index.node_count; i++) {
+        records += s->nodes[i].records;
+        bytes += s->nodes[i].bytes;
+        lost += s->nodes[i].lost;
+        d->process_count += s->nodes[i].processes;
+    }
+    d->node_count = s->index.node_count;
+    d->records = per_second(s, records);
+    d->bytes = per_second(s, bytes);
+    d->lost = (double)lost;
+    for (size_t i = 0; i < s->stream_count; i++)
+        d->damaged = d->damaged || levels_stream(s->levels, i)->cut;
+    count_limits(s, d);
+    top_source_controller(s, d->controller, sizeof d->controller);
+}
+
+/* The records that break a limit lie in its metric's window. */
+static int64_t interval_of(const struct top_source *s, const struct top_state *state, int32_t limit)
+{
+    const struct experiment_limit *l = top_source_limit(s, limit);
+    int64_t window = l ? experiment_limit_window(s->experiment, l) : 0;
+    return window > state->interval ? window : state->interval;
+}
+
+int top_source_take(struct top_source *s, const struct top_state *state, struct top_data *d)
+{
+    const struct top_place *place = &state->stack[state->depth];
+    *d = (struct top_data){.run = d->run,
+                           .growing = d->growing,
+                           .reading = d->reading,
+                           .refresh = d->refresh,
+                           .own_cpu = d->own_cpu,
+                           .own_memory = d->own_memory,
+                           .view = place->view,
+                           .scope = place->scope,
+                           .make = make_text,
+                           .context = s};
+    uint64_t ahead = range_of(s, &d->first, &d->last);
+    s->time = d->time = state->follow ? d->last : state->time;
+    s->interval = d->interval = interval_of(s, state, place->scope.limit);
+    s->item_count = s->record_count = 0;
+    s->left_out = 0;
+    if (s->stale)
+        renew_violations(s);
+    if (d->first > d->last || !s->counts)
+        return 0;
+    memset(s->counts, 0, s->index.process_count * sizeof *s->counts);
+    memset(s->nodes, 0, s->index.node_count * sizeof *s->nodes);
+    int err = place->view == TOP_ASPECTS ? top_source_aspects(s, state, place->scope) : 0;
+    if (!err)
+        err = count_streams(s, state->own);
+    if (!err)
+        err = add_items(s, state, place->view, place->scope);
+    fill_totals(s, d);
+    write_title(s, place->scope, d->title, sizeof d->title);
+    if (place->view == TOP_ASPECTS && !s->all_quantiles)
+        snprintf(d->note, sizeof d->note, "p50 and p99 of what is visible");
+    if (ahead)
+        snprintf(d->note, sizeof d->note, "%s streams have times that are still to come: not followed",
+                 units_count(ahead).s);
+    if (s->left_out)
+        snprintf(d->note, sizeof d->note, "%s more are left out", units_count(s->left_out).s);
+    d->items = s->items;
+    d->count = s->item_count;
+    return err;
+}

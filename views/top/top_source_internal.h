@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by top_source*.c; top_source.h is the interface. */
+#ifndef BEZEL_VIEWS_TOP_TOP_SOURCE_INTERNAL_H
+#define BEZEL_VIEWS_TOP_TOP_SOURCE_INTERNAL_H
+
+#include "config/experiment.h"
+#include "metric/quantile.h"
+#include "run/levels/levels.h"
+#include "views/top/top_history.h"
+#include "views/top/top_source.h"
+
+#include <limits.h>
+
+/** What a process did in the shown interval. */
+struct top_counts {
+    uint64_t records, bytes, lost;
+    int64_t last;                  /* end of the last packet of the process, ns of the node's clock */
+    size_t first_item, item_count; /* its rows, in the view of aspects */
+};
+
+/** What the daemons of a node recorded last. `at` 0: nothing of the kind. */
+struct top_node {
+    struct builtin_usage usage;
+    struct builtin_limit limits[MESSAGE_LIMITS_MAX];
+    uint64_t records, bytes, lost, processes;
+};
+
+/** A record that is shown. */
+struct top_record {
+    int64_t at; /* of the node's clock */
+    uint32_t process, ring, thread, bytes;
+    uint64_t offset, lost;
+    uint8_t raw[PACKET_RECORD_MAX_BYTES];
+};
+
+/** Statistics of a row of the view of aspects. */
+struct top_stat {
+    uint64_t records, values;
+    double min, max;
+    bool visible; /* it is on the screen, where not all rows have a histogram */
+    struct quantile *quantile;
+};
+
+struct top_source {
+    char run[PATH_MAX];
+    struct experiment *experiment; /* NULL: it cannot be read */
+    struct levels *levels;
+    struct top_history history;
+    int64_t read_at; /* clock_now() when the database was looked at last */
+    uint64_t age;    /* of the model that is in the index */
+    struct top_index index;
+    int64_t *stream_processes; /* by stream: number of the process; -1: none */
+    size_t stream_count, stream_capacity;
+    struct top_violation *violations;
+    size_t violation_count;
+    bool stale; /* the violations are to be made anew */
+
+    /* Of the moment that was taken last. */
+    int64_t time, interval;
+    struct top_counts *counts; /* by process */
+    struct top_node *nodes;
+    struct top_item *items;
+    size_t item_count, item_capacity;
+    uint64_t left_out;
+    struct top_stat *stats; /* by item */
+    size_t stat_capacity;
+    struct quantile *quantiles[TOP_QUANTILES_MAX];
+    size_t quantile_count, quantiles_made;
+    bool all_quantiles; /* of the rows of aspects all have one */
+    struct top_record *records;
+    size_t record_count;
+    int32_t records_limit; /* the limit that they are looked at for; -1: none */
+    char title[TOP_TEXT_MAX];
+};
+
+/** Adds a zeroed item with all values NaN; NULL: there are too many, or no memory. */
+struct top_item *top_source_add(struct top_source *s);
+
+/** The limit of the experiment; NULL: there is none of this number. */
+const struct experiment_limit *top_source_limit(const struct top_source *s, int64_t limit);
+const char *top_source_limit_text(const struct top_source *s, int64_t limit);
+
+/** Whether process `i` is one that a view confined to `scope` shows. */
+bool top_source_shows(const struct top_source *s, const struct top_state *state, struct top_id scope, size_t i);
+
+/** The shown interval on the clock of `node`, with both ends included. */
+void top_source_window(const struct top_source *s, uint32_t node, int64_t *from, int64_t *until);
+
+/** Calls levels_records() for all streams that have something from `from` to `until` ns before the shown time. */
+struct top_source_reading {
+    struct top_source *s;
+    size_t process; /* number */
+    const struct levels_stream *stream;
+    void *context;
+};
+typedef int top_source_take_record(const struct top_source_reading *r, const struct packet_record *record,
+                                   const struct levels_place *place);
+int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_t from, int64_t until,
+                    top_source_take_record *take, void *context) BEZEL_MUST_CHECK;
+
+/** Fill a struct builtin_<name> from a record of the own trace. */
+void top_source_decode(enum builtin b, const struct packet_record *r, void *record);
+
+/** Counts a record, or a loss. */
+top_source_take_record top_source_count;
+
+/**
+ * Rows of aspects: made before the records of the shown interval are read, of streams whose process has rows with
+ * top_source_read_values(), which counts, too; and finished behind that.
+ */
+int top_source_aspects(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
+int top_source_read_values(struct top_source *s, size_t stream, int64_t from, int64_t until) BEZEL_MUST_CHECK;
+void top_source_finish_aspects(struct top_source *s);
+
+/** Rows of the other views. */
+int top_source_records(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
+int top_source_messages(struct top_source *s, const struct top_state *state) BEZEL_MUST_CHECK;
+void top_source_decisions(struct top_source *s, struct top_id scope);
+void top_source_losses(struct top_source *s, struct top_id scope);
+void top_source_controller(const struct top_source *s, char *text, size_t size);
+
+/** Texts of rows that are made when they are shown. */
+void top_source_make_record(const struct top_source *s, const struct top_item *item, char *text, size_t size);
+void top_source_make_decision(const struct top_source *s, const struct top_item *item, char *text, size_t size);
+void top_source_make_loss(const struct top_source *s, const struct top_item *item, char *text, size_t size);
+
+/** The run's time of an event. */
+int64_t top_source_event_time(const struct top_source *s, const struct top_event *e);
+
+#endif
