@@ -5,11 +5,9 @@
 #ifndef BEZEL_BASE_CLOCK_H
 #define BEZEL_BASE_CLOCK_H
 
-#include <stdint.h>
+#include "base/clock_units.h"
 
-#define CLOCK_US INT64_C(1000)
-#define CLOCK_MS INT64_C(1000000)
-#define CLOCK_S  INT64_C(1000000000)
+#include <stdint.h>
 
 /** Now, in nanoseconds since boot. Thread-safe, async-signal-safe, does not block. */
 int64_t clock_now(void);

@@ -19,7 +19,7 @@
 #ifndef BEZEL_RESMGR_AGENT_LEADERSHIP_H
 #define BEZEL_RESMGR_AGENT_LEADERSHIP_H
 
-#include "base/clock.h"
+#include "base/clock_units.h"
 #include "mdr/message.h"
 #include "resmgr/policies/policy.h"
 

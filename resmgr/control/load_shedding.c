@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/control/load_shedding.h"
 
-#include "base/clock.h"
+#include "base/clock_units.h"
 #include "resmgr/control/cost_model.h"
 
 #define PATIENCE     (20 * CLOCK_S)

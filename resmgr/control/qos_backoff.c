@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/control/qos_backoff.h"
 
-#include "base/clock.h"
+#include "base/clock_units.h"
 #include "resmgr/control/cost_model.h"
 #include "resmgr/control/freshness.h"
 #include "resmgr/control/load_shedding.h"

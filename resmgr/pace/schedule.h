@@ -8,7 +8,7 @@
 #ifndef BEZEL_RESMGR_PACE_SCHEDULE_H
 #define BEZEL_RESMGR_PACE_SCHEDULE_H
 
-#include "base/clock.h"
+#include "base/clock_units.h"
 
 #include <stdbool.h>
 #include <stdint.h>

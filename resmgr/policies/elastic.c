@@ -11,7 +11,7 @@
  * A change must exceed what chance could make of the estimate. Shortening waits until the last change shows, and goes
  * by steps. While the cost is unknown, only qualities move the period, and only upwards.
  */
-#include "base/clock.h"
+#include "base/clock_units.h"
 #include "resmgr/control/constraints.h"
 #include "resmgr/control/cost_model.h"
 #include "resmgr/control/cutoff.h"

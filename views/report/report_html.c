@@ -3,8 +3,8 @@
 
 /*
  * The report as one page for a browser, which refers to nothing else: the JSON of the report and the columns of plots
- * as data, and the code of views/web/ that makes tables and plots of it. Its size is bounded: of a large run the page has
- * the first rows of each list, and says how many more there are; neighbouring columns are joined.
+ * as data, and the code of views/web/ that makes tables and plots of it. Its size is bounded: of a large run the page
+ * has the first rows of each list, and says how many more there are; neighbouring columns are joined.
  */
 #include "base/json.h"
 #include "base/saturate.h"
