@@ -4,7 +4,7 @@
 /**
  * The error convention of Bezel: a function returns 0 or a count on success, and one of the negative BEZEL_E* codes on
  * failure. BEZEL_ERR_MAP has each code, its number and its text, which users read. Numbers never change; new ones are
- * appended. errno has the reason of a BEZEL_ESYS: see limit_reason().
+ * appended. errno has the reason of a BEZEL_ESYS: see ulimit_reason().
  */
 #ifndef BEZEL_BASE_ERR_H
 #define BEZEL_BASE_ERR_H

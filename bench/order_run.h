@@ -6,7 +6,7 @@
 #ifndef BEZEL_BENCH_ORDER_RUN_H
 #define BEZEL_BENCH_ORDER_RUN_H
 
-#include "base/order_settings.h"
+#include "config/order_settings.h"
 #include "run/rundb/rundb_live.h"
 #include "run/store/store.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/ulimit.h"
 #include "bezeld/launch/launch_collector.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ static int read_experiment(struct collector_place *p, const char *text, char why
         err = BEZEL_EMALFORMED;
     if (err)
         snprintf(why, COLLECTOR_PLACE_WHY_MAX, "this bezeld cannot read the experiment: %s",
-                 found.count ? found.list[0].sentence : limit_reason(err));
+                 found.count ? found.list[0].sentence : ulimit_reason(err));
     experiment_diagnostics_free(&found);
     return err;
 }

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/folder.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/node/owner.h"
 #include "mdr/command/command_server.h"
@@ -124,7 +124,7 @@ static int bind_control(struct control_endpoint *d, const char *control, const c
         return err;
     err = command_server_open(control, key ? &d->link_keys : NULL, &d->control);
     if (err)
-        log_error("BEZEL-CONTROL", "cannot bind %s: %s", control, limit_reason(err));
+        log_error("BEZEL-CONTROL", "cannot bind %s: %s", control, ulimit_reason(err));
     return err;
 }
 

@@ -7,9 +7,9 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/control_endpoint.h"
 #include "bezeld/scheduler.h"
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
     serve_parent_pipe(a.parent_pipe);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments of its own trace */
     file_raise_limit();                   /* each process that is read takes a descriptor */
-    if (limit_check_files(BEZELD_FILES) != 0)
+    if (ulimit_check_files(BEZELD_FILES) != 0)
         return EXIT_FAILED;
     struct control_endpoint_options options = {
         .control = a.control, .key = a.key, .keys = a.keys, .launcher = a.launcher, .idle_timeout = a.idle_timeout};

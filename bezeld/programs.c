@@ -3,8 +3,8 @@
 #include "bezeld/programs.h"
 
 #include "base/clock.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "bezeld/launch/launch_program.h"
 #include "bezeld/launch/launcher.h"
 
@@ -104,7 +104,7 @@ int programs_open(const struct programs_options *options, struct programs **out,
     else
         snprintf(why, PROGRAMS_WHY_MAX,
                  "no bezel-launcher serves in %.150s: %s; start `bezel-launcher --dir DIR` there", options->launcher,
-                 errno ? strerror(errno) : limit_reason(err));
+                 errno ? strerror(errno) : ulimit_reason(err));
     free(p);
     return err;
 }

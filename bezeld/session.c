@@ -4,8 +4,8 @@
 
 #include "base/address.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "mdr/uplink/sender.h"
 #include "sensor/external/external.h"
@@ -219,7 +219,7 @@ int session_open(const struct session_request *w, struct session **out, char *wh
     }
     if (err) {
         if (!why[0])
-            snprintf(why, SESSION_WHY_MAX, "%s", log_last_error()[0] ? log_last_error() : limit_reason(err));
+            snprintf(why, SESSION_WHY_MAX, "%s", log_last_error()[0] ? log_last_error() : ulimit_reason(err));
         session_free(s);
         return err;
     }

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "collector/clock_server.h"
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
@@ -61,7 +61,7 @@ struct collector_daemon {
 
 static int report(int err, const char *id, const char *what)
 {
-    log_error(id, "%s: %s", what, limit_reason(err));
+    log_error(id, "%s: %s", what, ulimit_reason(err));
     return err;
 }
 
@@ -219,7 +219,7 @@ static void open_watermarks(struct collector_daemon *v)
     int err = v->options->listen ? watermarks_open(v->options->run, &v->watermarks) : 0;
     if (err)
         log_warn("BEZEL-WATERMARKS", "%s/watermarks: %s: readers of the run do not know how far it is complete",
-                 v->options->run, limit_reason(err));
+                 v->options->run, ulimit_reason(err));
     receiver_set_watermarks(v->receiver, v->watermarks);
 }
 
@@ -232,7 +232,7 @@ static void open_clock(struct collector_daemon *v)
         log_warn("BEZEL-CLOCK",
                  "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
                  "compared by their wall clocks alone",
-                 listen, limit_reason(err));
+                 listen, ulimit_reason(err));
     receiver_set_clock_port(v->receiver, clock_server_port(v->clock));
 }
 
@@ -289,7 +289,7 @@ static void fill_state(struct collector_daemon *v, struct message_reply *reply)
         bool full = sys == ENOSPC || sys == EDQUOT;
         errno = sys;
         snprintf(reply->text, sizeof reply->text, "%s: %s%s; the nodes keep unstored packets, and send them again",
-                 path, limit_reason(err_from_errno(sys)), full ? ": make room there" : "");
+                 path, ulimit_reason(err_from_errno(sys)), full ? ": make room there" : "");
     }
 }
 

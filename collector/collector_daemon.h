@@ -6,9 +6,9 @@
 #define BEZEL_COLLECTOR_COLLECTOR_DAEMON_H
 
 #include "base/err.h"
-#include "base/order_settings.h"
-#include "base/store_keep.h"
 #include "collector/receive/receiver.h"
+#include "config/order_settings.h"
+#include "config/store_keep.h"
 
 #include <stdint.h>
 

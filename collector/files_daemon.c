@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "mdr/command/command_server.h"
 #include "mdr/run_file.h"
 
@@ -102,7 +102,7 @@ static int find_files(struct files_daemon *v)
     if (!err)
         err = list(v, "trace", add_folder);
     if (err)
-        log_error("BEZEL-RUN-DIRECTORY", "%s: %s", v->options->run, limit_reason(err));
+        log_error("BEZEL-RUN-DIRECTORY", "%s: %s", v->options->run, ulimit_reason(err));
     return err;
 }
 
@@ -240,7 +240,7 @@ static int start(struct files_daemon *v)
         return err;
     err = command_server_open(v->options->control, endpoint_path(v->options->control) ? NULL : &v->keys, &v->control);
     if (err)
-        log_error("BEZEL-ENDPOINT", "%s: %s", v->options->control, limit_reason(err));
+        log_error("BEZEL-ENDPOINT", "%s: %s", v->options->control, ulimit_reason(err));
     return err;
 }
 

@@ -3,9 +3,9 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "base/uuid.h"
 #include "collector/collector_daemon.h"
@@ -373,12 +373,12 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &arguments);
     if (code < 0)
         code = check_options(argc, argv, &arguments);
-    if (code < 0 && limit_check_files(COLLECTOR_FILES) != 0)
+    if (code < 0 && ulimit_check_files(COLLECTOR_FILES) != 0)
         code = EXIT_FAILED;
     if (code >= 0)
         return code;
     if (!options->files)
-        (void)limit_covers_clients(options->limits.connections, COLLECTOR_FILES);
+        (void)ulimit_covers_clients(options->limits.connections, COLLECTOR_FILES);
     if (arguments.inner.parent_count > 0)
         return relay_daemon_run(options, &arguments.inner, arguments.parent_key);
     return options->files ? files_daemon_run(options) : collector_daemon_run(options);

@@ -5,9 +5,9 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "base/uuid.h"
 #include "collector/clock_server.h"
 #include "mdr/command/command_server.h"
@@ -45,7 +45,7 @@ static void open_clock(struct relay_daemon *v)
         log_warn("BEZEL-CLOCK",
                  "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
                  "compared by their wall clocks alone",
-                 listen, limit_reason(err));
+                 listen, ulimit_reason(err));
     relay_set_clock_port(v->relay, clock_server_port(v->clock));
 }
 
@@ -59,7 +59,7 @@ static int open_relay(struct relay_daemon *v, const struct relay_options *inner)
         options.run = run;
     v->relay = relay_new(v->below, &options);
     if (!v->relay)
-        log_error("BEZEL-START", "relay: %s", limit_reason(BEZEL_ENOMEM));
+        log_error("BEZEL-START", "relay: %s", ulimit_reason(BEZEL_ENOMEM));
     return v->relay ? 0 : BEZEL_ENOMEM;
 }
 
@@ -70,7 +70,7 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
     serve_parent_pipe(o->parent_pipe);
     v->signals = serve_signals();
     if (v->signals < 0) {
-        log_error("BEZEL-START", "signalfd: %s", limit_reason(BEZEL_ESYS));
+        log_error("BEZEL-START", "signalfd: %s", ulimit_reason(BEZEL_ESYS));
         return BEZEL_ESYS;
     }
     if (o->key)

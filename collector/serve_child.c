@@ -3,9 +3,9 @@
 #include "collector/serve_child.h"
 
 #include "base/clock.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/ulimit.h"
 #include "collector/serve/serve_server.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void start(struct serve_child *c)
     c->look_at = INT64_MAX;
     errno = sys;
     log_error("BEZEL-SERVE", "%s cannot be started: %s; the run goes on, and is not served to consumers", c->program,
-              limit_reason(BEZEL_ESYS));
+              ulimit_reason(BEZEL_ESYS));
 }
 
 void serve_child_open(struct serve_child *c, const struct collector_daemon_options *options)

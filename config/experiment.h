@@ -10,9 +10,9 @@
 
 #include "base/clock_wall.h"
 #include "base/err.h"
-#include "base/order_settings.h"
-#include "base/store_keep.h"
+#include "config/order_settings.h"
 #include "config/policies.h"
+#include "config/store_keep.h"
 
 #include <stdbool.h>
 #include <stddef.h>

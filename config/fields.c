@@ -5,10 +5,10 @@
 #include "config/fields_internal.h"
 
 #include "base/clock.h"
-#include "base/order_settings.h"
 #include "base/units.h"
 #include "config/collectors.h"
 #include "config/knobs.h"
+#include "config/order_settings.h"
 #include "config/real_time.h"
 #include "config/starting.h"
 

@@ -3,8 +3,8 @@
 #include "export/export.h"
 
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "export/export_internal.h"
 #include "run/read/run_streams.h"
 #include "run/rundb/rundb.h"
@@ -300,7 +300,7 @@ int export_make(const char *what, const char *target, int (*fill)(void *context,
     if (!err)
         return 0;
     log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", what, target,
-              err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err));
+              err == BEZEL_EINVAL ? strerror(errno) : ulimit_reason(err));
     remove_leftover(made);
     return err;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "export/export.h"
 #include "export/export_internal.h"
 #include "export/record_writer.h"
@@ -222,7 +222,7 @@ static int put_records(struct records *x, const struct model *m, enum export_for
     if (!err)
         err = merged ? put_in_order(x, m) : put_all(x, m);
     if (err)
-        log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, limit_reason(err));
+        log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, ulimit_reason(err));
     return err;
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
@@ -108,7 +108,7 @@ static int open_external(struct node *n, const struct message_hello *hello)
             n->options.dir, units_bytes(e->sensing.window_bytes).s);
     else if (err && !(err == BEZEL_EPERM && log_distrust(n->options.dir)))
         log_error("BEZEL-FOLDER", "cannot use folder %s: %s; %s`bezel doctor` checks this machine", n->options.dir,
-                  limit_reason(err),
+                  ulimit_reason(err),
                   err == BEZEL_EPERM
                       ? "start bezeld as the user of that folder, or with BEZEL_DIR=a folder of its own; "
                       : "");
@@ -132,9 +132,9 @@ static int open_sender(struct node *n, const struct message_hello *hello)
         log_error("BEZEL-SPOOL",
                   "cannot open a spool in %s: %s; make it a folder in which this bezeld may write, or name another "
                   "(`sensing: spool: dir:`)",
-                  o.spool_dir, limit_reason(err));
+                  o.spool_dir, ulimit_reason(err));
     else if (err)
-        log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", o.endpoints, limit_reason(err));
+        log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", o.endpoints, ulimit_reason(err));
     return err;
 }
 
@@ -145,11 +145,11 @@ static void open_journals(struct node *n)
     if (err)
         notes_record(n->external, NULL, clock_now(), "BEZEL-OWN-TRACE",
                      "bezeld cannot record its own trace of this node: metrics and verdicts will be missing: %s: %s",
-                     n->options.dir, limit_reason(err));
+                     n->options.dir, ulimit_reason(err));
     err = samplers_open(&n->options.experiment->sensing, n->options.dir, n->external, &n->samplers);
     if (err)
         notes_record(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "the samplers are off: %s: %s", n->options.dir,
-                     limit_reason(err));
+                     ulimit_reason(err));
 }
 
 int node_open(const struct node_options *options, struct node **out)
@@ -166,7 +166,7 @@ int node_open(const struct node_options *options, struct node **out)
     int err = agent_new(options->experiment, options->node, &n->agent);
     if (err)
         log_error("BEZEL-AGENT", "cannot make the agent, which evaluates the limits of node %s: %s", hello.node,
-                  limit_reason(err));
+                  ulimit_reason(err));
     aspect_steering_open(&n->aspect_steering, options->experiment, options->dir, options->run);
     n->aspect_steering.rules.sheds = node_load_shedding;
     n->aspect_steering.rules.context = n;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/address.h"
-#include "base/limit.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
@@ -26,7 +26,7 @@ static void open_client(struct node *n)
         notes_record(n->external, NULL, clock_now(), "BEZEL-CLOCK",
                      "times of this node are compared with other nodes' by the wall clocks alone: the thread that asks "
                      "the collector for the time cannot be started: %s",
-                     limit_reason(err));
+                     ulimit_reason(err));
 }
 
 /* A thread that is started later would inherit the CPUs of the polling thread. */

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/receive/keep.h"
 
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "collector/receive/recover.h"
 #include "run/rundb/rundb_save.h"
 
@@ -154,7 +154,7 @@ int keep_step(struct keep *k, int64_t now)
     int err = step(k, now, &what);
     if (err && !k->failing)
         log_error("BEZEL-STORE-KEEP", "store.keep: %s (%s): tried again, and stored meanwhile", what,
-                  limit_reason(err));
+                  ulimit_reason(err));
     k->failing = err != 0;
     plan(k, now);
     if (err) {

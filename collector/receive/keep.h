@@ -14,7 +14,7 @@
 #define BEZEL_COLLECTOR_RECEIVE_KEEP_H
 
 #include "base/clock.h"
-#include "base/store_keep.h"
+#include "config/store_keep.h"
 #include "run/rundb/rundb_sections.h"
 #include "run/store/store.h"
 

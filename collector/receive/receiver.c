@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "collector/receive/receiver_internal.h"
 
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/saturate.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "collector/receive/evict.h"
 #include "collector/receive/recover.h"
@@ -153,7 +153,7 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
         log_error(
             "BEZEL-STORE-FAILS",
             "%s: %s: nothing is stored or acknowledged until this file can be written; the nodes keep their packets",
-            path, limit_reason(errno ? err_from_errno(errno) : BEZEL_ENOMEM));
+            path, ulimit_reason(errno ? err_from_errno(errno) : BEZEL_ENOMEM));
     }
 }
 

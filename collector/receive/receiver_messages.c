@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/saturate.h"
+#include "base/ulimit.h"
 #include "collector/receive/receiver_internal.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *check_hello(const struct receiver *in, const struct message_h
 void receiver_rundb_failed(struct receiver *in, int err, const char *what)
 {
     int sys = errno;
-    log_error("BEZEL-DATABASE", "run.db: %s cannot be written: %s", what, limit_reason(err));
+    log_error("BEZEL-DATABASE", "run.db: %s cannot be written: %s", what, ulimit_reason(err));
     if (err == BEZEL_ENOSPC)
         store_fail(in->store, sys, "run.db");
 }

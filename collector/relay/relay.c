@@ -3,8 +3,8 @@
 #include "collector/relay/relay_internal.h"
 
 #include "base/clock.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "mdr/packet.h"
 
 #include <stdio.h>
@@ -119,7 +119,7 @@ static bool reach(struct relay *r, int64_t now)
         return true;
     int err = link_connect(relay_parent(r), MESSAGE_MAX_BYTES, UP_QUEUE, r->options.keys, &r->above);
     if (err) {
-        log_warn("BEZEL-RELAY-PARENT", "cannot connect to the parent at %s: %s", relay_parent(r), limit_reason(err));
+        log_warn("BEZEL-RELAY-PARENT", "cannot connect to the parent at %s: %s", relay_parent(r), ulimit_reason(err));
         return false;
     }
     link_set_relay(r->above);

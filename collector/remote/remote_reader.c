@@ -3,8 +3,8 @@
 #include "collector/remote/remote_reader.h"
 
 #include "base/clock.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "collector/remote/remote_schemas.h"
 #include "mdr/link/link.h"
 
@@ -208,7 +208,7 @@ static int receive(struct remote_reader *r, int64_t deadline)
             return take_bytes(r, r->frame.data, r->frame.size);
         }
         if (err != BEZEL_EAGAIN)
-            return fail(r, err, "%s: %s", r->place, limit_reason(err));
+            return fail(r, err, "%s: %s", r->place, ulimit_reason(err));
         err = watch_silence(r, now);
         if (err)
             return err;
@@ -325,7 +325,7 @@ static int connect_to(struct remote_reader *r, const struct remote_reader_place 
     return fail(r, err, "%s%s%s", why[0] ? "" : place->endpoint, why[0] ? "" : ": ",
                 why[0]                ? why
                 : err == BEZEL_EINVAL ? "not an endpoint: tcp://HOST:PORT or ipc:///PATH"
-                                      : limit_reason(err));
+                                      : ulimit_reason(err));
 }
 
 struct remote_reader *remote_reader_new(void)

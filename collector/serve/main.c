@@ -3,9 +3,9 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "collector/serve/serve_reader.h"
 #include "collector/serve/serve_server.h"
@@ -173,10 +173,10 @@ int main(int argc, char **argv)
     if (nice(SERVE_NICE) == -1 && errno) /* the collector, and programs, go first */
         log_warn("BEZEL-SERVE", "this server has the priority of other programs: %s", strerror(errno));
     file_raise_limit(); /* a connection, and a reader, for each consumer */
-    if (limit_check_files(SERVE_FILES) != 0)
+    if (ulimit_check_files(SERVE_FILES) != 0)
         return EXIT_FAILED;
     if (!realpath("/proc/self/exe", program)) {
-        log_error("BEZEL-START", "/proc/self/exe: %s", limit_reason(BEZEL_ESYS));
+        log_error("BEZEL-START", "/proc/self/exe: %s", ulimit_reason(BEZEL_ESYS));
         return EXIT_FAILED;
     }
     return serve_server_run(&options);

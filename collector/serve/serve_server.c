@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static void begin(struct serve_server *v, const struct link_frame *frame, const 
     const char *why = why_not(v, frame, m);
     int err = why ? 0 : serve_consumer_start(v, frame, m);
     if (err) {
-        log_error("BEZEL-SERVE-READER", "a reader cannot be started: %s", limit_reason(err));
+        log_error("BEZEL-SERVE-READER", "a reader cannot be started: %s", ulimit_reason(err));
         why = "the server cannot start a process that reads for this consumer: its log says why";
     }
     if (why)
@@ -249,7 +249,7 @@ static int start(struct serve_server *v)
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: use another port, or *", o->listen);
     else if (err)
-        log_error("BEZEL-ENDPOINT", "%s: %s", o->listen, limit_reason(err));
+        log_error("BEZEL-ENDPOINT", "%s: %s", o->listen, ulimit_reason(err));
     if (err)
         return err;
     v->unidentified = unidentified_peers_new(link_endpoint(v->link)); /* NULL: connections are not looked at */

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
@@ -75,7 +75,7 @@ static int load_around_command(const struct arguments *a, char **text, size_t *n
     if (err) {
         log_error("BEZEL-RUN-COMMAND", "%s",
                   err == BEZEL_EINVAL ? "an argument of the command is not UTF-8, as experiment files are"
-                                      : limit_reason(err));
+                                      : ulimit_reason(err));
         return err;
     }
     return load_text(*text, *n, "command line", e);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/plain.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
 
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return limit_check_files(COMMAND_FILES) == 0 ? commands[i].run(argc - 1, argv + 1) : EXIT_FAILED;
+            return ulimit_check_files(COMMAND_FILES) == 0 ? commands[i].run(argc - 1, argv + 1) : EXIT_FAILED;
     if (*name)
         fprintf(stderr, "bezel: there is no command '%s'\n\n", name);
     usage(stderr);

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/course/remote_collector.h"
 #include "ecs/course/rundir.h"
@@ -32,7 +32,7 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8
         log_error("BEZEL-UNREACHABLE", "%s is not running any more: there is nothing to control", run);
     else
         log_error("BEZEL-UNREACHABLE", "%s/control does not lead to the folder of a run's sockets: %s", run,
-                  limit_reason(err));
+                  ulimit_reason(err));
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
@@ -42,7 +42,7 @@ static int connect_to(struct control_client *r, const char *endpoint, struct com
     struct control_client_node *to = &r->nodes[r->count];
     int err = command_caller_open(&to->caller, endpoint, keys, uuid, node);
     if (err) {
-        log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, limit_reason(err));
+        log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, ulimit_reason(err));
         return EXIT_FAILED;
     }
     to->name = name;
@@ -186,7 +186,7 @@ static void send_command(struct control_client_node *node, const struct message_
         node->id = (uint32_t)sent;
     else if (sent < 0)
         log_error("BEZEL-UNREACHABLE", "cannot send the command to %s %s: %s", kind_of(node), node->name,
-                  limit_reason(sent));
+                  ulimit_reason(sent));
 }
 
 /* Whether the reply to its command came, or a REFUSE. Drops other messages. */
@@ -346,7 +346,7 @@ int control_client_open_file(const char *file, enum control_client_whom whom, co
     }
     int err = file_read(file, EXPERIMENT_FILE_MAX, &text, &n);
     if (err)
-        log_error("BEZEL-FILE", "%s: %s", file, limit_reason(err));
+        log_error("BEZEL-FILE", "%s: %s", file, ulimit_reason(err));
     else
         err = experiment_read(text, n, &r->experiment, &found);
     if (err == BEZEL_EMALFORMED)

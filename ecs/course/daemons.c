@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/ulimit.h"
 #include "base/uuid.h"
 
 #include <errno.h>
@@ -183,7 +183,7 @@ static int describe_session(struct daemons *f, const struct experiment *e, uint3
         d->session = (struct remote_session){.request = request};
     } else
         log_error("BEZEL-RUN-SESSION", "cannot request a session for node %s (%s, %s): %s", e->nodes[node].name,
-                  f->experiment, f->node_dirs[node], limit_reason(err));
+                  f->experiment, f->node_dirs[node], ulimit_reason(err));
     free(text);
     return err;
 }

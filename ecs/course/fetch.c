@@ -3,8 +3,8 @@
 #include "ecs/course/fetch.h"
 
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "base/uuid.h"
 #include "bezeld/launch/launch_collector.h"
@@ -102,7 +102,7 @@ static int fail(struct fetch *f, int err, const char *format, ...)
 static void fail_to_write(struct fetch *f, const char *name)
 {
     int err = err_from_errno(errno);
-    fail(f, err, "cannot write %s/%s: %s%s", f->o->run, name, limit_reason(err),
+    fail(f, err, "cannot write %s/%s: %s%s", f->o->run, name, ulimit_reason(err),
          err == BEZEL_ENOSPC ? ": make room there" : "");
 }
 

@@ -3,9 +3,9 @@
 #include "ecs/course/load_experiment.h"
 
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/ulimit.h"
 #include "base/utf8.h"
 #include "mdr/dict.h"
 #include "mdr/link/keyring.h"
@@ -335,7 +335,7 @@ static int load_checked(const char *text, size_t n, const char *file, bool again
     experiment_print_diagnostics(&found, file, stderr);
     experiment_diagnostics_free(&found);
     if (err == BEZEL_ENOMEM)
-        log_error("BEZEL-FILE", "%s: %s", file, limit_reason(err));
+        log_error("BEZEL-FILE", "%s: %s", file, ulimit_reason(err));
     return err;
 }
 
@@ -369,14 +369,14 @@ static int own_descriptor(const char *file)
 static const char *why_unread(int err)
 {
     if (err == BEZEL_ENOMEM)
-        return limit_reason(err);
+        return ulimit_reason(err);
     if (errno == EINVAL)
         return "it is not a regular file; give a pipe as standard input: '-'";
     if (errno == EAGAIN)
         return "it has no end and no data at present; give a regular file";
     if (errno == EFBIG)
         return "it is longer than 1 MiB, the limit of an experiment file";
-    return err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err);
+    return err == BEZEL_EINVAL ? strerror(errno) : ulimit_reason(err);
 }
 
 int load_file(const char *file, char **text, size_t *n, struct experiment **e)

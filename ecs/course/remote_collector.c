@@ -4,8 +4,8 @@
 
 #include "base/address.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "bezeld/launch/launch_collector.h"
 
 #include <fcntl.h>
@@ -120,7 +120,8 @@ int remote_collector_init(struct remote_collector *c, const struct experiment *e
     launch_collector_directory(e, run, c->directory);
     int err = !c->request ? BEZEL_ENOMEM : fits ? print_request(c) : BEZEL_EFULL;
     if (err)
-        log_error("BEZEL-RUN-COLLECTOR", "cannot request a collector on node %s: %s", c->node->name, limit_reason(err));
+        log_error("BEZEL-RUN-COLLECTOR", "cannot request a collector on node %s: %s", c->node->name,
+                  ulimit_reason(err));
     return err;
 }
 
@@ -203,7 +204,7 @@ void remote_collector_start(struct remote_collector *c, const char *program)
     c->hurry = false;
     c->began = clock_now();
     if (err)
-        end(c, limit_reason(err));
+        end(c, ulimit_reason(err));
     else
         begin(c);
 }

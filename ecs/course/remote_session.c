@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/course/remote_session.h"
 
-#include "base/limit.h"
+#include "base/ulimit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void ask(struct remote_session *s, struct command_caller *c)
     if (sent > 0)
         s->request_id = sent;
     else if (sent == BEZEL_EINVAL || sent == BEZEL_EFULL)
-        end(s, "the session cannot be requested: %s", limit_reason(sent));
+        end(s, "the session cannot be requested: %s", ulimit_reason(sent));
     /* else the queue is full of such requests; another follows later */
 }
 
@@ -43,7 +43,7 @@ void remote_session_start(struct remote_session *s, struct command_caller *c, in
         end(s, "no bezeld serves there: start one with `bezeld --control %s`, or leave `address` out of the file",
             s->address);
     else if (err)
-        end(s, "cannot connect: %s", limit_reason(err));
+        end(s, "cannot connect: %s", ulimit_reason(err));
     else
         ask(s, c);
 }

@@ -4,8 +4,8 @@
 
 #include "base/exit_code.h"
 #include "base/inherited.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/course/fetch.h"
 #include "ecs/course/run_internal.h"
@@ -459,9 +459,9 @@ static int note_away(const struct run *r)
  * error. */
 static int prepare(struct run *r, const char *text, size_t n)
 {
-    int err = limit_check_files(RUN_FILES + RUN_FILES_NODE * (r->e->node_count + r->e->inner_count));
+    int err = ulimit_check_files(RUN_FILES + RUN_FILES_NODE * (r->e->node_count + r->e->inner_count));
     if (!err)
-        err = limit_check_file_size(r->e->sensing.window_bytes + UNITS_MIB);
+        err = ulimit_check_file_size(r->e->sensing.window_bytes + UNITS_MIB);
     if (!err)
         err = daemons_find(r->e, &r->daemons);
     if (!err)
@@ -484,7 +484,7 @@ static int prepare(struct run *r, const char *text, size_t n)
     if (!err && !r->taken)
         err = launcher_fork(r->e->grace, &r->launcher);
     if (err) {
-        log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", limit_reason(err));
+        log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", ulimit_reason(err));
         return err;
     }
     if (r->taken)
@@ -586,7 +586,7 @@ static int begin(struct run *r, struct state_actions *actions)
     int err = run_restore(r, actions);
     if (err)
         log_error("BEZEL-ATTACH-JOURNAL", "%s: the journal does not fit the experiment's file: %s", r->dir.path,
-                  limit_reason(err));
+                  ulimit_reason(err));
     return err;
 }
 

@@ -4,8 +4,8 @@
 
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/run_internal.h"
 #include "run/rundb/rundb.h"
@@ -64,7 +64,7 @@ static void report_unreadable(const char *path, int err)
                   "is stored",
                   path);
     else
-        log_error("BEZEL-ATTACH-JOURNAL", "cannot read %s/" RUN_JOURNAL_FILE ": %s", path, limit_reason(err));
+        log_error("BEZEL-ATTACH-JOURNAL", "cannot read %s/" RUN_JOURNAL_FILE ": %s", path, ulimit_reason(err));
 }
 
 /* Reads the journal of a run that may be taken over. Returns EXIT_OK, or an exit code, with the reason on stderr. */
@@ -96,14 +96,14 @@ int run_take_directory(struct run *r)
     struct run_journal *again = NULL;
     int err = launcher_fork(r->e->grace, &r->launcher);
     if (err) {
-        log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", limit_reason(err));
+        log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", ulimit_reason(err));
         return err;
     }
     err = rundir_take_over(r->path, r->taken->run, &r->dir);
     if (err == BEZEL_EBUSY)
         report_running(r->path, run_journal_read(r->path, &again) == 0 ? again : NULL);
     else if (err)
-        log_error("BEZEL-ATTACH-LOCK", "cannot lock %s: %s", r->path, limit_reason(err));
+        log_error("BEZEL-ATTACH-LOCK", "cannot lock %s: %s", r->path, ulimit_reason(err));
     else if (run_journal_read(r->path, &again) != 0 || again->epoch != r->taken->epoch) {
         log_error("BEZEL-ATTACH-RUNNING",
                   "%s: another `bezel attach` was faster: nothing is left to take over, or try again", r->path);
@@ -117,7 +117,7 @@ int run_take_directory(struct run *r)
     mine.pid = (uint32_t)getpid();
     err = run_journal_write(&mine, r->dir.path, true, &r->saved);
     if (err) {
-        log_error("BEZEL-RUN-JOURNAL", "cannot write %s/" RUN_JOURNAL_FILE ": %s", r->dir.path, limit_reason(err));
+        log_error("BEZEL-RUN-JOURNAL", "cannot write %s/" RUN_JOURNAL_FILE ": %s", r->dir.path, ulimit_reason(err));
         return err;
     }
     console_note(&r->console, "%s: waiting until what the killed `bezel run` has left on this machine has ended",
@@ -141,7 +141,7 @@ static int load(const char *path, const struct run_journal *j, char **text, stru
     snprintf(file, sizeof file, "%.*s/experiment.yaml", PATH_MAX, path);
     int err = file_read(file, EXPERIMENT_FILE_MAX, text, &n);
     if (err) {
-        log_error("BEZEL-FILE", "cannot read %s: %s", file, limit_reason(err));
+        log_error("BEZEL-FILE", "cannot read %s: %s", file, ulimit_reason(err));
         return err;
     }
     err = load_again(*text, n, file, e);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/limit.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/launch/process_tree.h"
 #include "ecs/course/run_internal.h"
@@ -20,7 +20,7 @@ static void start_daemon(struct run *r, uint32_t d)
     r->daemons.daemons[d].up = true; /* even if the start fails: run_take_daemons() then finds it ended */
     if (daemons_start(&r->daemons, d) != 0)
         console_error(&r->console, "BEZEL-RUN-DAEMON", "cannot start %s: %s", r->daemons.daemons[d].process.program,
-                      limit_reason(err_from_errno(errno)));
+                      ulimit_reason(err_from_errno(errno)));
 }
 
 static void drain_nodes(struct run *r)
@@ -423,7 +423,7 @@ static void report_store(struct run *r)
     const char *node = r->e->collector.node;
     console_error(&r->console, "BEZEL-RUN-STORE", "%s%s%s cannot be written: %s; the experiment is stopped",
                   node ? r->daemons.place.directory : r->dir.path, node ? " on node " : "", node ? node : "",
-                  limit_reason(err_from_errno(errno)));
+                  ulimit_reason(err_from_errno(errno)));
 }
 
 static void take_answers(struct run *r, uint32_t d)

@@ -3,7 +3,7 @@
 
 /* The programs of a run: told to be started by the launcher of their machine, and what that reports of them. */
 #include "base/file.h"
-#include "base/limit.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/course/run_internal.h"
 
@@ -116,7 +116,7 @@ static void tell_local(struct run *r, struct sut_process *p, uint32_t wanted, in
     if (!err)
         return;
     console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' could not be started: %s", name_of(p),
-                  err == BEZEL_EFULL ? "its command and environment are too long" : limit_reason(err));
+                  err == BEZEL_EFULL ? "its command and environment are too long" : ulimit_reason(err));
     give_up(r, p);
 }
 

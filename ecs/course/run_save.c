@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /* What `bezel run` leaves in its journal for a `bezel attach`, and what that makes of it. */
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "ecs/course/run_internal.h"
 
 #include <inttypes.h>
@@ -102,7 +102,7 @@ void run_save(struct run *r, bool lasting)
     if (err && !r->save_failed)
         log_warn("BEZEL-RUN-JOURNAL",
                  "cannot write %s/" RUN_JOURNAL_FILE ": %s; 'bezel attach' may not find out how far the run is",
-                 r->dir.path, limit_reason(err));
+                 r->dir.path, ulimit_reason(err));
     r->save_failed = err != 0;
     j->events = NULL;
     run_journal_free(j);

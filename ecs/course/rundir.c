@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/uuid.h"
 
 #include <dirent.h>
@@ -219,7 +219,7 @@ int rundir_point_latest(const struct rundir *run)
                      runs);
     }
     if (err)
-        log_error("BEZEL-RUN-DIR", "cannot point 'latest' to run directory %s: %s", run->path, limit_reason(err));
+        log_error("BEZEL-RUN-DIR", "cannot point 'latest' to run directory %s: %s", run->path, ulimit_reason(err));
     return err;
 }
 
@@ -238,12 +238,12 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
     if (!err)
         err = make_unique(runs, experiment, run);
     if (err) {
-        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s", runs, limit_reason(err_from_errno(errno)));
+        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s", runs, ulimit_reason(err_from_errno(errno)));
         return err;
     }
     err = fill(run, text, n);
     if (err)
-        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, limit_reason(err_from_errno(errno)));
+        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, ulimit_reason(err_from_errno(errno)));
     return err;
 }
 

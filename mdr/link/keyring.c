@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -162,7 +162,7 @@ static int read_folder(const char *dir, struct keys *keys, const struct listener
         err = add_key(dir, e->d_name, keys, l);
     int sys = errno;
     if (err && !why && !is_of_this_moment(sys))
-        l->report(l->context, "", limit_reason(err));
+        l->report(l->context, "", ulimit_reason(err));
     if (folder)
         closedir(folder);
     if (err) {
@@ -183,7 +183,7 @@ int keyring_examine(const char *dir, void (*report)(void *context, const char *f
     errno = 0;
     int err = read_folder(dir, &keys, &(struct listener){report, context});
     if (err && is_of_this_moment(errno))
-        report(context, "", limit_reason(err));
+        report(context, "", ulimit_reason(err));
     free(keys.list);
     return err ? err : (int)keys.count;
 }
@@ -235,7 +235,7 @@ static int read_again(struct keyring *ring)
         err = read_folder(ring->dir, &keys, &(struct listener){log_problem, ring->dir});
     if (err && is_of_this_moment(errno)) {
         log_error("BEZEL-KEYS", "the keys in %s cannot be read now: %s; those that are known stay", ring->dir,
-                  limit_reason(err));
+                  ulimit_reason(err));
         return err;
     }
     pthread_mutex_lock(&ring->lock);

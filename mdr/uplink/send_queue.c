@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/uplink/send_queue.h"
 
-#include "base/limit.h"
+#include "base/ulimit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -288,7 +288,7 @@ static void note_full(struct send_queue *b, int err, int64_t now)
         b->source.add_note(
             b->source.context, 0, now, "BEZEL-SPOOL-FULL",
             "cannot write to %s: %s: records that find no room in window and rings are lost; make room on the disk",
-            path, limit_reason(err));
+            path, ulimit_reason(err));
 }
 
 /* Moves the oldest packet. False: the spool has no room, or it need not move. */

@@ -3,9 +3,9 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "base/units.h"
 #include "base/uuid.h"
 #include "mdr/link/endpoint.h"
@@ -154,5 +154,5 @@ int main(int argc, char **argv)
     if (why)
         return misuse(options.control, why);
     file_raise_limit(); /* a link to each node */
-    return limit_check_files(RESMGR_FILES) == 0 ? manager_daemon_run(&options) : EXIT_FAILED;
+    return ulimit_check_files(RESMGR_FILES) == 0 ? manager_daemon_run(&options) : EXIT_FAILED;
 }

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
+#include "base/ulimit.h"
 #include "mdr/command/command_caller.h"
 #include "mdr/command/command_server.h"
 #include "resmgr/manager/manager.h"
@@ -73,7 +73,7 @@ static int open_control(struct manager_daemon *s, const struct manager_daemon_op
     if (!err)
         err = command_server_open(o->control, endpoint_path(o->control) ? NULL : &s->keys, &s->control);
     if (err)
-        log_error("BEZEL-RESMGR-CONTROL", "cannot take commands at %s: %s", o->control, limit_reason(err));
+        log_error("BEZEL-RESMGR-CONTROL", "cannot take commands at %s: %s", o->control, ulimit_reason(err));
     return err;
 }
 

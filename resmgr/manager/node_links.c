@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/manager/node_links.h"
 
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "mdr/message.h"
 
 #include <limits.h>
@@ -86,7 +86,7 @@ static int open_link(const struct experiment *e, const struct manager_daemon_opt
                               e->nodes[node].name);
     if (err)
         log_error("BEZEL-RESMGR-LINK", "node %s: cannot connect to %s: %s", e->nodes[node].name, endpoint,
-                  limit_reason(err));
+                  ulimit_reason(err));
     return err;
 }
 

@@ -10,8 +10,8 @@
 #define BEZEL_RUN_MODEL_RUN_MODEL_H
 
 #include "base/err.h"
-#include "base/order_settings.h"
 #include "base/token_bucket.h"
+#include "config/order_settings.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"

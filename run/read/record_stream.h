@@ -10,7 +10,7 @@
 #ifndef BEZEL_RUN_READ_RECORD_STREAM_H
 #define BEZEL_RUN_READ_RECORD_STREAM_H
 
-#include "base/order_settings.h"
+#include "config/order_settings.h"
 #include "run/read/record_filter.h"
 
 enum {

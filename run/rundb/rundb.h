@@ -53,7 +53,7 @@ int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL
 #define RUNDB_CLOCK_AHEAD "clock.ahead"
 
 /**
- * Properties: how readers bring records into one order (base/order_settings.h): a word, bytes, ns. Each is missing
+ * Properties: how readers bring records into one order (config/order_settings.h): a word, bytes, ns. Each is missing
  * where it is the default. Set by the run's first collector.
  */
 #define RUNDB_ORDER_BUFFERS "order.buffers"

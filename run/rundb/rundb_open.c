@@ -3,7 +3,7 @@
 #include "run/rundb/rundb_sqlite.h"
 
 #include "base/clock.h"
-#include "base/limit.h"
+#include "base/ulimit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ const char *rundb_why(int err)
                  guard.seconds);
         return guard.text;
     }
-    return limit_reason(err);
+    return ulimit_reason(err);
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */

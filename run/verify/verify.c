@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
-#include "base/limit.h"
+#include "base/ulimit.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sections.h"
 #include "run/store/metadata.h"

@@ -4,8 +4,8 @@
 /* Finding processes: searches the folder for segments, decides which are ours, takes them in. */
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/limit.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "sensor/external/external_internal.h"
 #include "sensor/shm/litter.h"
 
@@ -211,7 +211,7 @@ static void look_at(struct external *x, const char *file, int64_t now)
     if (err == 0 || err == BEZEL_ENOENT || lacks_a_place(err))
         return;
     bool is_new = notes_record(x, NULL, now, "BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
-                               err == BEZEL_EBUSY ? "another bezeld reads it" : limit_reason(err));
+                               err == BEZEL_EBUSY ? "another bezeld reads it" : ulimit_reason(err));
     x->counts.broken_segments += is_new && (err == BEZEL_EMALFORMED || err == BEZEL_EVERSION);
 }
 

@@ -4,12 +4,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/program.h"
 #include "base/saturate.h"
 #include "base/table.h"
+#include "base/ulimit.h"
 #include "resmgr/policies/policy.h"
 #include "run/rundb/rundb.h"
 #include "views/report/rejudge.h"
@@ -253,7 +253,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     counter_table_free(&r.counters);
     label_table_free(&r.labels);
     if (err)
-        log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", limit_reason(err));
+        log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", ulimit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {
         log_error("BEZEL-REPORT-WRITE", "cannot write the report: %s", strerror(errno));
         return BEZEL_ESYS;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/limit.h"
+#include "base/ulimit.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -28,7 +28,7 @@ static struct rlimit limited(__rlimit_resource_t which, rlim_t value)
 static void expect_reason(int err, int sys, const char *reason)
 {
     errno = sys;
-    assert_string_equal(limit_reason(err), reason);
+    assert_string_equal(ulimit_reason(err), reason);
     assert_int_equal(errno, sys);
 }
 
@@ -47,7 +47,7 @@ static void a_limit_that_is_behind_an_error_is_named_with_its_value(void **state
     expect_reason(BEZEL_ENOSPC, ENOSPC, "No space left on device");
     before = limited(RLIMIT_NPROC, 50);
     errno = EAGAIN;
-    assert_non_null(strstr(limit_reason(BEZEL_EAGAIN), "this user may have 50 processes and threads (ulimit -u)"));
+    assert_non_null(strstr(ulimit_reason(BEZEL_EAGAIN), "this user may have 50 processes and threads (ulimit -u)"));
     assert_int_equal(setrlimit(RLIMIT_NPROC, &before), 0);
 }
 
@@ -65,19 +65,19 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
 {
     (void)state;
     struct rlimit before = limited(RLIMIT_NOFILE, 40);
-    assert_int_equal(limit_check_files(40), 0);
+    assert_int_equal(ulimit_check_files(40), 0);
     log_forget_error();
-    assert_int_equal(limit_check_files(41), BEZEL_ESYS);
+    assert_int_equal(ulimit_check_files(41), BEZEL_ESYS);
     assert_string_equal(log_last_error(),
                         "this process may have 40 files open at once (ulimit -n), and needs 41: raise "
                         "that, as with `ulimit -n 1024`");
-    assert_true(limit_covers_clients(30, 10));
-    assert_false(limit_covers_clients(31, 10));
+    assert_true(ulimit_covers_clients(30, 10));
+    assert_false(ulimit_covers_clients(31, 10));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     before = limited(RLIMIT_FSIZE, 1 << 20);
-    assert_int_equal(limit_check_file_size(1 << 20), 0);
+    assert_int_equal(ulimit_check_file_size(1 << 20), 0);
     log_forget_error();
-    assert_int_equal(limit_check_file_size(17 << 20), BEZEL_ESYS);
+    assert_int_equal(ulimit_check_file_size(17 << 20), BEZEL_ESYS);
     assert_string_equal(log_last_error(), "this process may write files of 1.00 MiB (ulimit -f), and needs 17.0 MiB: "
                                           "raise that, as with `ulimit -f unlimited`");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/order_settings.h"
+#include "config/order_settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /** What a run's store keeps, as the operator declares it: the newest packets, by their bytes or their time. Pure. */
-#ifndef BEZEL_BASE_STORE_KEEP_H
-#define BEZEL_BASE_STORE_KEEP_H
+#ifndef BEZEL_CONFIG_STORE_KEEP_H
+#define BEZEL_CONFIG_STORE_KEEP_H
 
 #include "base/units.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/limit.h"
+#include "base/ulimit.h"
 
 #include "base/log.h"
 #include "base/units.h"
@@ -53,7 +53,7 @@ static bool is_reason(int err, int sys)
     return err == BEZEL_ESYS || err_from_errno(sys) == err;
 }
 
-const char *limit_reason(int err)
+const char *ulimit_reason(int err)
 {
     static _Thread_local char text[256];
     char limit[160];
@@ -68,7 +68,7 @@ const char *limit_reason(int err)
 
 /* ---- Looking ahead ----------------------------------------------------------------------------------------------- */
 
-int limit_check_files(unsigned files)
+int ulimit_check_files(unsigned files)
 {
     rlim_t value;
     if (!is_bounded(RLIMIT_NOFILE, &value) || value >= files)
@@ -81,7 +81,7 @@ int limit_check_files(unsigned files)
     return BEZEL_ESYS;
 }
 
-bool limit_covers_clients(unsigned clients, unsigned others)
+bool ulimit_covers_clients(unsigned clients, unsigned others)
 {
     rlim_t value;
     if (!is_bounded(RLIMIT_NOFILE, &value) || value >= (rlim_t)clients + others)
@@ -94,7 +94,7 @@ bool limit_covers_clients(unsigned clients, unsigned others)
     return false;
 }
 
-int limit_check_file_size(uint64_t bytes)
+int ulimit_check_file_size(uint64_t bytes)
 {
     rlim_t value;
     if (!is_bounded(RLIMIT_FSIZE, &value) || value >= bytes)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/store_keep.h"
+#include "config/store_keep.h"
 
 #include <inttypes.h>
 #include <stdio.h>

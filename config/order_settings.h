@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /** How readers of a run bring the records of its nodes into one order, as the operator declares it. Pure. */
-#ifndef BEZEL_BASE_ORDER_SETTINGS_H
-#define BEZEL_BASE_ORDER_SETTINGS_H
+#ifndef BEZEL_CONFIG_ORDER_SETTINGS_H
+#define BEZEL_CONFIG_ORDER_SETTINGS_H
 
 #include "base/units.h"
 
