@@ -183,10 +183,11 @@ static pid_t child_of(pid_t parent, const char *name, const char *text)
 
 static pid_t draw_child(struct bed *b)
 {
-    pid_t living[TRUTH_CHILDREN];
+    pid_t living[TRUTH_CHILDREN], parent;
+    char name[64];
     unsigned n = 0;
-    for (int i = 0; i < TRUTH_CHILDREN; i++)
-        if ((living[n] = atomic_load(&b->truth->children[i])) > 0)
+    for (int i = 0; i < TRUTH_CHILDREN; i++) /* who was killed stands there until the supervisor sees it */
+        if ((living[n] = atomic_load(&b->truth->children[i])) > 0 && bed_describe(living[n], &parent, name))
             n++;
     return n ? living[bed_draw(b, n)] : 0;
 }

@@ -135,29 +135,33 @@ static void try_no_ring(struct bed *b, const struct bed_options *o, const void *
                  (unsigned long long)b->result.silent[0], (unsigned long long)b->result.silent[1]);
 }
 
-/* Whether the first thread of each process that lives has made so many records. */
-static bool each_has_made(struct bed *b, uint64_t records)
+/* How many threads of a process have made so many records. */
+static unsigned threads_with(const struct bed *b, pid_t pid, uint64_t records)
 {
-    uint64_t most[TRUTH_CHILDREN] = {0}, living = 0, enough = 0;
-    for (uint32_t n = 0; n < TRUTH_LINES; n++)
-        for (unsigned i = 0; i < TRUTH_CHILDREN; i++) {
-            uint64_t done = atomic_load(&b->truth->line[n].done[0]);
-            if (done > most[i] && atomic_load(&b->truth->line[n].pid) == atomic_load(&b->truth->children[i]))
-                most[i] = done;
-        }
-    for (unsigned i = 0; i < TRUTH_CHILDREN; i++) {
-        living += atomic_load(&b->truth->children[i]) > 0;
-        enough += atomic_load(&b->truth->children[i]) > 0 && most[i] >= records;
-    }
-    return living > 0 && enough == living;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < TRUTH_LINES; i++)
+        n += atomic_load(&b->truth->line[i].pid) == pid && atomic_load(&b->truth->line[i].done[0]) >= records;
+    return n;
 }
 
-/* On a busy machine one process may have made thousands of records before the other has begun. */
+/* Whether all threads of each process that lives have made so many records: any of them may be killed next. */
+static bool each_has_made(const struct bed *b, uint64_t records)
+{
+    char name[64];
+    for (unsigned i = 0; i < b->options.processes; i++) {
+        pid_t parent, pid = atomic_load(&b->truth->children[i]);
+        if (pid <= 0 || !bed_describe(pid, &parent, name) || threads_with(b, pid, records) < b->options.threads)
+            return false;
+    }
+    return true;
+}
+
+/* On a busy machine one thread may have made thousands of records before another has begun. */
 static void await_each(struct bed *b, uint64_t records)
 {
     for (int64_t end = clock_now() + PATIENCE; !each_has_made(b, records); bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
-            bed_fail(b, "not each process makes %llu records", (unsigned long long)records);
+            bed_fail(b, "not each thread makes %llu records", (unsigned long long)records);
 }
 
 /* Flight recorders keep the last records of each thread, and count those that they wrote over. */
