@@ -51,15 +51,37 @@ static struct agent_limit limit_of(const struct message_judged *j, int64_t now)
                                 .last_violated = time_of(j->ago, now)};
 }
 
-/*
- * The gap that ends with judgement `j`; 0: none. A manager that knows the state now, and counts more unknown time than
- * in judgement `was`, and no violation as unknown in the meantime, did not judge for that long.
- */
-static int64_t gap_before(const struct message_judged *was, const struct message_judged *j)
+static bool is_node_missing(const struct node *n)
 {
-    int64_t grown = j->unknown - was->unknown;
-    bool same = was->limit == j->limit && j->violated >= was->violated;
-    return same && grown > 0 && j->state != MESSAGE_LIMIT_UNKNOWN ? grown : 0;
+    for (uint32_t i = 0; i < n->options.experiment->node_count; i++)
+        if (n->judged.missing_since[i] < 0)
+            return true;
+    return false;
+}
+
+/*
+ * The time before judgement `j`, the one behind `was`, that was not judged; 0: none; -1: back to the manager before. A
+ * manager that knows the state now, and counts more unknown time than before, and no violation as unknown in the
+ * meantime, did not judge for that long. Nor did one that does not know the state of a limit, as it once did, because a
+ * node has been missing for long.
+ */
+static int64_t gap_before(struct node *n, const struct message_judged *was, const struct message_judged *j)
+{
+    if (!was)
+        return -1;
+    int64_t grown = j->unknown - was->unknown, *unknown = &n->judged.unknown[j->limit];
+    if (was->limit != j->limit || j->violated < was->violated || grown <= 0) {
+        *unknown = 0;
+        return 0;
+    }
+    if (j->state == MESSAGE_LIMIT_UNKNOWN) {
+        *unknown += grown;
+        if (!is_node_missing(n) || j->held + j->violated == 0)
+            return 0;
+        grown = *unknown;
+    }
+    *unknown = 0;
+    return grown;
 }
 
 /* The judgement at the end of the run, when silence of processes that ended is no violation. */
@@ -86,7 +108,7 @@ static void record(struct node *n, const struct message_judged *j, int64_t gap, 
     uint32_t i = j->limit;
     struct agent_limit l = limit_of(j, now);
     l.gap = gap;
-    l.unjudged = n->judged.unjudged[i] += gap;
+    l.unjudged = n->judged.unjudged[i] += gap > 0 ? gap : 0;
     bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0;
     node_record_observation(n, i, &l, now);
     if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
@@ -149,22 +171,24 @@ bool global_limits_receive(struct node *n, const struct message_judgement *j, in
     if (j->leadership.epoch != judged->by.epoch) {
         memset(judged->recorded_at, 0, sizeof judged->recorded_at);
         memset(judged->unjudged, 0, sizeof judged->unjudged);
+        memset(judged->unknown, 0, sizeof judged->unknown);
         judged->count = 0;
     }
     uint32_t before = judged->count, count = 0;
     judged->by = j->leadership;
     judged->sequence = j->sequence;
     judged->last_received = now;
+    note_missing(n, j->missing, now);
     for (uint32_t i = 0; i < j->count; i++) {
         const struct message_judged *of = &j->list[i];
         if (of->limit >= e->limit_count || !e->limits[of->limit].global)
             continue;
-        int64_t gap = count < before ? gap_before(&judged->list[count], of) : 0; /* each has the same list */
+        const struct message_judged *was = count < before ? &judged->list[count] : NULL; /* each has the same list */
+        int64_t gap = gap_before(n, was, of);
         judged->list[count++] = *of;
         record(n, of, gap, now);
     }
     judged->count = count;
-    note_missing(n, j->missing, now);
     return true;
 }
 

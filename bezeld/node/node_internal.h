@@ -53,6 +53,7 @@ struct node_judged {
     uint32_t count;
     struct message_judged list[EXPERIMENT_LIMITS_MAX];
     int64_t unjudged[EXPERIMENT_LIMITS_MAX];     /* gaps in the time judged by this manager, ns */
+    int64_t unknown[EXPERIMENT_LIMITS_MAX];      /* for so long it has been unknown without a break, ns */
     int64_t recorded_at[EXPERIMENT_LIMITS_MAX];  /* when the limit was recorded last; 0: never */
     int64_t missing_since[EXPERIMENT_NODES_MAX]; /* 0: the node is not missing; -1: the note was recorded */
 };

@@ -3,6 +3,7 @@
 #include "run/read/record_stream.h"
 
 #include "base/file.h"
+#include "base/saturate.h"
 #include "run/store/cover.h"
 #include "run/store/trace_reader.h"
 
@@ -48,6 +49,20 @@ void record_stream_set_process(struct record_stream *s, const struct record_sour
         *wanted = d->aspects[i].kind == DICT_SENT ? *wanted : RECORD_UNWANTED;
         s->any = s->any || *wanted != RECORD_UNWANTED;
     }
+}
+
+int64_t record_stream_closed(const struct record_stream *s)
+{
+    uint8_t bytes[PACKET_HEADER_BYTES];
+    struct packet_header h;
+    int fd = s->bytes < sizeof bytes ? BEZEL_ENOENT : file_open_plain(s->path, TRACE_READER_PLAIN, false);
+    if (fd < 0)
+        return INT64_MAX;
+    bool is = pread(fd, bytes, sizeof bytes, (off_t)(s->bytes - sizeof bytes)) == (ssize_t)sizeof bytes &&
+              packet_get_header(bytes, sizeof bytes, &h) == 0 && h.kind == PACKET_CLOSE &&
+              h.instance == s->process->instance;
+    close(fd);
+    return is ? saturate_ns((int64_t)h.timestamp_end) : INT64_MAX;
 }
 
 uint64_t record_stream_at(const struct record_stream *s)

@@ -91,6 +91,12 @@ bool record_stream_has_more(const struct record_stream *s);
 /** Notes that the file has `bytes` by now, since `at`, ns of CLOCK_REALTIME; 0: unknown. */
 void record_stream_measure(struct record_stream *s, uint64_t bytes, int64_t at);
 
+/**
+ * When the stream was closed, ns on the node's clock: its process had ended, or was left. INT64_MAX: its closing packet
+ * is not stored, or the file cannot be read.
+ */
+int64_t record_stream_closed(const struct record_stream *s);
+
 /** When the present packet was stored, as far as is known; 0: it was there at first. */
 static inline int64_t record_stream_arrived(const struct record_stream *s)
 {

@@ -234,6 +234,13 @@ int run_reader_next(struct run_reader *r, struct record_item *item)
     return more;
 }
 
+void run_reader_closed(const struct run_reader *r,
+                       void (*each)(void *context, const struct model_process *p, int64_t closed), void *context)
+{
+    for (size_t i = 0; i < r->given.count; i++)
+        each(context, r->given.streams[i]->process, record_stream_closed(r->given.streams[i]));
+}
+
 struct run_reader_totals run_reader_totals(const struct run_reader *r)
 {
     struct run_reader_totals totals = r->totals;

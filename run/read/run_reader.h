@@ -85,6 +85,11 @@ int run_reader_newest(const char *run, const struct record_filter *filter, int64
  */
 const struct model *run_reader_model(const struct run_reader *r, uint64_t *age);
 
+/** Behind the first look: calls `each` for every stream that is read, with its record_stream_closed(). Reads each file.
+ */
+void run_reader_closed(const struct run_reader *r,
+                       void (*each)(void *context, const struct model_process *p, int64_t closed), void *context);
+
 struct run_reader_totals {
     uint64_t records, lost;         /* that were given; of the streams that the filter wants */
     uint64_t proofs[RECORD_PROOFS]; /* of these records, by enum record_proof */

@@ -130,8 +130,10 @@ struct summary_gap {
     int64_t begin, end;
     bool restarted;                  /* bezeld was not running; else it did not come to judge */
     bool judged;                     /* the next three are known, and are the gap */
-    int64_t held, violated, unknown; /* unknown: there was no value */
-    const char *why;                 /* it is not judged; static; NULL: nobody tried */
+    int64_t held, violated, unknown; /* unknown: there was no value, or: */
+    int64_t doubtful;                /* part of unknown that still counts as not judged */
+    const char *why;                 /* it is not judged, or in part doubtful; static; NULL: it is judged, or nobody
+                                        tried */
 };
 
 struct summary_metric { /* over the run, from the values of each second */

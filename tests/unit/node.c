@@ -124,6 +124,36 @@ static void judgements_of_a_former_manager_and_repeated_ones_are_refused(void **
     assert_int_equal(node->judged.by.epoch, 5);
 }
 
+static void judge_unknown(uint64_t sequence, bool missing, int64_t held, int64_t unknown, int64_t now)
+{
+    static struct message m;
+    m.type = MESSAGE_JUDGEMENT;
+    m.judgement = (struct message_judgement){
+        .leadership = {.epoch = 1, .holder = 7}, .sequence = sequence, .missing = {missing << 1}, .count = 1};
+    m.judgement.list[0] = (struct message_judged){.limit = 0,
+                                                  .state = missing ? MESSAGE_LIMIT_UNKNOWN : MESSAGE_LIMIT_HELD,
+                                                  .held = held,
+                                                  .unknown = unknown,
+                                                  .ago = -1};
+    manager_client_receive(node, &asker_of_old, &m, now);
+}
+
+/* A limit over all nodes is unknown since one is missing: for long, that time counts as not judged. */
+static void the_time_for_which_a_node_is_missing_was_not_judged(void **state)
+{
+    (void)state;
+    int64_t begin = clock_now();
+    judge_unknown(1, false, CLOCK_S, CLOCK_S, begin); /* it was unknown at its start */
+    assert_int_equal(node->judged.unjudged[0], 0);
+    for (int64_t i = 1; i <= 100; i++)
+        judge_unknown(1 + (uint64_t)i, true, CLOCK_S, CLOCK_S + i * CLOCK_S / 10, begin + i * CLOCK_S / 10);
+    assert_int_equal(node->judged.unjudged[0], 10 * CLOCK_S);
+    judge_unknown(102, false, CLOCK_S, 11 * CLOCK_S, begin + 10 * CLOCK_S);
+    judge_unknown(103, true, CLOCK_S, 12 * CLOCK_S, begin + 11 * CLOCK_S); /* for a moment */
+    judge_unknown(104, false, 2 * CLOCK_S, 12 * CLOCK_S, begin + 12 * CLOCK_S);
+    assert_int_equal(node->judged.unjudged[0], 10 * CLOCK_S);
+}
+
 static unsigned notes_of_missing(void)
 {
     unsigned n = 0;
@@ -452,6 +482,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was, open_node,
                                         close_node),
+        cmocka_unit_test_setup_teardown(the_time_for_which_a_node_is_missing_was_not_judged, open_node, close_node),
         cmocka_unit_test_setup_teardown(judgements_of_a_former_manager_and_repeated_ones_are_refused, open_node,
                                         close_node),
         cmocka_unit_test_setup_teardown(a_node_that_is_missing_for_long_is_noted_once_each_time, open_node, close_node),

@@ -537,6 +537,32 @@ static void a_global_limit_is_unknown_once_its_manager_was_given_up(void **state
         }
 }
 
+/* A manager judged for 5 s and held; the next one began some time later. */
+static void between_two_managers_nobody_judged(void **state)
+{
+    (void)state;
+    static const double between[] = {0, 0.05, 0.5, 4};
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].global = true;
+        s.limits[0].kind = LIMIT_EXPECT;
+        s.summary.limit_count = 2;
+        s.rows[0] = sample_row(0, 0, 5, 0);
+        s.rows[0].epoch = 1;
+        s.rows[0].at = sample_time(5);
+        s.rows[1] = sample_row(0, 0, 3, 0);
+        s.rows[1].epoch = 2;
+        s.rows[0].settling = s.rows[1].settling = 0;
+        s.rows[1].at = sample_time(8 + between[i]);
+        struct verdict *v = judge(&s, false);
+        assert_in_range(v->limits[0].unjudged, (int64_t)(between[i] * 1e9), (int64_t)(between[i] * 1e9) + 1000);
+        assert_int_equal(v->limits[0].is, between[i] > 0.08 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        verdict_free(v);
+    }
+}
+
 static void the_trace_may_hold_more_where_something_is_unknown(void **state)
 {
     (void)state;
@@ -743,6 +769,7 @@ int main(void)
         cmocka_unit_test(what_a_node_gave_up_of_the_daemons_own_records_counts_too),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
         cmocka_unit_test(a_global_limit_is_unknown_once_its_manager_was_given_up),
+        cmocka_unit_test(between_two_managers_nobody_judged),
         cmocka_unit_test(the_trace_may_hold_more_where_something_is_unknown),
         cmocka_unit_test(what_a_refused_process_counted_is_unstored_and_its_end_unknown),
         cmocka_unit_test(processes_that_were_left_out_are_in_no_balance),

@@ -124,7 +124,8 @@ static void take_gap(struct summary *s, const struct summary_gap *g)
         l->held = saturate_add(l->held, g->held);
         l->violated = saturate_add(l->violated, g->violated);
         l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
-        l->unjudged = l->unjudged > g->end - g->begin ? l->unjudged - (g->end - g->begin) : 0;
+        int64_t judged = g->end - g->begin - g->doubtful;
+        l->unjudged = l->unjudged > judged ? l->unjudged - judged : 0;
     }
 }
 

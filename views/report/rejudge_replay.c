@@ -7,8 +7,8 @@
  * adaptation counts as settled.
  *
  * The attempt counters are the numbers of records so far. That is true only if none was lost, so a loss near a gap
- * leaves the gap as it is. When a process began and ended is told by its first and its last record. So a process that
- * went on silently behind its last record counts as ended, and its limits as unknown from there on.
+ * leaves the gap as it is. A process begins with its first record, and ends with its last one: from there on until its
+ * streams were closed it may have been silent, or gone. Then only a violation by another process is certain.
  */
 #include "views/report/rejudge_replay.h"
 
@@ -28,6 +28,7 @@ enum { SPANS_MOST = 64, STEPS_MOST = 2000000, RECORDS_MOST = 20000000 };
 struct replay_process {
     const struct summary_process *p;
     int64_t begin, end; /* its first and last record */
+    int64_t closed;     /* the latest of its streams; INT64_MIN: not known yet */
     bool lossy;
     int slot; /* of the agent; -1: it is not there */
     int watch[DICT_ASPECTS_MAX + 1];
@@ -37,7 +38,8 @@ struct replay_process {
 /* A gap, while it is judged. */
 struct replay_gap {
     struct summary_gap *gap;
-    size_t open; /* its violation that goes on, plus 1; 0: none */
+    size_t open;      /* its violation that goes on, plus 1; 0: none */
+    int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
 };
 
 struct replay {
@@ -138,7 +140,8 @@ static int replay_find_processes(struct replay *r)
         return BEZEL_ENOMEM;
     for (size_t i = 0; i < r->s->process_count; i++) {
         const struct summary_process *p = &r->s->processes[i];
-        struct replay_process is = {.p = p, .begin = INT64_MAX, .slot = -1, .lossy = p->discarded > 0};
+        struct replay_process is = {
+            .p = p, .begin = INT64_MAX, .closed = INT64_MIN, .slot = -1, .lossy = p->discarded > 0};
         for (size_t b = 0; b < p->book_count; b++) {
             if (p->books[b].stored == 0)
                 continue;
@@ -150,6 +153,39 @@ static int replay_find_processes(struct replay *r)
     }
     qsort(r->processes, r->process_count, sizeof *r->processes, by_row);
     return 0;
+}
+
+static void replay_close(void *context, const struct model_process *p, int64_t closed)
+{
+    struct replay_process *is = replay_process(context, p->row);
+    if (is && closed > is->closed)
+        is->closed = closed;
+}
+
+static bool replay_has_aspect(const struct replay_process *p, const char *aspect)
+{
+    for (size_t b = 0; b < p->p->book_count; b++)
+        if (strcmp(p->p->books[b].name, aspect) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Whether a process that is not in the agent any more may still have been there after `since`, and its silence, or its
+ * last values, counted for `limit`.
+ */
+static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
+{
+    const struct experiment_metric *m = &r->e.metrics[r->e.limits[limit].metric];
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct replay_process *p = &r->processes[i];
+        int64_t until = saturate_add(p->end, 2 * (m->window + r->e.adapt.every));
+        until = m->kind == METRIC_RATE ? INT64_MAX : until;
+        until = p->closed < until ? p->closed : until;
+        if (p->slot < 0 && p->end <= since && since < until && replay_has_aspect(p, m->aspect))
+            return true;
+    }
+    return false;
 }
 
 /* ---- instants ---------------------------------------------------------------------------------------------------- */
@@ -175,13 +211,21 @@ static struct summary_violation *replay_open(struct replay *r, struct replay_gap
     return &f->violations[g->open - 1];
 }
 
-/* A process ended without a further record: its silence was no violation. */
-static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t doubtful)
+/*
+ * A process ended without a further record: its silence was no violation, or that is not known. The agent has taken
+ * back the latest violated time that it had counted, and `after` is left. Time behind the gap goes first, time before
+ * the gap last.
+ */
+static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t after)
 {
     struct summary_gap *gap = g->gap;
-    int64_t back = doubtful < gap->violated ? doubtful : gap->violated;
+    int64_t of_gap = g->violated - after, back = of_gap < gap->violated ? of_gap : gap->violated;
+    if (of_gap <= 0)
+        return;
+    g->violated = after;
     gap->violated -= back;
     gap->unknown += back;
+    gap->doubtful += replay_doubts(r, gap->limit, r->stepped) ? back : 0;
     if (back > 0 && g->open) {
         struct summary_violation *v = &r->found->violations[g->open - 1];
         v->end = v->end - back > v->begin ? v->end - back : v->begin;
@@ -196,7 +240,10 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     bool settles = l->settling > r->was[gap->limit].settling;
     if (begin >= end)
         return;
-    if (settles || l->state == LIMIT_UNKNOWN)
+    g->violated = l->violated;
+    bool doubtful = (settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, gap->limit, r->stepped);
+    gap->doubtful += doubtful ? end - begin : 0;
+    if (doubtful || settles || l->state == LIMIT_UNKNOWN)
         gap->unknown += end - begin;
     else if (l->state == LIMIT_HELD)
         gap->held += end - begin;
@@ -225,7 +272,7 @@ static void replay_end_processes(struct replay *r)
     }
     for (size_t i = r->first; i < r->last && r->out; i++) {
         uint32_t limit = r->gaps[i].gap->limit;
-        replay_take_back(r, &r->gaps[i], r->was[limit].violated - r->out->limits[limit].violated);
+        replay_take_back(r, &r->gaps[i], r->out->limits[limit].violated);
     }
 }
 
@@ -340,6 +387,8 @@ static void replay_read(struct replay *r, struct run_reader *reader)
     struct record_item item;
     int more = run_reader_look(reader, RUN_READER_ALL);
     uint64_t records = 0;
+    if (!more && r->process_count > 0 && r->processes[0].closed == INT64_MIN)
+        run_reader_closed(reader, replay_close, r);
     if (!more)
         replay_begin_processes(r, run_reader_model(reader, NULL));
     while (!more && !r->err) {
@@ -351,6 +400,8 @@ static void replay_read(struct replay *r, struct run_reader *reader)
     }
     if (!r->err)
         replay_advance(r, INT64_MAX);
+    if (!r->err)
+        replay_end_processes(r);
     if (records > RECORDS_MOST)
         replay_give_up(r, "too many records would have to be read");
     if (more < -1 || run_reader_totals(reader).cut > 0)
@@ -372,7 +423,9 @@ static void replay_conclude(struct replay *r)
         struct summary_gap *g = r->gaps[i].gap;
         g->judged = !g->why && !r->err;
         if (!g->judged)
-            g->held = g->violated = g->unknown = 0;
+            g->held = g->violated = g->unknown = g->doubtful = 0;
+        else if (g->doubtful)
+            g->why = "a process may have gone on silently behind its last record";
     }
 }
 

@@ -249,8 +249,11 @@ static void violation_cell(const struct report *r, struct table *t, const struct
         table_cell(t, "%s: violated, worst %s", text, report_limit_value(r, v->limit, worst(r, v)).s);
 }
 
-const char *report_gap_cause(const struct summary_gap *g)
+const char *report_gap_cause(const struct report *r, const struct summary_gap *g)
 {
+    if (g->limit < r->experiment->limit_count && r->experiment->limits[g->limit].global)
+        return g->restarted ? "bezel-resmgr was started again"
+                            : "bezel-resmgr was stopped, had no CPU, or lacked what a node had to say";
     return g->restarted ? "bezeld was started again" : "bezeld was stopped, or had no CPU";
 }
 
@@ -288,13 +291,13 @@ static void gap_cell(const struct report *r, struct table *t, const struct momen
     }
     if (m->count == 1)
         snprintf(what, sizeof what, "%.100s: not judged for %s: %s", report_limit_text(r, first->limit),
-                 units_duration(length).s, report_gap_cause(first));
+                 units_duration(length).s, report_gap_cause(r, first));
     else if (count == 1)
         snprintf(what, sizeof what, "%zu limits: not judged for %s: %s", m->count, units_duration(length).s,
-                 report_gap_cause(first));
+                 report_gap_cause(r, first));
     else
         snprintf(what, sizeof what, "limits not judged %zu times, %s in all: %s", count, units_duration(length).s,
-                 report_gap_cause(first));
+                 report_gap_cause(r, first));
     gap_end(t, what, &sum, why);
 }
 
@@ -381,11 +384,12 @@ void report_json_gaps(const struct report *r, struct json *j)
         json_text(j, "node", report_is_global(r, g->limit) ? NULL : report_node_name(r, g->node));
         json_int(j, "begin_ns", report_run_time(r, g->node, g->begin));
         json_int(j, "end_ns", report_run_time(r, g->node, g->end));
-        json_text(j, "cause", report_gap_cause(g));
+        json_text(j, "cause", report_gap_cause(r, g));
         json_bool(j, "judged", g->judged);
         json_known_int(j, "held_ns", g->judged, g->held);
         json_known_int(j, "violated_ns", g->judged, g->violated);
         json_known_int(j, "unknown_ns", g->judged, g->unknown);
+        json_known_int(j, "doubtful_ns", g->judged, g->doubtful);
         json_text(j, "why", g->why);
         json_object_end(j);
     }

@@ -243,17 +243,32 @@ static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
         all->is = row->is;
 }
 
-/* Judges a global limit over all its managers; each counted its own times only. */
+/* ns from the latest sum of a manager, in row `before`, to when the next one began to judge. */
+static int64_t between_managers(const struct summary *s, const struct builtin_limit *before,
+                                const struct builtin_limit *next)
+{
+    int64_t judged =
+        saturate_add(saturate_add(next->settling, next->held), saturate_add(next->violated, next->unknown));
+    int64_t began = saturate_add(next->at, s->nodes[next->node].ahead - judged);
+    int64_t passed = saturate_add(began, -saturate_add(before->at, s->nodes[before->node].ahead));
+    return passed > 0 ? passed : 0;
+}
+
+/* Judges a global limit over all its managers; each counted its own times only. Between two, nobody judged it. */
 static void judge_global(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t limit)
 {
     struct builtin_limit sum = {.limit = limit};
+    const struct builtin_limit *before = NULL;
     for (size_t i = 0; i < s->limit_count; i++) {
         const struct builtin_limit *row = &s->limits[i];
         if (row->limit != limit || row->epoch == 0)
             continue;
+        int64_t between = before ? between_managers(s, before, row) : 0;
         int64_t held = saturate_add(sum.held, row->held), violated = saturate_add(sum.violated, row->violated);
-        int64_t unknown = saturate_add(sum.unknown, row->unknown), settling = saturate_add(sum.settling, row->settling);
-        int64_t unjudged = saturate_add(sum.unjudged, row->unjudged);
+        int64_t unknown = saturate_add(sum.unknown, saturate_add(row->unknown, between));
+        int64_t settling = saturate_add(sum.settling, row->settling);
+        int64_t unjudged = saturate_add(sum.unjudged, saturate_add(row->unjudged, between));
+        before = row;
         if (row->last_violated > 0 || sum.epoch == 0)
             sum = *row;
         sum.held = held;

@@ -1,0 +1,439 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Random records, and random times in which nobody judged: what views/report/rejudge.h makes of them, against an agent
+ * that had no such time. Where all records are stored the sums are the same, to the last nanosecond. Where records were
+ * lost, or a process was silent before it ended, no answer is given that the agent does not give. BEZEL_SEED repeats.
+ */
+#include "views/report/rejudge.h"
+#include "resmgr/agent/agent.h"
+#include "tests/lib/grown_run.h"
+#include "tests/lib/one_record.h"
+
+#include <math.h>
+
+enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 7 };
+
+#define EVERY  (100 * CLOCK_MS)
+#define LENGTH (20 * CLOCK_S)
+
+enum { INSTANTS = LENGTH / EVERY + 3 };
+
+/* A process: it records from its first to its last record, and ends some time behind it. */
+struct worker {
+    int64_t ends, closed; /* closed: bezeld found that it had ended */
+    size_t count;
+    int64_t times[RECORDS];
+    int64_t values[RECORDS];
+    bool lost[RECORDS];
+    struct model_process *process;
+    uint32_t losses;
+};
+
+/* An agent, and what it was given so far. */
+struct watcher {
+    struct agent *agent;
+    const struct agent_outcome *out;
+    int slot[WORKERS], watch[WORKERS];
+    size_t taken[WORKERS];
+};
+
+struct scene {
+    struct grown g;
+    int64_t begin;
+    struct experiment e;
+    struct experiment_node nodes[1];
+    struct experiment_metric metrics[METRICS];
+    struct experiment_limit limits[LIMITS];
+    struct worker workers[WORKERS];
+    int64_t gap_begin[GAPS], gap_end[GAPS];
+    struct summary s;
+    struct summary_node node;
+    struct summary_process processes[WORKERS];
+    struct summary_book books[WORKERS];
+    struct summary_property property;
+    struct summary_gap gaps[GAPS * LIMITS];
+    struct builtin_limit rows[LIMITS];
+    enum limit_state states[INSTANTS][LIMITS]; /* of the interval before each instant, by the agent without gaps */
+};
+
+static char tick[] = "tick", number[] = "number", metric_name[] = "m", limit_text[] = "limit", studio[] = "studio";
+
+/* ---- what is drawn ----------------------------------------------------------------------------------------------- */
+
+static void draw_experiment(struct scene *s)
+{
+    static const enum experiment_metric_kind kinds[METRICS] = {METRIC_RATE, METRIC_RATE, METRIC_MEAN,    METRIC_MIN,
+                                                               METRIC_MAX,  METRIC_LAST, METRIC_QUANTILE};
+    for (int i = 0; i < METRICS; i++)
+        s->metrics[i] = (struct experiment_metric){.name = metric_name,
+                                                   .kind = kinds[i],
+                                                   .aspect = tick,
+                                                   .field = i < 2 ? NULL : number,
+                                                   .share = 0.9,
+                                                   .window = (int64_t)(2 + draw(12)) * EVERY,
+                                                   .per_process = i != 1 && draw(3) > 0};
+    for (int i = 0; i < LIMITS; i++) {
+        int metric = (int)draw(METRICS);
+        s->limits[i] = (struct experiment_limit){.kind = draw(4) ? LIMIT_EXPECT : LIMIT_HOLD,
+                                                 .metric = metric,
+                                                 .compare = draw(2) ? COMPARE_AT_LEAST : COMPARE_AT_MOST,
+                                                 .bound = metric < 2 ? (double)draw(40) : (double)draw(1000),
+                                                 .tolerance = (double)draw(3) / 100,
+                                                 .text = limit_text};
+    }
+    s->nodes[0].name = studio;
+    s->e = (struct experiment){
+        .node_count = 1,
+        .nodes = s->nodes,
+        .metric_count = METRICS,
+        .metrics = s->metrics,
+        .limit_count = LIMITS,
+        .limits = s->limits,
+        .sensing = {.period = CLOCK_MS},
+        .adapt = {.policy = POLICY_NONE, .every = EVERY, .period_min = CLOCK_US, .period_max = CLOCK_S}};
+}
+
+/* Stretches of one rate each, with silences between them; the last one is never silent, unless it hangs. */
+static void draw_records(const struct scene *s, struct worker *w, bool lossy)
+{
+    int64_t at = s->begin + (int64_t)draw(4 * CLOCK_S), last = s->begin + LENGTH - (int64_t)draw(8 * CLOCK_S);
+    w->count = 0;
+    while (at < last && w->count < RECORDS) {
+        int64_t until = at + (int64_t)draw(3 * CLOCK_S), pause = CLOCK_S / (int64_t)(1 + draw(60));
+        int64_t base = (int64_t)draw(1000);
+        bool loses = lossy && draw(6) == 0;
+        for (; at < until && at < last && w->count < RECORDS; at += pause / 2 + (int64_t)draw((uint64_t)pause)) {
+            w->times[w->count] = at;
+            w->values[w->count] = base + (int64_t)draw(50);
+            w->lost[w->count++] = loses;
+        }
+        at += draw(3) ? 1 : (int64_t)draw(4 * CLOCK_S);
+    }
+}
+
+static void draw_gaps(struct scene *s)
+{
+    int64_t at = s->begin;
+    for (int i = 0; i < GAPS; i++) {
+        s->gap_begin[i] = at += (int64_t)(1 + draw(40)) * EVERY;
+        s->gap_end[i] = at += (int64_t)(1 + draw(40)) * EVERY;
+    }
+}
+
+/* ---- the run that is stored -------------------------------------------------------------------------------------- */
+
+static void store_packet(struct scene *s, struct worker *w, enum packet_kind kind, size_t from, size_t until)
+{
+    static uint8_t packet[PACKET_MAX_BYTES];
+    struct model_stream *stream = model_stream(w->process, 0);
+    struct packet_header h = {.stream_id = w->process->stream_id,
+                              .seq = stream->at.next_seq,
+                              .kind = kind,
+                              .instance = w->process->instance,
+                              .thread = 7,
+                              .dictionary = w->process->dict->hash,
+                              .discarded = stream->at.discarded + (kind == PACKET_LOSS ? until - from : 0),
+                              .first_ordinal = stream->at.next_ordinal,
+                              .timestamp_begin = stream->last_end,
+                              .timestamp_end = (uint64_t)(kind == PACKET_CLOSE ? w->closed : w->times[until - 1])};
+    memcpy(h.uuid, w->process->node->uuid, sizeof h.uuid);
+    uint8_t *at = packet + PACKET_HEADER_BYTES;
+    if (kind == PACKET_OPEN || kind == PACKET_DATA)
+        h.timestamp_begin = (uint64_t)w->times[from];
+    for (size_t i = from; i < until && kind == PACKET_DATA; i++, h.records++) {
+        at = packet_put_record(at, 1, (uint64_t)w->times[i]);
+        bytes_put_u64(at, (uint64_t)w->values[i]);
+        at += 8;
+    }
+    store(&s->g, w->process, 0, &h, packet, (size_t)(at - packet));
+}
+
+static void store_worker(struct scene *s, struct worker *w)
+{
+    size_t from = 0, until;
+    store_packet(s, w, PACKET_OPEN, 0, 1);
+    for (; from < w->count; from = until) {
+        size_t most = from + 1 + draw(100);
+        for (until = from; until < w->count && until < most && w->lost[until] == w->lost[from]; until++) {
+        }
+        store_packet(s, w, w->lost[from] ? PACKET_LOSS : PACKET_DATA, from, until);
+    }
+    store_packet(s, w, PACKET_CLOSE, 0, 0);
+}
+
+/* What the database tells of a process. */
+static void summarize(struct scene *s, int i)
+{
+    struct worker *w = &s->workers[i];
+    struct summary_book *b = &s->books[i];
+    *b = (struct summary_book){.aspect = 1, .name = tick, .attempts = w->count};
+    for (size_t r = 0; r < w->count; r++) {
+        b->full += w->lost[r];
+        b->first_ns = b->stored == 0 && !w->lost[r] ? w->times[r] : b->first_ns;
+        b->last_ns = w->lost[r] ? b->last_ns : w->times[r];
+        b->stored += !w->lost[r];
+    }
+    s->processes[i] = (struct summary_process){.row = w->process->row,
+                                               .name = w->process->name,
+                                               .role = ROLE_SUT,
+                                               .state = PROCESS_ENDED,
+                                               .discarded = b->full,
+                                               .book_count = 1,
+                                               .books = b};
+}
+
+static void store_scene(struct scene *s)
+{
+    static char names[WORKERS][8];
+    struct dict_aspect a = {.id = 1, .name = tick, .field_count = 1};
+    a.fields[0] = (struct dict_field){DICT_INT64, number, "1", ""};
+    s->g.dictionary_bytes = 0;
+    s->g.intact = true;
+    add_aspect(&s->g, &a);
+    for (int i = 0; i < WORKERS; i++) {
+        snprintf(names[i], sizeof names[i], "w%d", i);
+        s->workers[i].process = add_process(&s->g, get_node(&s->g, 0), names[i], (uint32_t)i + 1);
+        store_worker(s, &s->workers[i]);
+        summarize(s, i);
+    }
+    assert_int_equal(rundb_commit(s->g.rundb), 0);
+    s->node = (struct summary_node){.name = "studio"};
+    run_clock_init(&s->node.run_clock, RUN_CLOCK_SAME, 1700000000 * CLOCK_S);
+    s->property = (struct summary_property){"ended", "1700000100000000000"};
+    s->s = (struct summary){.node_count = 1,
+                            .process_count = WORKERS,
+                            .limit_count = LIMITS,
+                            .property_count = 1,
+                            .nodes = &s->node,
+                            .processes = s->processes,
+                            .limits = s->rows,
+                            .gaps = s->gaps,
+                            .properties = &s->property};
+}
+
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+static void watcher_start(struct watcher *w, const struct scene *s)
+{
+    *w = (struct watcher){0};
+    assert_int_equal(agent_new(&s->e, 0, &w->agent), 0);
+    for (int i = 0; i < WORKERS; i++)
+        w->slot[i] = -1;
+}
+
+/* A sampling instant, as bezeld has it: all rings are empty, and who ended is gone. */
+static void watcher_step(struct watcher *w, const struct scene *s, int64_t now)
+{
+    struct dict_aspect a = {.id = 1, .name = tick, .field_count = 1};
+    a.fields[0] = (struct dict_field){DICT_INT64, number, "1", ""};
+    for (int i = 0; i < WORKERS; i++) {
+        const struct worker *of = &s->workers[i];
+        if (of->count == 0 || of->times[0] > now || (w->taken[i] == of->count && w->slot[i] < 0))
+            continue;
+        if (w->slot[i] < 0) {
+            w->slot[i] = agent_process_add(w->agent, of->process->name);
+            assert_true(w->slot[i] >= 0);
+            w->watch[i] = agent_watch(w->agent, w->slot[i], &a);
+        }
+        for (; w->taken[i] < of->count && of->times[w->taken[i]] <= now; w->taken[i]++)
+            if (!of->lost[w->taken[i]])
+                agent_records(w->agent, w->watch[i],
+                              ONE_RECORD(of->times[w->taken[i]], 1, (uint64_t[]){(uint64_t)of->values[w->taken[i]]}),
+                              of->times[w->taken[i]]);
+        if (of->ends <= now - EVERY) {
+            agent_process_remove(w->agent, w->slot[i]);
+            w->slot[i] = -1;
+        } else {
+            agent_count(w->agent, w->watch[i], w->taken[i], now);
+        }
+    }
+    w->out = agent_step(w->agent, now, &(struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN});
+}
+
+static void watcher_end(struct watcher *w, struct builtin_limit rows[LIMITS])
+{
+    const struct agent_outcome *out = agent_end(w->agent);
+    for (uint32_t i = 0; i < LIMITS; i++)
+        rows[i] = (struct builtin_limit){.limit = i,
+                                         .state = (int)out->limits[i].state,
+                                         .worst = out->limits[i].worst,
+                                         .settling = out->limits[i].settling,
+                                         .held = out->limits[i].held,
+                                         .violated = out->limits[i].violated,
+                                         .unknown = out->limits[i].unknown,
+                                         .unjudged = out->limits[i].unjudged,
+                                         .last_violated = out->limits[i].last_violated};
+    agent_free(w->agent);
+}
+
+static void add_gaps(struct scene *s, const struct watcher *w, int64_t now)
+{
+    for (uint32_t i = 0; i < LIMITS; i++)
+        if (w->out->limits[i].gap > 0)
+            s->gaps[s->s.gap_count++] =
+                (struct summary_gap){.limit = i, .begin = now - w->out->limits[i].gap, .end = now};
+}
+
+/* The interval that ends with `now`; and of what was said before, violations may have become unknown. */
+static void follow(struct scene *s, const struct watcher *all, const struct agent_limit was[LIMITS], int64_t now)
+{
+    int instant = (int)((now - s->begin) / EVERY);
+    for (int i = 0; i < LIMITS; i++) {
+        const struct agent_limit *is = &all->out->limits[i];
+        int64_t violated = is->violated - was[i].violated;
+        if (is->settling > was[i].settling)
+            s->states[instant][i] = LIMIT_UNKNOWN;
+        else
+            s->states[instant][i] = is->state;
+        violated -= s->states[instant][i] == LIMIT_VIOLATED ? EVERY : 0;
+        for (int before = instant - 1; violated < 0 && before >= 0; before--)
+            if (s->states[before][i] == LIMIT_VIOLATED) {
+                s->states[before][i] = LIMIT_UNKNOWN;
+                violated += EVERY;
+            }
+    }
+}
+
+static void watch(struct scene *s)
+{
+    struct agent_limit was[LIMITS] = {0};
+    struct watcher all, some;
+    int64_t end = s->begin + LENGTH + 2 * EVERY;
+    watcher_start(&all, s);
+    watcher_start(&some, s);
+    for (int64_t now = s->begin; now <= end; now += EVERY) {
+        bool stopped = false;
+        watcher_step(&all, s, now);
+        follow(s, &all, was, now);
+        memcpy(was, all.out->limits, sizeof was);
+        for (int i = 0; i < GAPS; i++)
+            stopped = stopped || (now > s->gap_begin[i] && now < s->gap_end[i]);
+        if (stopped)
+            continue;
+        watcher_step(&some, s, now);
+        add_gaps(s, &some, now);
+    }
+    agent_free(all.agent);
+    watcher_end(&some, s->rows);
+}
+
+/* ---- scenes ------------------------------------------------------------------------------------------------------ */
+
+/* A process that hangs ends some time behind its last record, and nobody sees that in a gap. */
+static void draw_end(const struct scene *s, struct worker *w, bool hangs)
+{
+    w->ends = w->closed = w->times[w->count - 1];
+    if (!hangs)
+        return;
+    w->ends += draw(2) ? (int64_t)draw(8 * CLOCK_S) : 0;
+    w->closed = w->ends + (int64_t)draw(EVERY);
+    for (int i = 0; i < GAPS; i++)
+        if (w->closed > s->gap_begin[i] && w->closed < s->gap_end[i])
+            w->closed = s->gap_end[i];
+}
+
+static void scene_begin(struct scene *s, bool lossy, bool hangs)
+{
+    memset(s, 0, sizeof *s);
+    grown_open(&s->g, "rejudge");
+    s->begin = (int64_t)s->g.begin;
+    draw_experiment(s);
+    draw_gaps(s);
+    for (int i = 0; i < WORKERS; i++) {
+        draw_records(s, &s->workers[i], lossy);
+        draw_end(s, &s->workers[i], hangs);
+    }
+    store_scene(s);
+    watch(s);
+}
+
+static void scene_end(struct scene *s)
+{
+    free(s->s.violations);
+    grown_close(&s->g);
+}
+
+/* What the agent without gaps says of a gap. */
+static struct summary_gap expected(const struct scene *s, const struct summary_gap *g)
+{
+    struct summary_gap sum = {0};
+    for (int64_t at = g->begin + EVERY; at <= g->end; at += EVERY) {
+        enum limit_state state = s->states[(at - s->begin) / EVERY][g->limit];
+        sum.held += state == LIMIT_HELD ? EVERY : 0;
+        sum.violated += state == LIMIT_VIOLATED ? EVERY : 0;
+        sum.unknown += state == LIMIT_UNKNOWN ? EVERY : 0;
+    }
+    return sum;
+}
+
+static void fail_gap(const struct scene *s, int run, const struct summary_gap *g, const struct summary_gap *e)
+{
+    const struct experiment_limit *l = &s->limits[g->limit];
+    fail_msg("run %d, gap from %g s to %g s, metric %d per %s over %g s %s %g: %s; doubtful %g s, held %g s, not %g s; "
+             "violated %g s, "
+             "not %g s",
+             run, (double)(g->begin - s->begin) / 1e9, (double)(g->end - s->begin) / 1e9, l->metric,
+             s->metrics[l->metric].per_process ? "process" : "node", (double)s->metrics[l->metric].window / 1e9,
+             l->compare == COMPARE_AT_LEAST ? ">=" : "<=", l->bound, g->why ? g->why : "judged",
+             (double)g->doubtful / 1e9, (double)g->held / 1e9, (double)e->held / 1e9, (double)g->violated / 1e9,
+             (double)e->violated / 1e9);
+}
+
+static void a_gap_is_judged_as_if_there_were_none(void **state)
+{
+    (void)state;
+    static struct scene s;
+    int64_t again = 0, violated = 0;
+    for (int run = 0; run < RUNS; run++) {
+        scene_begin(&s, false, false);
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (size_t i = 0; i < s.s.gap_count; i++) {
+            const struct summary_gap *g = &s.gaps[i];
+            struct summary_gap e = expected(&s, g);
+            if (!g->judged || g->doubtful || g->held != e.held || g->violated != e.violated || g->unknown != e.unknown)
+                fail_gap(&s, run, g, &e);
+            again += g->end - g->begin;
+            violated += g->violated;
+        }
+        for (int i = 0; i < LIMITS; i++)
+            assert_int_equal(s.rows[i].unjudged, 0);
+        scene_end(&s);
+    }
+    printf("%.0f s judged again, %.0f s of it violated\n", (double)again / 1e9, (double)violated / 1e9);
+    assert_true(again > 0 && violated > 0);
+}
+
+static void no_answer_is_given_that_is_not_known(void **state)
+{
+    (void)state;
+    static struct scene s;
+    int64_t again = 0, doubtful = 0;
+    for (int run = 0; run < RUNS; run++) {
+        scene_begin(&s, draw(2), true);
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (size_t i = 0; i < s.s.gap_count; i++) {
+            const struct summary_gap *g = &s.gaps[i];
+            struct summary_gap e = expected(&s, g);
+            if (g->held > e.held + e.unknown || g->violated > e.violated + e.unknown ||
+                (g->judged && e.violated > g->violated + g->doubtful + EVERY))
+                fail_gap(&s, run, g, &e);
+            again += g->held + g->violated;
+            doubtful += g->judged ? g->doubtful : g->end - g->begin;
+        }
+        scene_end(&s);
+    }
+    printf("%.0f s judged again, %.0f s not\n", (double)again / 1e9, (double)doubtful / 1e9);
+    assert_true(again > 0 && doubtful > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gap_is_judged_as_if_there_were_none),
+        cmocka_unit_test(no_answer_is_given_that_is_not_known),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}
