@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A umask that takes away our own rights, of a program that is observed, would make a folder that nobody can use. */
@@ -290,6 +291,28 @@ int file_remove_tree(const char *path)
     if (nftw(path, file_remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
         return err_from_errno(errno);
     return 0;
+}
+
+/* Of a folder above it where `path` is missing. */
+static bool find_room(const char *path, struct statvfs *room)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash; statvfs(folder, room) != 0; *slash = '\0')
+        if (!(slash = strrchr(folder, '/')) || slash == folder)
+            return statvfs(slash ? "/" : ".", room) == 0;
+    return true;
+}
+
+const char *file_room(const char *path, int sys)
+{
+    struct statvfs room;
+    if (sys != ENOSPC && sys != EDQUOT)
+        return "";
+    int before = errno;
+    bool files = sys == ENOSPC && find_room(path, &room) && room.f_files > 0 && room.f_favail == 0 && room.f_bavail > 0;
+    errno = before;
+    return files ? ", for further files alone (inodes, `df -i`): remove files there" : ": make room there";
 }
 
 void file_hold_standard(void)

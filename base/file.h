@@ -76,6 +76,13 @@ struct dirent *file_next(DIR *dir, int *err);
 int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
 
 /**
+ * What to do where writing `path`, a file or folder that may be missing yet, failed with `sys`, for behind its reason:
+ * ": make room there" where the disk is full, another text where it has no room for further files alone, "" for another
+ * reason. Leaves errno as it is. Thread-safe.
+ */
+const char *file_room(const char *path, int sys);
+
+/**
  * Opens /dev/null for each of the descriptors 0 to 2 that is closed, so that no file or socket of the program gets the
  * number of standard input, output or error. Reading and writing them fails (EBADF), as if they were closed. Call first
  * in main().

@@ -176,7 +176,7 @@ static int open_run(struct collector_daemon *v)
     if (!err)
         err = rundb_serve(v->rundb, v->options->sync != STORE_SYNC_NEVER);
     if (err) {
-        log_error("BEZEL-DATABASE", "run.db: %s", rundb_why(err));
+        log_error("BEZEL-DATABASE", "run.db: %s%s", rundb_why(err), file_room(v->options->run, errno));
         return err;
     }
     err = read_id(v, run);
@@ -286,10 +286,9 @@ static void fill_state(struct collector_daemon *v, struct message_reply *reply)
     reply->text[0] = '\0';
     if (sys) {
         reply->state = DAEMON_FAILED;
-        bool full = sys == ENOSPC || sys == EDQUOT;
         errno = sys;
         snprintf(reply->text, sizeof reply->text, "%s: %s%s; the nodes keep unstored packets, and send them again",
-                 path, ulimit_reason(err_from_errno(sys)), full ? ": make room there" : "");
+                 path, ulimit_reason(err_from_errno(sys)), file_room(v->options->run, sys));
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { CHECK_DIR_SIZE = 128 }; /* more than fields_read_dir() accepts */
 
@@ -45,16 +46,27 @@ static bool on_one_machine(const struct experiment_node *a, const struct experim
     return remote == experiment_is_remote(b) && (!remote || strcmp(a->address, b->address) == 0);
 }
 
+/* Output, traces and logs have names of processes and nodes. */
+static const char one_file[] =
+    "differs from %s in capital letters alone: where a file system ignores these, their files "
+    "would be one";
+
+static void check_node(struct reader *r, const struct tree *t, const struct experiment_node *n,
+                       const struct experiment_node *former)
+{
+    if (n->name && former->name && strcasecmp(n->name, former->name) == 0)
+        reader_wrong_key(r, t, one_file, diagnostics_quote(former->name).s);
+    if (n->dir && former->dir && on_one_machine(n, former) && is_one_folder(n->dir, former->dir))
+        reader_wrong(r, tree_get(t, "dir"), "is also the folder of node %s: each node needs a folder of its own",
+                     diagnostics_quote(former->name ? former->name : "").s);
+}
+
 void check_nodes(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *section = tree_get(root, "nodes"), *t = check_entries(section, e->node_count);
     for (uint32_t i = 0; t; t = t->next, i++)
-        for (uint32_t j = 0; e->nodes[i].dir && j < i; j++)
-            if (e->nodes[j].dir && on_one_machine(&e->nodes[i], &e->nodes[j]) &&
-                is_one_folder(e->nodes[i].dir, e->nodes[j].dir))
-                reader_wrong(r, tree_get(t, "dir"),
-                             "is also the folder of node %s: each node needs a folder of its own",
-                             diagnostics_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
+        for (uint32_t j = 0; j < i; j++)
+            check_node(r, t, &e->nodes[i], &e->nodes[j]);
     if (e->node_count > 0 || (section && section->children > 0))
         return;
     struct experiment_node *local = reader_alloc(r, 1, sizeof *local);
@@ -161,6 +173,8 @@ static void check_process_names(struct reader *r, const struct tree *t, struct e
                              "is already the name of the process in line %u, or of one of its instances", q->at.line);
                 break;
             }
+            if (q->name && strcasecmp(p->name, q->name) == 0)
+                reader_wrong(r, tree_get(t, "name"), one_file, diagnostics_quote(q->name).s);
         }
     }
 }

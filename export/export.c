@@ -289,7 +289,8 @@ int export_make(const char *what, const char *target, int (*fill)(void *context,
     }
     int err = make_beside(target, made);
     if (err) {
-        log_error("BEZEL-EXPORT-TARGET", "cannot make a directory beside %s: %s", target, strerror(errno));
+        log_error("BEZEL-EXPORT-TARGET", "cannot make a directory beside %s: %s%s", target, strerror(errno),
+                  file_room(target, errno));
         return err;
     }
     err = fill(context, made);
@@ -299,8 +300,9 @@ int export_make(const char *what, const char *target, int (*fill)(void *context,
         err = put_in_place(made, target);
     if (!err)
         return 0;
-    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", what, target,
-              err == BEZEL_EINVAL ? strerror(errno) : ulimit_reason(err));
+    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s%s", what, target,
+              err == BEZEL_EINVAL ? strerror(errno) : ulimit_reason(err),
+              err == BEZEL_ENOSPC ? file_room(target, errno) : "");
     remove_leftover(made);
     return err;
 }

@@ -32,21 +32,30 @@ struct export_folder *export_folder_new(const char *dir, const struct model *m, 
     return f;
 }
 
-/* The name of an aspect may hold ':', which some file systems do not take; '-' is in no such name. */
-static int make_path(const struct export_folder *f, const char *aspect, char path[PATH_MAX])
+/*
+ * The name of an aspect may hold ':', which some file systems do not take; '-' is in no such name. Where a file system
+ * takes two names for one because they differ in capital letters alone, the second gets a number.
+ */
+static int make_file(const struct export_folder *f, const char *aspect, FILE **out)
 {
-    char name[DICT_NAME_MAX + 1];
+    char name[DICT_NAME_MAX + 1], path[PATH_MAX];
     snprintf(name, sizeof name, "%s", aspect);
     for (char *colon = name; (colon = strchr(colon, ':')) != NULL;)
         *colon = '-';
-    if (snprintf(path, PATH_MAX, "%s/%s.csv", f->dir, name) >= PATH_MAX)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    return 0;
+    for (size_t i = 1; i <= f->count + 2; i++) {
+        int n = i == 1 ? snprintf(path, sizeof path, "%s/%s.csv", f->dir, name)
+                       : snprintf(path, sizeof path, "%s/%s-%zu.csv", f->dir, name, i);
+        if (n >= (int)sizeof path)
+            return errno = ENAMETOOLONG, BEZEL_EINVAL;
+        *out = fopen(path, "wxe");
+        if (*out || errno != EEXIST)
+            break;
+    }
+    return *out ? 0 : err_from_errno(errno);
 }
 
 static int open_file(struct export_folder *f, const char *aspect)
 {
-    char path[PATH_MAX];
     if (f->count == f->capacity) {
         size_t larger = f->capacity ? 2 * f->capacity : 16;
         struct file *files = realloc(f->files, larger * sizeof *files);
@@ -58,12 +67,9 @@ static int open_file(struct export_folder *f, const char *aspect)
     struct file *new = &f->files[f->count];
     *new = (struct file){.out = NULL};
     snprintf(new->name, sizeof new->name, "%s", aspect);
-    int err = make_path(f, aspect, path);
+    int err = make_file(f, aspect, &new->out);
     if (err)
         return err;
-    new->out = fopen(path, "wxe");
-    if (!new->out)
-        return err_from_errno(errno);
     struct record_filter filter = *f->filter;
     filter.aspect = new->name; /* for the columns alone; it has no character that a glob knows */
     err = csv_open(new->out, f->model, &filter, f->ordered, true, &new->csv);

@@ -98,7 +98,11 @@ static int write_pair(const struct request *q, const struct key_secret *secret)
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-KEYGEN", "%s exists already: use another name, or --force to replace the old key", path);
     else if (err)
-        log_error("BEZEL-KEYGEN", "%s: %s", path[0] ? path : q->name, strerror(errno));
+        log_error("BEZEL-KEYGEN", "%s: %s%s", path[0] ? path : q->name, strerror(errno),
+                  err == BEZEL_EPERM
+                      ? ": its file system may be one that cannot keep keys from other users: name a folder "
+                        "elsewhere (--dir)"
+                      : "");
     return err;
 }
 

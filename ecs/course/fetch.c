@@ -101,9 +101,8 @@ static int fail(struct fetch *f, int err, const char *format, ...)
 /* With errno. */
 static void fail_to_write(struct fetch *f, const char *name)
 {
-    int err = err_from_errno(errno);
-    fail(f, err, "cannot write %s/%s: %s%s", f->o->run, name, ulimit_reason(err),
-         err == BEZEL_ENOSPC ? ": make room there" : "");
+    int sys = errno, err = err_from_errno(sys);
+    fail(f, err, "cannot write %s/%s: %s%s", f->o->run, name, ulimit_reason(err), file_room(f->o->run, sys));
 }
 
 static bool is_stopped(struct fetch *f)

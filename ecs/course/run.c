@@ -3,6 +3,7 @@
 #include "ecs/course/run.h"
 
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/inherited.h"
 #include "base/log.h"
 #include "base/ulimit.h"
@@ -494,7 +495,8 @@ static int prepare(struct run *r, const char *text, size_t n)
     if (!err && r->e->collector.node)
         err = note_away(r);
     if (err)
-        log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
+        log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s%s", r->dir.path, rundb_why(err),
+                  file_room(r->dir.path, errno));
     return err ? err : rundir_point_latest(&r->dir);
 }
 
@@ -547,7 +549,8 @@ static int conclude(struct run *r)
         daemons_forget_inner(&r->daemons);
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
-        log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
+        log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s%s", r->dir.path, rundb_why(err),
+                  file_room(r->dir.path, errno));
     else
         run_journal_remove(r->dir.path);
     if (!err && !fetch(r))

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -62,24 +63,30 @@ static bool is_run(const char *dir)
     return false;
 }
 
-/* Where there are no symbolic links, `latest` is a file with the name of the newest run. Returns the path's length. */
-static int follow_latest(const char *runs, char *path, size_t size)
+/*
+ * Where there are no symbolic links, `latest` is a file with the name of the newest run: it stands for that run, also
+ * as an argument, as the link does.
+ */
+static int follow_latest(char *path, size_t size)
 {
     struct stat st;
-    char *name = NULL;
+    char *name = NULL, *last = strrchr(path, '/');
     size_t n = 0;
-    int len = snprintf(path, size, "%s/latest", runs);
-    bool is_file = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    last = last ? last + 1 : path;
+    bool is_file = strcmp(last, "latest") == 0 && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    int len = (int)strlen(path);
     if (is_file && file_read_plain(path, 1, NAME_MAX, &name, &n) == 0 && strlen(name) == n && !strchr(name, '/'))
-        len = snprintf(path, size, "%s/%s", runs, name);
+        len = (int)(last - path) + snprintf(last, size - (size_t)(last - path), "%s", name);
     free(name);
     return len;
 }
 
 int rundir_find(const char *argument, const char *runs, char *path, size_t size)
 {
-    int len = argument ? snprintf(path, size, "%s", argument) : follow_latest(runs, path, size);
+    int len = argument ? snprintf(path, size, "%s", argument) : snprintf(path, size, "%s/latest", runs);
     struct stat st;
+    if (len >= 0 && (size_t)len < size)
+        len = follow_latest(path, size);
     if (len < 0 || (size_t)len >= size || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return BEZEL_ENOENT;
     return is_run(path) ? 0 : BEZEL_EINVAL;
@@ -238,12 +245,14 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
     if (!err)
         err = make_unique(runs, experiment, run);
     if (err) {
-        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s", runs, ulimit_reason(err_from_errno(errno)));
+        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s%s", runs,
+                  ulimit_reason(err_from_errno(errno)), file_room(runs, errno));
         return err;
     }
     err = fill(run, text, n);
     if (err)
-        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, ulimit_reason(err_from_errno(errno)));
+        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s%s", run->path,
+                  ulimit_reason(err_from_errno(errno)), file_room(run->path, errno));
     return err;
 }
 
@@ -296,6 +305,19 @@ static void remove_abandoned(const char *base)
     closedir(all);
 }
 
+/* Whether files of the folder can be mapped, as `file`, and it can hold sockets: network file systems and FUSE may not.
+ */
+static bool can_serve(const char *folder, int file)
+{
+    char path[PATH_MAX + 32];
+    void *at = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    snprintf(path, sizeof path, "%s/.socket", folder);
+    bool can = at != MAP_FAILED && munmap(at, 1) == 0 && mknod(path, S_IFSOCK | 0600, 0) == 0 && unlink(path) == 0;
+    if (!can)
+        errno = EOPNOTSUPP;
+    return can;
+}
+
 static int make_locked(const char *base, struct rundir *run)
 {
     char hidden[PATH_MAX + 16];
@@ -304,9 +326,13 @@ static int make_locked(const char *base, struct rundir *run)
         return err_from_errno(errno);
     run->lock = lock_folder(hidden, O_CREAT);
     size_t n = strlen(run->uuid);
-    if (run->lock >= 0 && write(run->lock, run->uuid, n) == (ssize_t)n && rename(hidden, run->private) == 0)
+    if (run->lock >= 0 && write(run->lock, run->uuid, n) == (ssize_t)n && can_serve(hidden, run->lock) &&
+        rename(hidden, run->private) == 0)
         return 0;
     int saved = errno;
+    if (run->lock >= 0)
+        close(run->lock); /* some of FUSE keep a removed file that is open under another name */
+    run->lock = -1;
     if (file_remove_tree(hidden) != 0)
         log_warn("BEZEL-RUN-PRIVATE", "cannot remove %s: %s", hidden, strerror(errno));
     return errno = saved, err_from_errno(saved);
@@ -360,8 +386,9 @@ static int open_private(struct rundir *run, int64_t wait)
     else if (err)
         log_error("BEZEL-RUN-PRIVATE",
                   "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of "
-                  "your own",
-                  base, strerror(errno));
+                  "your own%s",
+                  base, strerror(errno),
+                  errno == EOPNOTSUPP ? ", on a file system that maps files into memory and has sockets" : "");
     return err;
 }
 

@@ -81,7 +81,10 @@ static int write_small(const char *path, const char *text, size_t n, mode_t mode
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return err_from_errno(errno);
-    int err = file_write_all(fd, text, n);
+    struct stat st; /* FAT and the like give everybody all rights */
+    int err = fstat(fd, &st) == 0 && (st.st_mode & 0777 & ~mode) ? (errno = EPERM, BEZEL_EPERM) : 0;
+    if (!err)
+        err = file_write_all(fd, text, n);
     if (!err && fsync(fd) != 0)
         err = err_from_errno(errno);
     if (close(fd) != 0 && !err)

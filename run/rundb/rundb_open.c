@@ -32,6 +32,7 @@ enum {
 static _Thread_local struct {
     int64_t until;  /* end of this thread's CPU time for reading; 0: unbounded */
     int seconds;    /* of that, when it was allowed */
+    int make_errno; /* of the last file that could not be made; 0: none */
     int lock_errno; /* of the last lock that failed, though nobody had it; 0: none did */
     int err;        /* that `text` explains */
     char text[256]; /* why the last database could not be opened or read */
@@ -98,6 +99,11 @@ static int open_plain(const char *path, int flags, int mode)
     if (strcmp(path, "/dev/urandom") == 0)
         return open(path, flags);
     int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+    if (fd < 0 && (flags & O_CREAT))
+        guard.make_errno = errno;
+    else if (fd < 0 && errno == ENOENT && guard.make_errno)
+        errno =
+            guard.make_errno; /* SQLite tries to read a file that it could not make, and says that it is not there */
     if (fd < 0 || (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
         return fd;
     close(fd);
@@ -265,7 +271,7 @@ static int check_length(const char *path)
 int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
 {
     char real[PATH_MAX], path[PATH_MAX];
-    guard.err = guard.lock_errno = 0;
+    guard.err = guard.make_errno = guard.lock_errno = 0;
     guard.until = 0;
     *db = NULL;
     if (!realpath(run, real))

@@ -3,8 +3,10 @@
 
 /*
  * Preloaded: a file system that lacks something, below folder BEZEL_TEST_LACKS_IN. BEZEL_TEST_LACKS names it:
- * `exchange` (renameat2() with flags), `links` (symlink()), `flock`, `locks` (fcntl()).
+ * `exchange` (renameat2() with flags), `links` (symlink()), `flock`, `locks` (fcntl()), `rights` (all files are
+ * everybody's), `maps` (mmap()), `capitals` (a file Tick.csv is there, which is tick.csv too).
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,4 +89,32 @@ EXPORTED int old_fcntl(int fd, int command, ...)
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
     return control(fd, command, argument);
+}
+
+/* ---- With the names that the programs of Bezel call, which are compiled alike
+ * ---------------------------------------- */
+
+EXPORTED int fstat(int fd, struct stat *st)
+{
+    int err = fstatat(fd, "", st, AT_EMPTY_PATH);
+    if (err == 0 && file_lacks("rights", fd))
+        st->st_mode |= 0777;
+    return err;
+}
+
+EXPORTED void *mmap(void *at, size_t n, int rights, int flags, int fd, off_t from)
+{
+    if (fd >= 0 && (flags & MAP_SHARED) && file_lacks("maps", fd))
+        return errno = ENODEV, MAP_FAILED;
+    return (void *)syscall(SYS_mmap, at, n, rights, flags, fd, from);
+}
+
+EXPORTED FILE *fopen(const char *path, const char *mode)
+{
+    FILE *(*next)(const char *, const char *);
+    const char *name = strrchr(path, '/');
+    if (name && strcmp(name, "/tick.csv") == 0 && strchr(mode, 'x') && lacks("capitals", path))
+        return errno = EEXIST, NULL;
+    *(void **)&next = dlsym(RTLD_NEXT, "fopen64");
+    return next(path, mode);
 }

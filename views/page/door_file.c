@@ -49,7 +49,12 @@ int door_file_write(const struct door_file *f, const char *token)
     int fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return BEZEL_ESYS;
-    int err = fchmod(fd, 0600) != 0 ? BEZEL_ESYS : file_write_all(fd, text, (size_t)n);
+    int err = fchmod(fd, 0600) != 0 ? BEZEL_ESYS : 0;
+    struct stat st; /* of a file system without rights, such as FAT, everybody's */
+    if (!err && (fstat(fd, &st) != 0 || (st.st_mode & 077) != 0))
+        err = (errno = EPERM, BEZEL_ESYS);
+    if (!err)
+        err = file_write_all(fd, text, (size_t)n);
     if (close(fd) != 0 || err || rename(made, f->path) != 0) {
         int sys = errno;
         unlink(made);

@@ -25,7 +25,9 @@ struct door_file {
  */
 int door_file_init(struct door_file *f, const char *path, uint16_t port) BEZEL_MUST_CHECK;
 
-/** Writes it for `token`. Returns 0 or an error, with errno. */
+/**
+ * Writes it for `token`. Returns 0 or an error, with errno: EPERM where its file system would let other users read it.
+ */
 int door_file_write(const struct door_file *f, const char *token) BEZEL_MUST_CHECK;
 
 /** Removes it, and its folder if door_file_init() made one. */

@@ -296,6 +296,13 @@ static void take_request(struct server *s, struct page *p, struct page_request *
     }
 }
 
+/* Why the file that opens a page could not be written, by errno, and what to do. */
+static const char *door_why(void)
+{
+    return errno == EPERM ? "its file system cannot keep it from other users; name another file (--file)"
+                          : strerror(errno);
+}
+
 static void take_text(struct server *s, const struct web_event *e, int64_t now)
 {
     struct page_request q;
@@ -329,8 +336,7 @@ static void take_event(struct server *s, const struct web_event *e, int64_t now)
         break;
     case WEB_TOKEN_TAKEN: /* the file opens a further page */
         if (door_file_write(&s->door, e->text) != 0)
-            log_warn("BEZEL-VIEW-FILE", "cannot write %s: no further page can be opened: %s", s->door.path,
-                     strerror(errno));
+            log_warn("BEZEL-VIEW-FILE", "cannot write %s: no further page can be opened: %s", s->door.path, door_why());
         break;
     }
     free(e->text);
@@ -464,7 +470,7 @@ static int start(struct server *s, const volatile sig_atomic_t *stop)
     if (!err)
         err = door_file_write(&s->door, s->gate.token);
     if (err) {
-        log_error("BEZEL-VIEW-FILE", "cannot write %s, which opens the page: %s", s->door.path, strerror(errno));
+        log_error("BEZEL-VIEW-FILE", "cannot write %s, which opens the page: %s", s->door.path, door_why());
         return EXIT_FAILED;
     }
     return EXIT_OK;
