@@ -2,58 +2,143 @@
 // SPDX-License-Identifier: MIT
 #include "metric/histogram.h"
 
-/*
- * Values below 64 have a bucket each. Above, every power of two is divided into 32 buckets of equal width, so that a
- * bucket is at most 1/32 of its smallest value wide. The octaves 6 .. 62 cover all of int64.
- */
-enum { EXACT = 64, STEPS_LOG2 = 5, STEPS = HISTOGRAM_STEPS, FIRST_OCTAVE = 6 };
+#include "base/bytes.h"
 
-static unsigned histogram_bucket(int64_t value)
+#include <math.h>
+#include <stdlib.h>
+
+enum { FIRST = 8, PACKED_BITS = 64 - HISTOGRAM_SHIFT };
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+static size_t row_bytes(const struct histogram *h)
 {
-    if (value < EXACT)
-        return value < 0 ? 0 : (unsigned)value;
-    unsigned octave = 63 - (unsigned)__builtin_clzll((uint64_t)value);
-    unsigned step = (unsigned)(value >> (octave - STEPS_LOG2)) - STEPS;
-    return EXACT + (octave - FIRST_OCTAVE) * STEPS + step;
+    return (1U + h->marks) * HISTOGRAM_STEPS * sizeof(uint64_t);
 }
 
-/* The largest value of a bucket. */
-static int64_t histogram_bucket_end(unsigned bucket)
+static struct histogram_row *find(struct histogram_row *slots, uint32_t capacity, int64_t row)
 {
-    if (bucket < EXACT)
-        return bucket;
-    unsigned octave = (bucket - EXACT) / STEPS + FIRST_OCTAVE, step = (bucket - EXACT) % STEPS;
-    uint64_t next = (uint64_t)(STEPS + step + 1) << (octave - STEPS_LOG2);
-    return (int64_t)(next - 1);
+    uint64_t at = (uint64_t)row & (capacity - 1);
+    while (slots[at].counts && slots[at].row != row)
+        at = (at + 1) & (capacity - 1);
+    return &slots[at];
 }
 
-int64_t histogram_bucket_start(int64_t value)
+uint64_t *histogram_row(const struct histogram *h, int64_t row)
 {
-    unsigned bucket = histogram_bucket(value);
-    return bucket == 0 ? INT64_MIN : histogram_bucket_end(bucket - 1) + 1;
+    return h->capacity ? find(h->slots, h->capacity, row)->counts : NULL;
 }
 
-void histogram_add_many(struct histogram *h, int64_t value, uint64_t n)
+static void *take(size_t *memory, size_t bytes)
 {
-    h->buckets[histogram_bucket(value)] += n;
-    h->count += n;
-    if (value > h->max)
-        h->max = value;
+    void *p = memory && bytes > *memory ? NULL : calloc(1, bytes);
+    if (p && memory)
+        *memory -= bytes;
+    return p;
 }
 
-void histogram_add(struct histogram *h, int64_t value)
+static void give(size_t *memory, void *p, size_t bytes)
 {
-    histogram_add_many(h, value, 1);
+    free(p);
+    if (memory)
+        *memory += bytes;
 }
 
-void histogram_merge(struct histogram *into, const struct histogram *from)
+static bool is_empty(const uint64_t *counts)
 {
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-        into->buckets[i] += from->buckets[i];
-    into->count += from->count;
-    if (from->max > into->max)
-        into->max = from->max;
+    uint64_t any = 0;
+    for (int s = 0; s < HISTOGRAM_STEPS; s++)
+        any |= counts[s];
+    return any == 0;
 }
+
+/* Gives the rows that are not empty a table of twice as many slots at least. Without memory it stays as it was. */
+static int rehash(struct histogram *h, size_t *memory)
+{
+    uint32_t capacity = FIRST, live = 0;
+    for (uint32_t i = 0; i < h->capacity; i++)
+        live += h->slots[i].counts && !is_empty(h->slots[i].counts);
+    while (capacity <= 2 * live)
+        capacity *= 2;
+    struct histogram_row *slots = take(memory, capacity * sizeof *slots);
+    if (!slots)
+        return BEZEL_ENOMEM;
+    for (uint32_t i = 0; i < h->capacity; i++) {
+        struct histogram_row *row = &h->slots[i];
+        if (row->counts && is_empty(row->counts))
+            give(memory, row->counts, row_bytes(h));
+        else if (row->counts)
+            *find(slots, capacity, row->row) = *row;
+    }
+    give(memory, h->slots, h->capacity * sizeof *h->slots);
+    h->slots = slots;
+    h->capacity = capacity;
+    h->used = live;
+    return 0;
+}
+
+uint64_t *histogram_new_counter(struct histogram *h, int64_t bucket, size_t *memory)
+{
+    int64_t row = bucket >> 5;
+    uint64_t *counts = histogram_row(h, row);
+    if (!counts) {
+        if (h->used == (uint32_t)HISTOGRAM_ROWS_MAX << h->coarser ||
+            (4 * (h->used + 1) > 3 * h->capacity && rehash(h, memory) != 0) || !(counts = take(memory, row_bytes(h))))
+            return NULL;
+        *find(h->slots, h->capacity, row) = (struct histogram_row){.counts = counts, .row = row};
+        h->used++;
+    }
+    return counts + (bucket & (HISTOGRAM_STEPS - 1));
+}
+
+bool histogram_add_many(struct histogram *h, double value, uint64_t n, size_t *memory)
+{
+    uint64_t *counter = histogram_counter(h, histogram_bucket(h, value), memory);
+    if (counter)
+        *counter += n;
+    return counter != NULL;
+}
+
+/* Returns whether the row is empty now. */
+static bool subtract_row(const struct histogram *h, uint64_t *counts, const uint64_t *part)
+{
+    for (int s = 0; s < HISTOGRAM_STEPS; s++) {
+        counts[s] -= part[s];
+        for (int mark = 1; counts[s] == 0 && mark <= h->marks; mark++)
+            counts[s + HISTOGRAM_STEPS * mark] = 0;
+    }
+    return is_empty(counts);
+}
+
+void histogram_subtract(struct histogram *h, const struct histogram *part, size_t *memory)
+{
+    bool emptied = false;
+    for (uint32_t i = 0; i < part->capacity; i++) {
+        const struct histogram_row *row = &part->slots[i];
+        if (row->counts && !is_empty(row->counts))
+            emptied |= subtract_row(h, histogram_row(h, row->row), row->counts);
+    }
+    if (emptied)
+        (void)!rehash(h, memory);
+}
+
+void histogram_clear(struct histogram *h)
+{
+    for (uint32_t i = 0; i < h->capacity; i++)
+        if (h->slots[i].counts)
+            memset(h->slots[i].counts, 0, row_bytes(h));
+}
+
+void histogram_free(struct histogram *h, size_t *memory)
+{
+    for (uint32_t i = 0; i < h->capacity; i++)
+        if (h->slots[i].counts)
+            give(memory, h->slots[i].counts, row_bytes(h));
+    give(memory, h->slots, h->capacity * sizeof *h->slots);
+    *h = (struct histogram){.coarser = h->coarser, .marks = h->marks};
+}
+
+/* ---- Quantiles --------------------------------------------------------------------------------------------------- */
 
 uint64_t histogram_rank(uint64_t count, double q)
 {
@@ -67,15 +152,101 @@ uint64_t histogram_rank(uint64_t count, double q)
     return rank < 1 ? 1 : rank > count ? count : rank;
 }
 
-int64_t histogram_quantile(const struct histogram *h, double q)
+static int compare(const void *a, const void *b)
 {
-    uint64_t rank = histogram_rank(h->count, q), seen = 0;
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        seen += h->buckets[i];
-        if (seen >= rank && seen > 0) {
-            int64_t end = histogram_bucket_end(i);
-            return end < h->max ? end : h->max;
+    int64_t x = (*(const struct histogram_row *const *)a)->row, y = (*(const struct histogram_row *const *)b)->row;
+    return (x > y) - (x < y);
+}
+
+const uint64_t *histogram_find(const struct histogram *h, double share, int64_t *bucket)
+{
+    const struct histogram_row *sorted[HISTOGRAM_ROWS_MAX << HISTOGRAM_COARSE];
+    uint64_t count = 0, seen = 0;
+    size_t n = 0;
+    for (uint32_t i = 0; i < h->capacity; i++)
+        if (h->slots[i].counts)
+            sorted[n++] = &h->slots[i];
+    qsort(sorted, n, sizeof(const struct histogram_row *), compare);
+    for (size_t i = 0; i < n; i++)
+        for (int s = 0; s < HISTOGRAM_STEPS; s++)
+            count += sorted[i]->counts[s];
+    uint64_t rank = histogram_rank(count, share);
+    for (size_t i = 0; count > 0 && i < n; i++)
+        for (int s = 0; s < HISTOGRAM_STEPS; s++) {
+            seen += sorted[i]->counts[s];
+            *bucket = sorted[i]->row * HISTOGRAM_STEPS + s;
+            if (seen >= rank)
+                return &sorted[i]->counts[s];
         }
+    return NULL;
+}
+
+double histogram_quantile(const struct histogram *h, double share)
+{
+    int64_t bucket;
+    if (!histogram_find(h, share, &bucket))
+        return (double)NAN;
+    if (bucket == 0 || bucket == -1)
+        return 0; /* which is frequent, and its neighbours are not */
+    double last = histogram_number(histogram_first(h, bucket + 1) - 1);
+    return isnan(last) ? (double)INFINITY : last;
+}
+
+/* ---- Packing ----------------------------------------------------------------------------------------------------- */
+
+/* The upper bits of the bucket's number that is least by magnitude, as they are: sign and magnitude. */
+static uint32_t packed_number(const struct histogram *h, int64_t bucket)
+{
+    double value = histogram_number(bucket < 0 ? histogram_first(h, bucket + 1) - 1 : histogram_first(h, bucket));
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint32_t)(bits >> HISTOGRAM_SHIFT);
+}
+
+static size_t put(const struct histogram *h, uint8_t *to)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < h->capacity; i++)
+        for (int s = 0; h->slots[i].counts && s < HISTOGRAM_STEPS; s++) {
+            uint64_t count = h->slots[i].counts[s];
+            if (count && to) {
+                bytes_put_u32(to + n, packed_number(h, h->slots[i].row * HISTOGRAM_STEPS + s));
+                bytes_put_u64(to + n + 4, count);
+            }
+            n += count ? HISTOGRAM_PACKED : 0;
+        }
+    return n;
+}
+
+size_t histogram_pack_bytes(const struct histogram *h)
+{
+    return put(h, NULL);
+}
+
+size_t histogram_pack(const struct histogram *h, uint8_t *to)
+{
+    return put(h, to);
+}
+
+double histogram_packed(uint32_t bucket)
+{
+    double value = (double)NAN;
+    uint64_t bits = (uint64_t)bucket << HISTOGRAM_SHIFT;
+    if (bucket >> PACKED_BITS == 0)
+        memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+int histogram_unpack(struct histogram *h, const uint8_t *from, size_t n, size_t *memory)
+{
+    if (n % HISTOGRAM_PACKED != 0)
+        return BEZEL_EMALFORMED;
+    for (; n; from += HISTOGRAM_PACKED, n -= HISTOGRAM_PACKED) {
+        double value = histogram_packed(bytes_get_u32(from));
+        if (isnan(value))
+            return BEZEL_EMALFORMED;
+        if (!histogram_add_many(h, value, bytes_get_u64(from + 4), memory))
+            return BEZEL_ENOMEM;
     }
     return 0;
 }

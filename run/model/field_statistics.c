@@ -37,7 +37,7 @@ struct aspect_statistics *aspect_statistics_new(const struct dict_aspect *a, siz
 void aspect_statistics_free(struct aspect_statistics *s, size_t *memory)
 {
     for (uint32_t i = 0; i < s->field_count; i++)
-        distribution_free(&s->fields[i].values, memory);
+        histogram_free(&s->fields[i].values, memory);
     *memory += size_of(s->field_count);
     free(s);
 }
@@ -64,7 +64,7 @@ static void add_sum(struct field_statistics *s, int64_t high, uint64_t low)
 static inline __attribute__((always_inline)) void add_whole(struct field_statistics *s, struct column *c, int64_t least,
                                                             size_t *memory)
 {
-    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
+    struct histogram_cursor cursor = HISTOGRAM_CURSOR;
     const uint8_t *at = c->first;
     int64_t min = s->count ? s->min.i : INT64_MAX, max = s->count ? s->max.i : INT64_MIN;
     int64_t high = 0; /* a packet has fewer than 2^31 records: neither sum overflows */
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void add_whole(struct field_statist
             unknown++;
             continue;
         }
-        if (!distribution_add(&s->values, &cursor, (double)v, memory))
+        if (!histogram_add(&s->values, &cursor, (double)v, memory))
             break;
         min = v < min ? v : min;
         max = v > max ? v : max;
@@ -84,7 +84,7 @@ static inline __attribute__((always_inline)) void add_whole(struct field_statist
         low += (uint32_t)v;
         last = i;
     }
-    distribution_end(&cursor);
+    histogram_end(&cursor);
     s->min.i = min;
     s->max.i = max;
     add_sum(s, high, low);
@@ -112,7 +112,7 @@ static inline bool has_fraction(double v)
 
 static void add_float(struct field_statistics *s, struct column *c, size_t *memory)
 {
-    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
+    struct histogram_cursor cursor = HISTOGRAM_CURSOR;
     const uint8_t *at = c->first;
     double min = s->count ? s->min.d : (double)INFINITY, max = s->count ? s->max.d : -(double)INFINITY, sum = 0;
     unsigned fractions = s->fractions;
@@ -123,7 +123,7 @@ static void add_float(struct field_statistics *s, struct column *c, size_t *memo
             c->unknown++;
             continue;
         }
-        if (!distribution_add(&s->values, &cursor, v, memory))
+        if (!histogram_add(&s->values, &cursor, v, memory))
             break;
         min = v < min ? v : min;
         max = v > max ? v : max;
@@ -131,7 +131,7 @@ static void add_float(struct field_statistics *s, struct column *c, size_t *memo
         fractions |= has_fraction(v);
         c->last = i;
     }
-    distribution_end(&cursor);
+    histogram_end(&cursor);
     s->min.d = min;
     s->max.d = max;
     s->sum += sum;
@@ -176,7 +176,7 @@ enum { NUMBERS = 10, NUMBERS_BYTES = 8 * NUMBERS }; /* in front of the distribut
 
 size_t field_pack_bytes(const struct field_statistics *s)
 {
-    return NUMBERS_BYTES + distribution_pack_bytes(&s->values);
+    return NUMBERS_BYTES + histogram_pack_bytes(&s->values);
 }
 
 void field_pack(const struct field_statistics *s, uint8_t *to)
@@ -195,7 +195,7 @@ void field_pack(const struct field_statistics *s, uint8_t *to)
                                        s->fractions};
     for (size_t i = 0; i < NUMBERS; i++)
         bytes_put_u64(to + 8 * i, numbers[i]);
-    (void)distribution_pack(&s->values, to + NUMBERS_BYTES);
+    (void)histogram_pack(&s->values, to + NUMBERS_BYTES);
 }
 
 int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size_t *memory)
@@ -215,7 +215,7 @@ int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size
     s->low = numbers[7];
     memcpy(&s->sum, &numbers[8], sizeof s->sum);
     s->fractions = numbers[9] != 0;
-    return distribution_unpack(&s->values, from + NUMBERS_BYTES, n - NUMBERS_BYTES, memory);
+    return histogram_unpack(&s->values, from + NUMBERS_BYTES, n - NUMBERS_BYTES, memory);
 }
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ double field_mean(const struct field_statistics *s, enum dict_type type)
 
 union field_number field_quantile(const struct field_statistics *s, enum dict_type type, double share)
 {
-    double value = distribution_quantile(&s->values, share);
+    double value = histogram_quantile(&s->values, share);
     if (type == DICT_FLOAT64)
         return (union field_number){.d = fmin(fmax(s->fractions ? value : floor(value), s->min.d), s->max.d)};
     bool beyond = value >= 0x1p63; /* the end of the last bucket */

@@ -11,7 +11,7 @@
 
 #include "mdr/dict.h"
 #include "mdr/packet.h"
-#include "metric/distribution.h"
+#include "metric/histogram.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ struct field_statistics {
     uint64_t low;
     double sum;     /* of a float64 field */
     bool fractions; /* of a float64 field: some value is not a whole number */
-    struct distribution values;
+    struct histogram values;
 };
 
 /** Of an aspect: a record that is neither a number nor unknown in a field was not evaluated there. */
@@ -74,7 +74,7 @@ int64_t field_total(const struct field_statistics *s);
 double field_mean(const struct field_statistics *s, enum dict_type type);
 
 /**
- * The quantile of `share` (0 .. 1), as distribution_quantile(), within minimum and maximum, and rounded down to a whole
+ * The quantile of `share` (0 .. 1), as histogram_quantile(), within minimum and maximum, and rounded down to a whole
  * number where all values are whole ones, as those of a gauge may be. Undefined where count is 0.
  */
 union field_number field_quantile(const struct field_statistics *s, enum dict_type type, double share);

@@ -32,6 +32,8 @@ void model_strip_process(struct model_process *process)
             aspect_statistics_free(process->values[i], &process->node->model->values_memory);
     free(process->values);
     free(process->counts);
+    if (process->latency)
+        latency_free(process->latency);
     free(process->latency);
     process->dict = NULL, process->values = NULL, process->counts = NULL, process->latency = NULL;
 }

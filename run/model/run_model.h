@@ -16,8 +16,8 @@
 #include "mdr/dict.h"
 #include "mdr/message.h"
 #include "mdr/packet.h"
-#include "metric/histogram.h"
 #include "run/model/field_statistics.h"
+#include "run/model/latency.h"
 #include "run/model/run_clock.h"
 
 #include <stdbool.h>
@@ -119,7 +119,7 @@ struct model_process {
     bool books_answer;                 /* they are final, and are answered when saved */
     struct model_count *counts;        /* DICT_ASPECTS_MAX + 1 of them, by aspect id; NULL too where model.uncounted */
     struct aspect_statistics **values; /* likewise; NULL: no field has any, or nothing was evaluated */
-    struct histogram *latency;         /* NULL without a value */
+    struct latency *latency;           /* NULL without a value */
     int64_t latency_bound;             /* of the error of these latencies, ns */
     struct model_stream **streams;     /* by ring; NULL: that ring has none */
     uint32_t ring_count;               /* places in `streams`: no ring from here on has a stream */

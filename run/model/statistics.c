@@ -59,13 +59,13 @@ static uint32_t first_after(const struct packet_run *run, uint32_t i, uint64_t t
 }
 
 /* Times rise and latencies fall, so the records of a bucket are neighbours: a binary search finds their end. */
-static void count_latency(struct histogram *h, const struct packet_run *run, int64_t received)
+static void count_latency(struct latency *l, const struct packet_run *run, int64_t received)
 {
     for (uint32_t i = 0, next; i < run->count; i = next) {
-        int64_t latency = received - (int64_t)packet_run_time(run, i), least = histogram_bucket_start(latency);
+        int64_t latency = received - (int64_t)packet_run_time(run, i), least = latency_bucket_start(latency);
         uint64_t until = least == INT64_MIN ? UINT64_MAX : (uint64_t)(received - least);
         next = first_after(run, i, until);
-        histogram_add_many(h, latency, next - i);
+        latency_add(l, latency, next - i);
     }
 }
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/hash_index.h"
 #include "base/saturate.h"
-#include "metric/distribution.h"
+#include "metric/histogram.h"
 #include "run/read/record_messages.h"
 #include "run/read/run_reader.h"
 
@@ -21,7 +21,7 @@ enum {
 struct row {
     struct message_statistics is;
     double sum;
-    struct distribution latencies;
+    struct histogram latencies;
 };
 
 struct reading {
@@ -82,10 +82,10 @@ static void add_latency(struct reading *r, struct row *row, const struct record_
     int64_t ns = same ? (int64_t)(item->time - sent->time) : saturate_sub(item->at.ns, sent->at.ns);
     int64_t bound = same ? 0 : saturate_add(item->at.bound, sent->at.bound);
     double latency = (double)ns;
-    struct distribution_cursor cursor = DISTRIBUTION_CURSOR;
-    if (!distribution_add(&row->latencies, &cursor, latency, &r->memory))
+    struct histogram_cursor cursor = HISTOGRAM_CURSOR;
+    if (!histogram_add(&row->latencies, &cursor, latency, &r->memory))
         return;
-    distribution_end(&cursor);
+    histogram_end(&cursor);
     s->timed++;
     s->min = fmin(s->min, latency);
     s->max = fmax(s->max, latency);
@@ -144,8 +144,8 @@ static int give_rows(struct reading *r, struct message_table *t)
         struct message_statistics *s = &t->rows[i];
         *s = row->is;
         s->mean = s->timed ? row->sum / (double)s->timed : (double)NAN;
-        s->p50 = fmin(floor(distribution_quantile(&row->latencies, 0.5)), s->max);
-        s->p99 = fmin(floor(distribution_quantile(&row->latencies, 0.99)), s->max);
+        s->p50 = fmin(floor(histogram_quantile(&row->latencies, 0.5)), s->max);
+        s->p99 = fmin(floor(histogram_quantile(&row->latencies, 0.99)), s->max);
         if (s->timed == 0)
             s->min = s->max = s->p50 = s->p99 = (double)NAN;
     }
@@ -171,7 +171,7 @@ int message_table_read(const char *run, int64_t budget_ns, struct message_table 
     run_reader_close(reader);
     record_messages_free(r.messages);
     for (size_t i = 0; i < r.count; i++)
-        distribution_free(&r.rows[i].latencies, &r.memory);
+        histogram_free(&r.rows[i].latencies, &r.memory);
     free(r.index.slots);
     free(r.rows);
     return err;

@@ -24,7 +24,7 @@ struct message_statistics {
     uint64_t contrary;   /* sendings that stand behind a receiving of their message */
     uint64_t timed;      /* receivings whose latency is known */
     /*
-     * ns from sending to receiving, in the run's time. p50 and p99 as distribution_quantile() has them. Negative where
+     * ns from sending to receiving, in the run's time. p50 and p99 as histogram_quantile() has them. Negative where
      * clocks of two nodes are known no better.
      */
     double min, mean, p50, p99, max;

@@ -71,42 +71,10 @@ int rundb_save_node(struct rundb *f, const struct model_node *node)
     return rundb_write(f, RUNDB_NODE_STATE, RUNDB_INT(node->row), RUNDB_INT(node->left), RUNDB_INT(node->unobserved));
 }
 
-size_t rundb_pack(const struct histogram *h, uint8_t *blob)
-{
-    uint8_t *at = blob;
-    bytes_put_u64(at, (uint64_t)h->max);
-    at += 8;
-    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        if (!h->buckets[i])
-            continue;
-        bytes_put_u32(at, i);
-        bytes_put_u64(at + 4, h->buckets[i]);
-        at += 12;
-    }
-    return (size_t)(at - blob);
-}
-
-int rundb_unpack(const void *blob, size_t n, struct histogram *h)
-{
-    const uint8_t *at = blob;
-    *h = (struct histogram){0};
-    if (n < 8 || (n - 8) % 12 != 0)
-        return BEZEL_EMALFORMED;
-    h->max = (int64_t)bytes_get_u64(at);
-    for (at += 8, n -= 8; n; at += 12, n -= 12) {
-        uint32_t i = bytes_get_u32(at);
-        if (i >= HISTOGRAM_BUCKETS)
-            return BEZEL_EMALFORMED;
-        h->buckets[i] = bytes_get_u64(at + 4);
-        h->count += h->buckets[i];
-    }
-    return 0;
-}
-
 static int save_state(struct rundb *f, const struct model_process *p)
 {
-    uint8_t blob[RUNDB_HISTOGRAM_MAX];
-    size_t n = p->latency ? rundb_pack(p->latency, blob) : 0;
+    uint8_t blob[LATENCY_PACKED_MAX];
+    size_t n = p->latency ? latency_pack(p->latency, blob) : 0;
     return rundb_write(f, RUNDB_PROCESS_STATE, RUNDB_INT(p->row), RUNDB_INT(p->state), RUNDB_INT(p->unfinished),
                        RUNDB_BLOB(n ? blob : NULL, n), RUNDB_INT(p->unobserved), RUNDB_INT(p->latency_bound));
 }

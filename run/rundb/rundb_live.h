@@ -134,13 +134,4 @@ int rundb_compare(struct rundb *run, struct rundb *right, char *text, size_t siz
 /** Checks every page. Returns 0, BEZEL_EMALFORMED where the database contradicts itself, or an error. */
 int rundb_check(struct rundb *f) BEZEL_MUST_CHECK;
 
-/**
- * Histograms as blobs: the maximum (u64), then the non-empty buckets as (number: u32, count: u64), big-endian.
- * rundb_pack() returns the number of bytes written into `blob`, which has room for RUNDB_HISTOGRAM_MAX; rundb_unpack()
- * returns 0 or BEZEL_EMALFORMED.
- */
-enum { RUNDB_HISTOGRAM_MAX = 8 + 12 * HISTOGRAM_BUCKETS };
-size_t rundb_pack(const struct histogram *h, uint8_t *blob);
-int rundb_unpack(const void *blob, size_t n, struct histogram *h) BEZEL_MUST_CHECK;
-
 #endif

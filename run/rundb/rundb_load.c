@@ -124,10 +124,10 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     model_set_dictionary(p, dictionary_of(m, dict));
     if (m->uncounted || sqlite3_column_type(s, 13) == SQLITE_NULL)
         return 0;
-    p->latency = malloc(sizeof *p->latency);
+    p->latency = calloc(1, sizeof *p->latency);
     if (!p->latency)
         return BEZEL_ENOMEM;
-    return rundb_unpack(sqlite3_column_blob(s, 13), (size_t)sqlite3_column_bytes(s, 13), p->latency);
+    return latency_unpack(p->latency, sqlite3_column_blob(s, 13), (size_t)sqlite3_column_bytes(s, 13));
 }
 
 static int load_book(sqlite3_stmt *s, struct model *m)

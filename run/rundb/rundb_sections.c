@@ -348,7 +348,7 @@ static int take_field(sqlite3_stmt *s, void *context)
     struct field_statistics *v = p->values[aspect] ? &p->values[aspect]->fields[field] : NULL;
     if (!v)
         return 0; /* without memory it is not evaluated */
-    distribution_free(&v->values, &m->values_memory);
+    histogram_free(&v->values, &m->values_memory);
     int err = field_unpack(v, sqlite3_column_blob(s, 4), (size_t)sqlite3_column_bytes(s, 4), &m->values_memory);
     return err == BEZEL_ENOMEM ? 0 : err;
 }

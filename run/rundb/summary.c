@@ -184,10 +184,10 @@ static int open_database(struct summary_loading *l, const char *run)
                                                             NULL, sum_step, sum_final));
 }
 
-struct summary_latency summary_latency_of(const struct histogram *h)
+struct summary_latency summary_latency_of(const struct latency *l)
 {
     return (struct summary_latency){
-        .count = h->count, .median = histogram_quantile(h, 0.5), .p99 = histogram_quantile(h, 0.99), .max = h->max};
+        .count = l->count, .median = latency_quantile(l, 0.5), .p99 = latency_quantile(l, 0.99), .max = l->max};
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -356,6 +356,7 @@ static int load(const char *run, void (*tables)(struct summary_loading *l), stru
         l->summary.untaken = count_property(&l->summary, RUNDB_UNTAKEN);
         l->summary.untaken_records = count_property(&l->summary, RUNDB_UNTAKEN_RECORDS);
     }
+    latency_free(&l->latency);
     sqlite3_close(l->db);
     free(l->node_rows);
     free(l->process_rows);

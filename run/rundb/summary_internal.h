@@ -6,7 +6,7 @@
 #define BEZEL_RUN_RUNDB_SUMMARY_INTERNAL_H
 
 #include "base/saturate.h"
-#include "metric/histogram.h"
+#include "run/model/latency.h"
 #include "run/rundb/rundb_sqlite.h"
 #include "run/rundb/summary.h"
 
@@ -37,7 +37,7 @@ struct summary_loading {
     struct text *texts;     /* that the summary owns; freed with it */
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */
-    struct histogram latency;          /* of the records of SUT processes */
+    struct latency latency;            /* of the records of SUT processes */
     int64_t latency_bound;             /* the widest of its errors */
     size_t bytes;                      /* that it has allocated, of SUMMARY_BYTES_MAX */
     size_t last;                       /* index of the row that was found last */
@@ -97,7 +97,7 @@ void summary_fill(struct summary_loading *l, sqlite3_stmt *s, enum builtin b, vo
 /** Appends each row of `query`, whose columns are as above, to `array` of *count structs of aspect `b`. */
 void summary_rows(struct summary_loading *l, const char *query, enum builtin b, void *array, size_t *count);
 
-struct summary_latency summary_latency_of(const struct histogram *h);
+struct summary_latency summary_latency_of(const struct latency *l);
 
 /** Loads the processes, with their books and streams. After the nodes. */
 void summary_load_processes(struct summary_loading *l);

@@ -4,14 +4,13 @@
 
 #include "run/rundb/rundb_live.h"
 
-/* Unpacks the histogram of column `at`; NULL is an empty one. */
-static void take_histogram(struct summary_loading *l, sqlite3_stmt *s, int at, struct histogram *h)
+/* Adds the latencies of column `at`. */
+static void add_latency(struct summary_loading *l, sqlite3_stmt *s, int at, struct latency *to)
 {
-    static const struct histogram none;
-    *h = none;
-    if (sqlite3_column_type(s, at) != SQLITE_NULL &&
-        rundb_unpack(sqlite3_column_blob(s, at), (size_t)sqlite3_column_bytes(s, at), h) != 0)
-        l->err = BEZEL_EMALFORMED;
+    int err = sqlite3_column_type(s, at) == SQLITE_NULL
+                  ? 0
+                  : latency_unpack(to, sqlite3_column_blob(s, at), (size_t)sqlite3_column_bytes(s, at));
+    l->err = err ? err : l->err;
 }
 
 /* Thousands of processes of a program have the same dictionary: it is kept once for those that follow each other. */
@@ -36,7 +35,7 @@ static struct dict *take_dictionary(struct summary_loading *l, sqlite3_stmt *s, 
 
 static void take_process(struct summary_loading *l, sqlite3_stmt *s)
 {
-    struct histogram h;
+    struct latency latency = {0};
     size_t rows = l->summary.process_count;
     int64_t *row = summary_grow(l, &l->process_rows, &rows, sizeof *row);
     struct summary_process *p = summary_grow(l, &l->summary.processes, &l->summary.process_count, sizeof *p);
@@ -52,15 +51,16 @@ static void take_process(struct summary_loading *l, sqlite3_stmt *s)
     p->started = summary_ns(s, 7);
     p->state = (enum message_process_state)sqlite3_column_int(s, 8);
     p->unfinished = summary_u64(s, 9);
-    take_histogram(l, s, 10, &h);
-    p->latency = summary_latency_of(&h);
+    add_latency(l, s, 10, &latency);
+    p->latency = summary_latency_of(&latency);
+    latency_free(&latency);
     p->overwrites = sqlite3_column_int(s, 11) != 0;
     p->unobserved = summary_u64(s, 12);
     p->latency.bound = summary_ns(s, 13);
     p->dict = take_dictionary(l, s, 14);
     if (p->role != ROLE_SUT)
         return;
-    histogram_merge(&l->latency, &h);
+    add_latency(l, s, 10, &l->latency);
     l->latency_bound = p->latency.bound > l->latency_bound ? p->latency.bound : l->latency_bound;
 }
 

@@ -200,7 +200,7 @@ static void check_packed(const struct field_statistics *s, enum dict_type type)
     double mean = field_mean(s, type), mean_back = field_mean(&back, type);
     assert_true(mean == mean_back || (isnan(mean) && isnan(mean_back)));
     assert_true(field_unpack(&(struct field_statistics){0}, bytes, n - 1, &memory) != 0);
-    distribution_free(&back.values, &memory);
+    histogram_free(&back.values, &memory);
     free(bytes);
 }
 
@@ -335,8 +335,8 @@ static void bits_without_sense_take_bounded_memory(void **state)
             .aspect = 1, .count = 1, .stride = sizeof bytes, .value_count = 1, .first = bytes};
         aspect_statistics_add(s, &noise, &run, &memory);
     }
-    assert_true(s->fields[0].count < 2000 && s->fields[0].count >= DISTRIBUTION_OCTAVES_MAX);
-    assert_int_equal(s->fields[0].values.used, DISTRIBUTION_OCTAVES_MAX);
+    assert_true(s->fields[0].count < 2000 && s->fields[0].count >= HISTOGRAM_ROWS_MAX);
+    assert_int_equal(s->fields[0].values.used, HISTOGRAM_ROWS_MAX);
     assert_true(memory > (1 << 20) - 300 * 1024);
     aspect_statistics_free(s, &memory);
     assert_int_equal(memory, 1 << 20);

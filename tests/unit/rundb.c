@@ -656,21 +656,6 @@ static void what_follows_damage_is_cut_and_comes_again(void **state)
     assert_true(fake_file_is_right(s, path, true));
 }
 
-static void histograms_survive_their_blob(void **state)
-{
-    static struct histogram h, back;
-    static uint8_t blob[RUNDB_HISTOGRAM_MAX];
-    (void)state;
-    for (int64_t v = 1; v < INT64_MAX / 3; v *= 3)
-        histogram_add(&h, v);
-    size_t n = rundb_pack(&h, blob);
-    assert_int_equal(rundb_unpack(blob, n, &back), 0);
-    assert_memory_equal(&back, &h, sizeof h);
-    assert_int_equal(rundb_unpack(blob, n - 1, &back), BEZEL_EMALFORMED);
-    blob[8] = 0xff;
-    assert_int_equal(rundb_unpack(blob, n, &back), BEZEL_EMALFORMED);
-}
-
 static void each_error_of_sqlite_is_one_of_ours(void **state)
 {
     (void)state;
@@ -714,7 +699,6 @@ int main(void)
         TEST(aspects_named_like_built_in_ones_are_not_believed),
         TEST(a_start_after_a_kill_has_positions_and_counts_again),
         TEST(what_follows_damage_is_cut_and_comes_again),
-        cmocka_unit_test(histograms_survive_their_blob),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

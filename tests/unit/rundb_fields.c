@@ -194,7 +194,7 @@ static void fields_beyond_the_bound_of_memory_are_not_evaluated(void **state)
 {
     (void)state;
     (void)add_many_fields();
-    stored.model->values_memory = 1 << 20;
+    stored.model->values_memory = 3 << 17;
     feed();
     do
         assert_int_equal(rundb_save(stored.rundb, stored.model), 0);
