@@ -43,7 +43,8 @@ int main(int argc, char **argv)
     uint8_t run[16];
     if (argc != 6 || !uuid_read(argv[2], run))
         return 2;
-    if (command_caller_open(&caller, argv[1], (struct command_caller_keys){argv[4], argv[5]}, run, argv[3]) != 0)
+    if (command_caller_open(&caller, argv[1], (struct command_caller_access){argv[4], argv[5], NULL}, run, argv[3]) !=
+        0)
         return 1;
     for (int i = -1; i < ROUNDS; i++) { /* the first one asks the daemon for its life */
         m.command = (struct message_command){.verb = VERB_RESUME};

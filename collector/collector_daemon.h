@@ -14,14 +14,15 @@
 
 /** Texts are borrowed until collector_daemon_run() returns. */
 struct collector_daemon_options {
-    const char *run;     /* run directory */
-    const char *id;      /* of the run, a UUID: the directory is made where it is missing; NULL: it is there */
-    const char *listen;  /* endpoint of the data link; NULL: files_daemon_run(), or
-                            without `control` what is stored is read, and that is all */
-    const char *control; /* ipc endpoint in a private folder, or tcp with keys */
-    const char *serve;   /* where bezel-serve listens, for consumers; NULL: there is none */
-    const char *keys;    /* folder of public keys; NULL: no keys */
-    const char *key;     /* file of the own secret key; NULL where `keys` is */
+    const char *run;             /* run directory */
+    const char *id;              /* of the run, a UUID: the directory is made where it is missing; NULL: it is there */
+    const char *listen;          /* endpoint of the data link; NULL: files_daemon_run(), or
+                                    without `control` what is stored is read, and that is all */
+    const char *control;         /* ipc endpoint in a private folder, or tcp with keys */
+    const char *proxy, *forward; /* of an inner collector, as of proxy_server_open(); NULL: it has no proxy */
+    const char *serve;           /* where bezel-serve listens, for consumers; NULL: there is none */
+    const char *keys;            /* folder of public keys; NULL: no keys */
+    const char *key;             /* file of the own secret key; NULL where `keys` is */
     struct receiver_limits limits;
     size_t packet_max; /* bytes of the longest frame that a sender may send, at least MESSAGE_MAX_BYTES */
     bool files;        /* serve the files of the run, which is over: files_daemon_run() */

@@ -38,7 +38,7 @@ static const char usage[] =
     "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--order SETTINGS] [--serve ENDPOINT]\n"
     "                       [--id UUID]\n"
     "       bezel-collector --parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [--buffer SIZE]\n"
-    "                       [--keys DIR --key FILE --parent-key FILE] [--connections N] [--id UUID] ...\n"
+    "                       [--keys DIR --key FILE --parent-key FILE] [--proxy ENDPOINT --forward LIST] ...\n"
     "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
@@ -77,6 +77,8 @@ static const char usage[] =
     "                      Up to 4 times: one after the other is tried, and a silent one left\n"
     "  --parent-key FILE   the parents' public key\n"
     "  --buffer SIZE       bytes that may wait for the parent (4 MiB to 4 GiB; default 64 MiB)\n"
+    "  --proxy ENDPOINT    where commands for machines below connect: its first port\n"
+    "  --forward LIST      endpoints to which the ports of --proxy lead; behind = the next proxy\n"
     "  --files             serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
@@ -89,6 +91,8 @@ enum option_id {
     OPT_PARENT,
     OPT_PARENT_KEY,
     OPT_BUFFER,
+    OPT_PROXY,
+    OPT_FORWARD,
     OPT_LISTEN,
     OPT_CONTROL,
     OPT_KEYS,
@@ -116,6 +120,8 @@ static const struct option long_options[] = {
     {"parent", required_argument, NULL, OPT_PARENT},
     {"parent-key", required_argument, NULL, OPT_PARENT_KEY},
     {"buffer", required_argument, NULL, OPT_BUFFER},
+    {"proxy", required_argument, NULL, OPT_PROXY},
+    {"forward", required_argument, NULL, OPT_FORWARD},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"control", required_argument, NULL, OPT_CONTROL},
     {"keys", required_argument, NULL, OPT_KEYS},
@@ -198,6 +204,10 @@ static const char **text_of(struct arguments *a, int option)
         return &o->control;
     case OPT_SERVE:
         return &o->serve;
+    case OPT_PROXY:
+        return &o->proxy;
+    case OPT_FORWARD:
+        return &o->forward;
     case OPT_KEYS:
         return &o->keys;
     case OPT_KEY:
@@ -312,6 +322,8 @@ static int check_role(const struct arguments *a)
     if (inner && (o->run || o->files || o->serve || !o->listen || !o->control))
         return serve_misuse("bezel-collector", "--parent needs --listen and --control, and stores no run: without "
                                                "--run, --files and --serve");
+    if (!o->proxy != !o->forward || (o->proxy && !inner))
+        return serve_misuse("bezel-collector", "--proxy and --forward go together, and with --parent");
     if (inner && (!a->parent_key != !o->key))
         return serve_misuse("bezel-collector", "--key and --parent-key go together");
     if (!inner && (!o->run || !(o->listen || o->files) != !o->control))

@@ -10,6 +10,7 @@
 #include "base/ulimit.h"
 #include "base/uuid.h"
 #include "collector/clock_server.h"
+#include "collector/proxy_server.h"
 #include "mdr/command/command_server.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct relay_daemon {
     struct link *below;
     struct relay *relay;
     struct clock_server *clock;
+    struct proxy_server *proxy;
     struct command_server *control;
     struct relay_clock asked; /* what the clock server was told */
     int signals;
@@ -85,6 +87,8 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
         err = open_relay(v, inner);
     if (!err)
         open_clock(v);
+    if (!err && o->proxy)
+        err = collector_daemon_endpoint(proxy_server_open(o->proxy, o->forward, &v->proxy), o->proxy);
     return err;
 }
 
@@ -221,6 +225,7 @@ int relay_daemon_run(const struct collector_daemon_options *options, const struc
         send_ready(&v);
         serve(&v);
     }
+    proxy_server_close(v.proxy);
     clock_server_close(v.clock);
     relay_free(v.relay);
     link_close(v.below, LINGER_MS);

@@ -8,6 +8,7 @@
 #include "config/check_internal.h"
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
+#include "config/proxies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,35 @@ static const char root_name[] = "root";
 
 #define IN(member) offsetof(struct experiment_inner, member)
 
+/* `HOST:PORT`, or `HOST:PORT=PROXY`, both as tcp://, once or more. */
+static void read_forward(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "endpoints, separated by blanks"), *why;
+    for (const char *at = text; at && *(at += strspn(at, " ")); at += strcspn(at, " ")) {
+        char one[2 * ADDRESS_TEXT_MAX];
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(at, " "), at);
+        struct address address;
+        char *proxy = strchr(one, '=');
+        if (proxy)
+            *proxy++ = '\0';
+        if (address_read(one, &address, &why) == 0 && (!proxy || address_read(proxy, &address, &why) == 0))
+            continue;
+        reader_wrong(r, t, "%s is not tcp://HOST:PORT, or tcp://HOST:PORT=tcp://PROXY:PORT: %s",
+                     diagnostics_quote(one).s, why);
+        return;
+    }
+    if (text)
+        *(char **)to = reader_copy(r, text);
+}
+
 const struct schema_field collectors_fields[] = {
     {.key = "node", .kind = SCHEMA_NAME, .offset = IN(node)},
     {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(listen), .read = fields_read_listen},
     {.key = "parents", .kind = SCHEMA_CHECKED},
     {.key = "buffer", .kind = SCHEMA_SIZE, .offset = IN(buffer), .min = 4 * UNITS_MIB, .max = 4 * UNITS_GIB},
     {.key = "control", .kind = SCHEMA_OWN, .offset = IN(control), .read = fields_read_listen},
+    {.key = "proxy", .kind = SCHEMA_OWN, .offset = IN(proxy), .read = fields_read_listen},
+    {.key = "forward", .kind = SCHEMA_OWN, .offset = IN(forward), .read = read_forward},
     {0},
 };
 
@@ -41,6 +65,8 @@ void collectors_free(struct experiment *e)
         free(e->inner[i].node);
         free(e->inner[i].listen);
         free(e->inner[i].control);
+        free(e->inner[i].proxy);
+        free(e->inner[i].forward);
     }
     free(e->inner);
 }
@@ -294,14 +320,20 @@ static void check_name(struct reader *r, const struct tree *t, const struct expe
         reader_wrong_key(r, t, "is too long; allowed for a collector: up to %d characters", EXPERIMENT_INNER_NAME_MAX);
 }
 
-static void choose_control(struct reader *r, struct experiment *e, uint32_t i)
+static char *print_port(struct reader *r, size_t port)
 {
     char text[32];
-    uint32_t before = 0;
+    snprintf(text, sizeof text, "tcp://*:%zu", port);
+    return reader_copy(r, text);
+}
+
+/* The first inner collector on a node has the first port, each further one the next. */
+static char *choose_control(struct reader *r, const struct experiment *e, uint32_t i)
+{
+    size_t port = EXPERIMENT_INNER_CONTROL;
     for (uint32_t k = 0; k < i; k++)
-        before += experiment_inner_node(e, k) == experiment_inner_node(e, i);
-    snprintf(text, sizeof text, "tcp://*:%u", EXPERIMENT_INNER_CONTROL + before);
-    e->inner[i].control = reader_copy(r, text);
+        port += experiment_inner_node(e, k) == experiment_inner_node(e, i);
+    return print_port(r, port);
 }
 
 static void check_place(struct reader *r, const struct tree *t, struct experiment *e, uint32_t i)
@@ -310,9 +342,10 @@ static void check_place(struct reader *r, const struct tree *t, struct experimen
     const struct tree *control = tree_get(t, "control"), *node = tree_get(t, "node"), *listen = tree_get(t, "listen");
     int at = experiment_inner_node(e, i);
     if (!c->node) {
-        if (control && !node)
+        const struct tree *told = control ? control : tree_get(t, "proxy");
+        if (told && !node)
             reader_wrong_key(
-                r, control, "is for a collector with 'node': `bezel run` commands the others over a socket of the run");
+                r, told, "is for a collector with 'node': `bezel run` commands the others over a socket of the run");
         return;
     }
     if (at < 0)
@@ -323,9 +356,14 @@ static void check_place(struct reader *r, const struct tree *t, struct experimen
                      "`bezel run`",
                      c->node);
     if (!c->control)
-        choose_control(r, e, i);
+        c->control = choose_control(r, e, i);
     else if (port_of(c->control) == 0)
         reader_wrong(r, control, "needs a port, by which `bezel run` reaches it: tcp://*:%d", EXPERIMENT_INNER_CONTROL);
+    struct address proxy;
+    const char *why;
+    if (c->proxy && (address_read(c->proxy, &proxy, &why) != 0 || proxy.port == 0 || proxy.kind == ADDRESS_NAME))
+        reader_wrong(r, tree_get(t, "proxy"), "needs a number or *, and a port by which commands reach it: tcp://*:%d",
+                     EXPERIMENT_INNER_PROXY);
     if (listen && strncmp(c->listen ? c->listen : "ipc", "ipc", 3) == 0)
         reader_wrong(r, listen, "a collector on a node listens at tcp://HOST:PORT: %s",
                      "leave 'listen' out for any free port");
@@ -419,31 +457,44 @@ static void check_length(struct reader *r, const struct tree *t, const struct ex
             n, LIST_MAX, before ? " with the collector's own" : "");
 }
 
+/* How many ports a proxy has, from the one that the file gives on. */
+static size_t port_count(const struct experiment *e, uint32_t i)
+{
+    size_t n = 0;
+    for (const char *at = e->inner[i].forward; at && *(at += strspn(at, " ")); at += strcspn(at, " "))
+        n++;
+    return e->inner[i].forward ? n : proxies_count(e, i);
+}
+
 struct port {
     const char *machine, *of;
     uint16_t port;
+    size_t count; /* of ports, from that one on */
 };
 
 /* Two of one machine cannot have one port. */
 static void check_ports(struct reader *r, const struct tree *t, const struct experiment *e)
 {
-    struct port seen[2 + 2 * EXPERIMENT_INNER_MAX];
+    struct port seen[2 + 3 * EXPERIMENT_INNER_MAX];
     size_t n = 0;
     const char *at = e->collector.node ? e->collector.node : "";
     const char *control = e->collector.control ? e->collector.control : EXPERIMENT_COLLECTOR_CONTROL;
-    seen[n++] = (struct port){at, root_name, e->collector.node ? port_of(control) : 0};
-    seen[n++] = (struct port){at, root_name, port_of(e->store.listen)};
+    seen[n++] = (struct port){at, root_name, e->collector.node ? port_of(control) : 0, 1};
+    seen[n++] = (struct port){at, root_name, port_of(e->store.listen), 1};
     for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_inner *c = &e->inner[i];
-        const char *const endpoints[] = {c->node ? c->control : NULL, c->listen};
-        for (size_t k = 0; k < 2; k++) {
-            struct port p = {c->node ? c->node : "", c->name ? c->name : "", port_of(endpoints[k])};
-            const struct tree *own = tree_get(t, k ? "listen" : "control");
+        const char *const endpoints[] = {c->node ? c->control : NULL, c->listen, c->node ? c->proxy : NULL};
+        static const char *const keys[] = {"control", "listen", "proxy"};
+        for (size_t k = 0; k < 3; k++) {
+            struct port p = {c->node ? c->node : "", c->name ? c->name : "", port_of(endpoints[k]),
+                             k == 2 ? port_count(e, i) : 1};
+            const struct tree *own = tree_get(t, keys[k]);
             for (size_t s = 0; s < n && p.port; s++)
-                if (seen[s].port == p.port && strcmp(seen[s].machine, p.machine) == 0) {
+                if (seen[s].port && seen[s].port < p.port + p.count && p.port < seen[s].port + seen[s].count &&
+                    strcmp(seen[s].machine, p.machine) == 0) {
                     reader_wrong(r, own ? own : t,
-                                 "port %u is also one of collector '%s' on this machine: give another", p.port,
-                                 seen[s].of);
+                                 "port %u is also one of collector '%s' on this machine: give another",
+                                 p.port > seen[s].port ? p.port : seen[s].port, seen[s].of);
                     break;
                 }
             seen[n++] = p;
@@ -451,11 +502,31 @@ static void check_ports(struct reader *r, const struct tree *t, const struct exp
     }
 }
 
+/*
+ * After all parents are known: who takes data of a machine that only it reaches gets a proxy for commands. Where each
+ * leads follows from the ports of those below, so these are first.
+ */
+static void choose_proxies(struct reader *r, struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->inner_count; i++) {
+        size_t port = EXPERIMENT_INNER_PROXY;
+        for (uint32_t k = 0; k < i; k++)
+            port += experiment_inner_node(e, k) == experiment_inner_node(e, i) ? port_count(e, k) : 0;
+        if (!e->inner[i].proxy && e->inner[i].node && port_count(e, i) > 0)
+            e->inner[i].proxy = print_port(r, port);
+    }
+    for (uint32_t level = EXPERIMENT_LEVELS_MAX; level > 0; level--)
+        for (uint32_t i = 0; i < e->inner_count; i++)
+            if (e->inner[i].proxy && !e->inner[i].forward && experiment_inner_level(e, i) == level)
+                e->inner[i].forward = proxies_list(e, i);
+}
+
 static void check_endpoints(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *entries = check_entries(tree_get(root, "collectors"), e->inner_count), *t = entries;
     for (uint32_t i = 0; t; t = t->next, i++)
         choose_listen(r, t, e, i);
+    choose_proxies(r, e);
     check_ports(r, entries, e);
     t = entries;
     for (uint32_t i = 0; t; t = t->next, i++) {
@@ -524,6 +595,8 @@ static void print_one(const struct experiment *e, const struct experiment_inner 
     fprintf(out, "  %s: {", c->name);
     if (c->node)
         fprintf(out, "node: %s, control: \"%s\", ", c->node, c->control);
+    if (c->node && c->proxy)
+        fprintf(out, "proxy: \"%s\", forward: \"%s\", ", c->proxy, c->forward ? c->forward : "");
     fprintf(out, "buffer: %s", units_exact_size(c->buffer).s);
     if (!part) {
         fputs(", listen: ", out);

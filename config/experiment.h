@@ -337,13 +337,16 @@ struct experiment_collector {
 
 #define EXPERIMENT_INNER_BUFFER  (UINT64_C(64) << 20)
 #define EXPERIMENT_INNER_CONTROL 7769 /* port, of the first one on a node; of each further one the next */
+#define EXPERIMENT_INNER_PROXY   7869 /* likewise */
 
 /** An inner collector, which passes on what its children send, to one of its parents. */
 struct experiment_inner {
     char *name;
-    char *node;      /* a remote node, whose bezel-launcher starts it there; NULL: on the machine of `bezel run` */
-    char *listen;    /* as of the store; NULL: a socket of the run, only where nobody is elsewhere */
-    char *control;   /* where it takes commands there, tcp with a port; NULL only without `node` */
+    char *node;    /* a remote node, whose bezel-launcher starts it there; NULL: on the machine of `bezel run` */
+    char *listen;  /* as of the store; NULL: a socket of the run, only where nobody is elsewhere */
+    char *control; /* where it takes commands there, tcp with a port; NULL only without `node` */
+    char *proxy; /* where commands for machines below it connect, and how it leads on: proxy_server_open(). NULL: ... */
+    char *forward;   /* ... they need no proxy */
     uint64_t buffer; /* bytes, 4 MiB .. 4 GiB; default 64 MiB */
     struct experiment_parents parents;
     struct experiment_place at;
@@ -422,6 +425,14 @@ uint32_t experiment_inner_nodes(const struct experiment *e, uint32_t i);
 
 /** The inner collectors through which node `node` may send, bit i for collector i. Pure. */
 uint64_t experiment_node_above(const struct experiment *e, uint32_t node);
+
+enum { EXPERIMENT_PROXIES_MAX = 1024 };
+
+/**
+ * The ports of proxies that lead to `endpoint`, where something takes commands on the machine of a node: separated by
+ * blanks, of inner collectors that `bezel run` reaches at once. "": there are none. Pure.
+ */
+void experiment_proxies(const struct experiment *e, const char *endpoint, char text[EXPERIMENT_PROXIES_MAX]);
 
 /** The inner collector called `name`, as an index; -1: there is none. Pure. */
 int experiment_inner_find(const struct experiment *e, const char *name);

@@ -68,9 +68,15 @@ static void make_inner(const struct experiment *e, const struct launch_collector
                           c->packet,
                           NULL};
     size_t n = sizeof args / sizeof *args - 1;
-    _Static_assert(sizeof args / sizeof *args + 2 * EXPERIMENT_PARENTS_MAX <= sizeof c->argv / sizeof *c->argv,
+    _Static_assert(sizeof args / sizeof *args + 2 * EXPERIMENT_PARENTS_MAX + 4 <= sizeof c->argv / sizeof *c->argv,
                    "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);
+    if (o->inner->proxy && o->inner->forward) {
+        c->argv[n++] = ARG("--proxy");
+        c->argv[n++] = o->inner->proxy;
+        c->argv[n++] = ARG("--forward");
+        c->argv[n++] = o->inner->forward;
+    }
     for (size_t i = 0; i < EXPERIMENT_PARENTS_MAX; i++) {
         if (!o->parents[i][0])
             continue;

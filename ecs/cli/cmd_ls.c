@@ -130,7 +130,7 @@ static int ask(const struct arguments *a, const char *endpoint, bool with_proces
     struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_SESSIONS};
     snprintf(own, sizeof own, "%s/%s.key", a->keys ? a->keys : "", a->key ? a->key : "");
     snprintf(server, sizeof server, "%s/%s.pub", a->keys ? a->keys : "", a->server ? a->server : "");
-    int code = control_client_open_bezeld(endpoint, (struct command_caller_keys){a->keys ? own : NULL, server},
+    int code = control_client_open_bezeld(endpoint, (struct command_caller_access){a->keys ? own : NULL, server, NULL},
                                           endpoint, &bezeld);
     if (code != EXIT_OK)
         return code;

@@ -36,11 +36,11 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static int connect_to(struct control_client *r, const char *endpoint, struct command_caller_keys keys,
+static int connect_to(struct control_client *r, const char *endpoint, struct command_caller_access access,
                       const uint8_t uuid[16], const char *name, const char *node)
 {
     struct control_client_node *to = &r->nodes[r->count];
-    int err = command_caller_open(&to->caller, endpoint, keys, uuid, node);
+    int err = command_caller_open(&to->caller, endpoint, access, uuid, node);
     if (err) {
         log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, ulimit_reason(err));
         return EXIT_FAILED;
@@ -54,19 +54,43 @@ static int connect_daemon(struct control_client *r, const char *private, const u
 {
     char endpoint[LINK_ENDPOINT_MAX];
     snprintf(endpoint, sizeof endpoint, "ipc://%s/.%s", private, name);
-    return connect_to(r, endpoint, (struct command_caller_keys){NULL, NULL}, uuid, name, "");
+    return connect_to(r, endpoint, (struct command_caller_access){0}, uuid, name, "");
+}
+
+struct access_text {
+    char own[PATH_MAX], server[PATH_MAX], proxies[EXPERIMENT_PROXIES_MAX];
+};
+
+/* How to reach what has the key `server` at an endpoint on node `node`, with the keys in a folder. */
+static struct command_caller_access access_to(const struct experiment *e, uint32_t node, const char *endpoint,
+                                              const char *keys, const char *server, struct access_text *text)
+{
+    bool keyed = experiment_is_remote(&e->nodes[node]);
+    experiment_proxies(e, endpoint, text->proxies);
+    if (snprintf(text->own, sizeof text->own, "%s/%s.key", keys ? keys : "", keyed ? e->control_key : "") >= PATH_MAX ||
+        snprintf(text->server, sizeof text->server, "%s/%s.pub", keys ? keys : "", keyed ? server : "") >= PATH_MAX)
+        text->own[0] = text->server[0] = '\0'; /* no such file, which is said then */
+    return (struct command_caller_access){keyed ? text->own : NULL, text->server, text->proxies};
 }
 
 /* To a collector on a node: EXPERIMENT_ROOT, or an inner one. */
+static int connect_placed(struct control_client *r, const char *keys, const uint8_t uuid[16], int inner,
+                          const char *name)
+{
+    const struct experiment *e = r->experiment;
+    struct access_text text;
+    char endpoint[LINK_ENDPOINT_MAX];
+    int node = inner == EXPERIMENT_ROOT ? experiment_collector_node(e) : experiment_inner_node(e, (uint32_t)inner);
+    remote_collector_control(e, inner, endpoint);
+    return connect_to(r, endpoint, access_to(e, (uint32_t)node, endpoint, keys, e->store.key, &text), uuid, name, "");
+}
+
 static int connect_there(struct control_client *r, const char *private, const uint8_t uuid[16], int inner,
                          const char *name)
 {
-    const struct experiment *e = r->experiment;
-    char endpoint[LINK_ENDPOINT_MAX], own[PATH_MAX], server[PATH_MAX];
-    snprintf(own, sizeof own, "%s/" RUNDIR_KEYS "/%s.key", private, e->control_key);
-    snprintf(server, sizeof server, "%s/" RUNDIR_KEYS "/%s.pub", private, e->store.key);
-    return connect_to(r, remote_collector_control(e, inner, endpoint), (struct command_caller_keys){own, server}, uuid,
-                      name, "");
+    char keys[PATH_MAX];
+    snprintf(keys, sizeof keys, "%s/" RUNDIR_KEYS, private);
+    return connect_placed(r, keys, uuid, inner, name);
 }
 
 static int connect_collector(struct control_client *r, const char *private, const uint8_t uuid[16])
@@ -84,7 +108,7 @@ static int connect_inner(struct control_client *r, const char *private, const ui
         snprintf(endpoint, sizeof endpoint, "ipc://%s/.inner%u", private, i);
         code = e->inner[i].node
                    ? connect_there(r, private, uuid, (int)i, e->inner[i].name)
-                   : connect_to(r, endpoint, (struct command_caller_keys){NULL, NULL}, uuid, e->inner[i].name, "");
+                   : connect_to(r, endpoint, (struct command_caller_access){0}, uuid, e->inner[i].name, "");
     }
     return code;
 }
@@ -94,17 +118,16 @@ static int connect_nodes(struct control_client *r, const char *private, const ui
     const struct experiment *e = r->experiment;
     int code = EXIT_OK;
     for (uint32_t i = 0; i < e->node_count && code == EXIT_OK; i++) {
-        char endpoint[LINK_ENDPOINT_MAX], own[PATH_MAX], server[PATH_MAX];
+        char endpoint[LINK_ENDPOINT_MAX], keys[PATH_MAX];
+        struct access_text text;
         if (node && strcmp(e->nodes[i].name, node) != 0)
             continue;
         if (e->nodes[i].address)
             snprintf(endpoint, sizeof endpoint, "%s", e->nodes[i].address);
         else
             snprintf(endpoint, sizeof endpoint, "ipc://%s/.b%u/control", private, i);
-        bool keyed = experiment_is_remote(&e->nodes[i]);
-        snprintf(own, sizeof own, "%s/" RUNDIR_KEYS "/%s.key", private, keyed ? e->control_key : "");
-        snprintf(server, sizeof server, "%s/" RUNDIR_KEYS "/%s.pub", private, keyed ? e->nodes[i].key : "");
-        code = connect_to(r, endpoint, (struct command_caller_keys){keyed ? own : NULL, server}, uuid, e->nodes[i].name,
+        snprintf(keys, sizeof keys, "%s/" RUNDIR_KEYS, private);
+        code = connect_to(r, endpoint, access_to(e, i, endpoint, keys, e->nodes[i].key, &text), uuid, e->nodes[i].name,
                           e->nodes[i].name);
     }
     if (code != EXIT_OK || r->count > 0)
@@ -146,12 +169,12 @@ int control_client_open(const char *run, enum control_client_whom whom, const ch
     return code;
 }
 
-int control_client_open_bezeld(const char *endpoint, struct command_caller_keys keys, const char *name,
+int control_client_open_bezeld(const char *endpoint, struct command_caller_access access, const char *name,
                                struct control_client *r)
 {
     static const uint8_t no_run[16];
     *r = (struct control_client){.nodes = calloc(1, sizeof *r->nodes)};
-    int code = r->nodes ? connect_to(r, endpoint, keys, no_run, name, "") : EXIT_FAILED;
+    int code = r->nodes ? connect_to(r, endpoint, access, no_run, name, "") : EXIT_FAILED;
     if (code != EXIT_OK)
         control_client_close(r);
     return code;
@@ -285,21 +308,21 @@ static bool seek(void *context, const char *name, const struct message *answer)
     return true;
 }
 
-/* Asks the bezeld of node `n` for its session, and connects to that. */
-static int find_session(struct control_client *r, const struct experiment_node *n, struct command_caller_keys keys)
+/* Asks the bezeld of node `node` for the run of its session. */
+static int find_run(struct control_client *r, uint32_t node, struct command_caller_access access, uint8_t run[16])
 {
+    const struct experiment_node *n = &r->experiment->nodes[node];
     struct sought sought = {.experiment = r->experiment->name, .node = n->name};
     struct control_client bezeld;
     struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_SESSIONS};
-    int code = control_client_open_bezeld(n->address, keys, n->address, &bezeld);
+    int code = control_client_open_bezeld(n->address, access, n->address, &bezeld);
     if (code == EXIT_OK) {
         code = control_client_ask(&bezeld, &command, ANSWER_SESSIONS, seek, &sought);
         control_client_close(&bezeld);
     }
-    if (code != EXIT_OK)
+    memcpy(run, sought.run, sizeof sought.run);
+    if (code != EXIT_OK || sought.found == 1)
         return code;
-    if (sought.found == 1)
-        return connect_to(r, n->address, keys, sought.run, n->name, n->name);
     if (sought.found == 0)
         log_error("BEZEL-UNREACHABLE",
                   "the bezeld of node %s serves no run of experiment %s: `bezel ls` lists its runs", n->name,
@@ -316,19 +339,50 @@ static int find_sessions(struct control_client *r, const char *node)
     const struct experiment *e = r->experiment;
     int code = EXIT_OK;
     for (uint32_t i = 0; i < e->node_count && code == EXIT_OK; i++) {
-        char own[PATH_MAX], server[PATH_MAX];
         const struct experiment_node *n = &e->nodes[i];
+        struct access_text text;
+        uint8_t run[16];
         if (!n->address || (node && strcmp(n->name, node) != 0))
             continue;
-        bool keyed = experiment_is_remote(n);
-        snprintf(own, sizeof own, "%s/%s.key", keyed ? e->store.keys : "", keyed ? e->control_key : "");
-        snprintf(server, sizeof server, "%s/%s.pub", keyed ? e->store.keys : "", keyed ? n->key : "");
-        code = find_session(r, n, (struct command_caller_keys){keyed ? own : NULL, server});
+        struct command_caller_access access = access_to(e, i, n->address, e->store.keys, n->key, &text);
+        code = find_run(r, i, access, run);
+        if (code == EXIT_OK)
+            code = connect_to(r, n->address, access, run, n->name, n->name);
     }
     if (code != EXIT_OK || r->count > 0)
         return code;
     log_error("BEZEL-NODE", "the experiment has no node%s%s with an address: give the run directory", node ? " " : "",
               node ? node : "");
+    return EXIT_USAGE;
+}
+
+/* To collector `inner`, if it is on a node, whose bezeld tells the run. */
+static int find_collector(struct control_client *r, int inner, const char *name)
+{
+    const struct experiment *e = r->experiment;
+    int node = inner == EXPERIMENT_ROOT ? experiment_collector_node(e) : experiment_inner_node(e, (uint32_t)inner);
+    struct access_text text;
+    uint8_t run[16];
+    if (node < 0)
+        return EXIT_OK;
+    int code =
+        find_run(r, (uint32_t)node,
+                 access_to(e, (uint32_t)node, e->nodes[node].address, e->store.keys, e->nodes[node].key, &text), run);
+    return code == EXIT_OK ? connect_placed(r, e->store.keys, run, inner, name) : code;
+}
+
+static int find_collectors(struct control_client *r, enum control_client_whom whom)
+{
+    const struct experiment *e = r->experiment;
+    int code = EXIT_OK;
+    if (whom == CONTROL_CLIENT_COLLECTOR)
+        code = find_collector(r, EXPERIMENT_ROOT, "collector");
+    for (uint32_t i = 0; whom == CONTROL_CLIENT_INNER && i < e->inner_count && code == EXIT_OK; i++)
+        code = find_collector(r, (int)i, e->inner[i].name);
+    if (code != EXIT_OK || r->count > 0 || whom == CONTROL_CLIENT_INNER)
+        return code;
+    log_error("BEZEL-NODE", "%s is commanded where `bezel run` is: give the run directory",
+              whom == CONTROL_CLIENT_COLLECTOR ? "a collector that is on no node" : "a resource manager");
     return EXIT_USAGE;
 }
 
@@ -339,11 +393,6 @@ int control_client_open_file(const char *file, enum control_client_whom whom, co
     size_t n;
     struct experiment_diagnostics found = {0};
     *r = (struct control_client){.count = 0};
-    if (whom != CONTROL_CLIENT_NODES) {
-        log_error("BEZEL-NODE",
-                  "collector and resource manager are commanded where `bezel run` is: give the run directory");
-        return EXIT_USAGE;
-    }
     int err = file_read(file, EXPERIMENT_FILE_MAX, &text, &n);
     if (err)
         log_error("BEZEL-FILE", "%s: %s", file, ulimit_reason(err));
@@ -354,10 +403,11 @@ int control_client_open_file(const char *file, enum control_client_whom whom, co
     experiment_diagnostics_free(&found);
     free(text);
     int code = err ? EXIT_USAGE : EXIT_OK;
-    if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
+    if (code == EXIT_OK &&
+        !(r->nodes = calloc(r->experiment->node_count + r->experiment->inner_count + 1, sizeof *r->nodes)))
         code = EXIT_FAILED;
     if (code == EXIT_OK)
-        code = find_sessions(r, node);
+        code = whom == CONTROL_CLIENT_NODES ? find_sessions(r, node) : find_collectors(r, whom);
     if (code != EXIT_OK)
         control_client_close(r);
     return code;

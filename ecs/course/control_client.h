@@ -40,17 +40,17 @@ struct control_client {
 int control_client_open(const char *run, enum control_client_whom whom, const char *node, struct control_client *r);
 
 /**
- * The same from any machine that has the experiment's file and its keys, for the nodes with an address: their bezelds
- * are asked for the run of this experiment that they serve.
+ * The same from any machine that has the experiment's file and its keys, for nodes with an address and the collectors
+ * on them: their bezelds are asked for the run of this experiment that they serve.
  */
 int control_client_open_file(const char *file, enum control_client_whom whom, const char *node,
                              struct control_client *r);
 
 /**
- * Connects to the bezeld at `endpoint` itself, called `name` in messages; `keys` over tcp. Returns EXIT_OK with *r for
- * control_client_close(), or EXIT_FAILED.
+ * Connects to the bezeld at `endpoint` itself, called `name` in messages; `access` over tcp. Returns EXIT_OK with *r
+ * for control_client_close(), or EXIT_FAILED.
  */
-int control_client_open_bezeld(const char *endpoint, struct command_caller_keys keys, const char *name,
+int control_client_open_bezeld(const char *endpoint, struct command_caller_access access, const char *name,
                                struct control_client *r);
 
 void control_client_close(struct control_client *r);

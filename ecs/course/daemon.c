@@ -102,7 +102,7 @@ static int call(struct daemon *d, const char *endpoint)
 {
     if (d->caller.link)
         return 0;
-    int err = command_caller_open(&d->caller, endpoint, d->keys, d->run, d->node);
+    int err = command_caller_open(&d->caller, endpoint, d->access, d->run, d->node);
     d->caller.owner = d->owner;
     if (!err && !d->session.address)
         (void)!daemon_ask(d, VERB_QUERY);

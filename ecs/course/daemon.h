@@ -28,11 +28,11 @@ struct daemon {
     char control[LINK_ENDPOINT_MAX]; /* where it binds its control link; "": it has none */
     uint8_t run[16];                 /* that it serves, ... */
     char node[MESSAGE_NAME_MAX + 1]; /* ... and the node of its session; "": it has none */
-    struct command_caller_keys keys; /* of its control link, if that is over tcp; borrowed */
-    struct message_leadership owner; /* who commands it: this `bezel run` */
-    int keep;                        /* a descriptor that it is to inherit; -1: none */
-    struct remote_collector *place;  /* of a collector on a node, which the launcher there starts; NULL: it is none */
-    struct remote_session session;   /* of a bezeld, with an address; without `program` it is all there is */
+    struct command_caller_access access; /* of its control link, if that is over tcp; borrowed */
+    struct message_leadership owner;     /* who commands it: this `bezel run` */
+    int keep;                            /* a descriptor that it is to inherit; -1: none */
+    struct remote_collector *place; /* of a collector on a node, which the launcher there starts; NULL: it is none */
+    struct remote_session session;  /* of a bezeld, with an address; without `program` it is all there is */
     /* The module's. */
     pid_t pid;              /* 0: not running, or no child */
     int ready, parent_pipe; /* our ends; -1: closed */

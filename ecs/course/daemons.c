@@ -151,7 +151,7 @@ static int describe_remote_collector(struct daemons *f, const struct experiment 
     snprintf(d->name, sizeof d->name, "bezel-collector on node %s", e->collector.node);
     int err = remote_collector_init(&f->place, e, EXPERIMENT_ROOT, d->run, f->keys, d->log);
     d->place = &f->place;
-    d->keys = (struct command_caller_keys){f->operator_key, f->place.collector_key};
+    d->access = remote_collector_access(&f->place);
     snprintf(d->control, sizeof d->control, "%s", f->place.control);
     return err;
 }
@@ -212,8 +212,9 @@ static int describe_node(struct daemons *f, const struct experiment *e, uint32_t
         snprintf(d->name, sizeof d->name, "the persistent bezeld of node %s", e->nodes[node].name);
         d->session.address = e->nodes[node].address;
         snprintf(it->key, sizeof it->key, "%s/%s.pub", f->keys, e->nodes[node].key ? e->nodes[node].key : "");
+        experiment_proxies(e, e->nodes[node].address, it->proxies);
         if (experiment_is_remote(&e->nodes[node]))
-            d->keys = (struct command_caller_keys){f->operator_key, it->key};
+            d->access = (struct command_caller_access){f->operator_key, it->key, it->proxies};
     } else if (!err)
         describe_child(f, e, node, run);
     return err;

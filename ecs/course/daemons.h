@@ -35,9 +35,10 @@ struct daemons_status {
 struct daemons_member {
     struct daemon process;
     struct daemons_status status;
-    bool up;                           /* started, and its end not yet processed */
-    struct message_configure *request; /* of a node: the session requested of its bezeld; owned */
-    char key[PATH_MAX + 80];           /* of a remote node: file of its public key */
+    bool up;                              /* started, and its end not yet processed */
+    struct message_configure *request;    /* of a node: the session requested of its bezeld; owned */
+    char key[PATH_MAX + 80];              /* of a remote node: file of its public key, */
+    char proxies[EXPERIMENT_PROXIES_MAX]; /* and the proxies by which it is reached */
 };
 
 /** What an inner collector has beside its daemon (ecs/course/daemons_inner.c). */
@@ -126,8 +127,8 @@ int daemons_list_parents(const struct daemons *f, const struct experiment_parent
 /** Whether a collector on a node is about to start or end: then answers are looked for often. */
 bool daemons_hurry(const struct daemons *f, bool starting);
 
-/** Has bezelds and launchers forget inner collectors that have ended. */
-void daemons_forget_inner(struct daemons *f);
+/** Has bezelds and launchers forget inner collectors that have ended, of levels beyond `level`. */
+void daemons_forget_inner(struct daemons *f, uint32_t level);
 
 /** Sends `verb` to `d`. If a SHUTDOWN cannot be sent, `d` gets SIGTERM. */
 void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb);

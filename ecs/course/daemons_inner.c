@@ -73,7 +73,7 @@ static int describe_remote(struct daemons *f, uint32_t i)
     snprintf(d->name, sizeof d->name, "inner collector %s on node %s", e->inner[i].name, e->inner[i].node);
     int err = remote_collector_init(&it->place, e, (int)i, d->run, f->keys, d->log);
     d->place = &it->place;
-    d->keys = (struct command_caller_keys){f->operator_key, it->place.collector_key};
+    d->access = remote_collector_access(&it->place);
     snprintf(d->control, sizeof d->control, "%s", it->place.control);
     return err;
 }
@@ -204,9 +204,9 @@ bool daemons_hurry(const struct daemons *f, bool starting)
     return hurry;
 }
 
-void daemons_forget_inner(struct daemons *f)
+void daemons_forget_inner(struct daemons *f, uint32_t level)
 {
     for (uint32_t i = 0; i < f->inner_count; i++)
-        if (f->inner[i].place.placed)
+        if (f->inner[i].place.placed && experiment_inner_level(f->experiment_of, i) > level)
             remote_collector_forget(&f->inner[i].place);
 }

@@ -541,8 +541,7 @@ static int start(struct fetch *f, const char *program)
         int64_t now = clock_now();
         remote_collector_turn(f->o->place);
         if (place->phase == REMOTE_COLLECTOR_RUNS && !f->caller.link &&
-            command_caller_open(&f->caller, place->control,
-                                (struct command_caller_keys){place->own, place->collector_key}, place->run, "") != 0)
+            command_caller_open(&f->caller, place->control, remote_collector_access(place), place->run, "") != 0)
             return fail(f, BEZEL_EUNREACH, "cannot connect to %s", place->control);
         if (remote_collector_ended(f->o->place, &status))
             return fail(f, BEZEL_EUNREACH, "%s", place->why[0] ? place->why : "it does not start there");

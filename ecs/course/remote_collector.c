@@ -84,6 +84,11 @@ void remote_collector_bound(struct remote_collector *c, uint32_t port, char endp
     memcpy(c->listen, bound, sizeof c->listen);
 }
 
+struct command_caller_access remote_collector_access(const struct remote_collector *c)
+{
+    return (struct command_caller_access){c->own, c->collector_key, c->proxies};
+}
+
 static int print_request(struct remote_collector *c)
 {
     char *text = NULL;
@@ -117,6 +122,7 @@ int remote_collector_init(struct remote_collector *c, const struct experiment *e
                 snprintf(c->collector_key, sizeof c->collector_key, "%s/%s.pub", keys, e->store.key) <
                     (int)sizeof c->collector_key;
     remote_collector_control(e, inner, c->control);
+    experiment_proxies(e, c->control, c->proxies);
     launch_collector_directory(e, run, c->directory);
     int err = !c->request ? BEZEL_ENOMEM : fits ? print_request(c) : BEZEL_EFULL;
     if (err)
@@ -196,9 +202,12 @@ static void begin(struct remote_collector *c)
 
 void remote_collector_start(struct remote_collector *c, const char *program)
 {
-    int err = c->caller.link ? 0
-                             : command_caller_open(&c->caller, c->node->address,
-                                                   (struct command_caller_keys){c->own, c->server}, c->run, c->place);
+    char proxies[EXPERIMENT_PROXIES_MAX];
+    experiment_proxies(c->experiment, c->node->address, proxies);
+    int err = c->caller.link
+                  ? 0
+                  : command_caller_open(&c->caller, c->node->address,
+                                        (struct command_caller_access){c->own, c->server, proxies}, c->run, c->place);
     c->program = program;
     c->why[0] = '\0';
     c->hurry = false;
@@ -364,7 +373,9 @@ void remote_collector_forget(struct remote_collector *c)
         link_wait(&c->caller.link, 1, NULL, 0, ASK_SOON);
         for (int n = 0; n < MESSAGES_A_TURN && command_caller_receive(&c->caller, &m) == 0; n++)
             if (m.type == MESSAGE_REPLY && m.reply.id == c->caller.id &&
-                (m.reply.answer == ANSWER_BEZELD || m.reply.answer == ANSWER_ABSENT))
+                (m.reply.answer == ANSWER_BEZELD || m.reply.answer == ANSWER_ABSENT)) {
+                c->placed = false;
                 return;
+            }
     }
 }

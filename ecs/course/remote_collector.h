@@ -34,6 +34,7 @@ struct remote_collector {
     char log[PATH_MAX]; /* its output is appended there; "": it is not kept */
     char own[PATH_MAX], server[PATH_MAX], collector_key[PATH_MAX]; /* files of keys: operator, bezeld, collector */
     char control[LINK_ENDPOINT_MAX];                               /* where it takes commands */
+    char proxies[EXPERIMENT_PROXIES_MAX];                          /* through which it takes them */
     char directory[PATH_MAX];                                      /* the run directory there */
     char listen[LINK_ENDPOINT_MAX];                                /* where it is to take packets */
     char parents[MESSAGE_TEXT_MAX + 1]; /* of an inner collector: endpoints, separated by blanks; set before a start */
@@ -58,6 +59,9 @@ struct remote_collector {
 int remote_collector_init(struct remote_collector *c, const struct experiment *e, int inner, const uint8_t run[16],
                           const char *keys, const char *log) BEZEL_MUST_CHECK;
 void remote_collector_free(struct remote_collector *c);
+
+/** How the collector itself is commanded, once it runs. Borrows from *c. */
+struct command_caller_access remote_collector_access(const struct remote_collector *c);
 
 /** Where a collector that runs on a node takes commands: EXPERIMENT_ROOT or `inner`. Returns `endpoint`. Pure. */
 char *remote_collector_control(const struct experiment *e, int inner, char endpoint[LINK_ENDPOINT_MAX]);

@@ -546,7 +546,7 @@ static int conclude(struct run *r)
 {
     read_stored_trace(r);
     if (!r->state.killed)
-        daemons_forget_inner(&r->daemons);
+        daemons_forget_inner(&r->daemons, 0);
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s%s", r->dir.path, rundb_why(err),

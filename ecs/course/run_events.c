@@ -56,6 +56,15 @@ static void stop_daemons(struct run *r, uint32_t from, uint32_t to)
             daemons_ask(&r->daemons, d, VERB_SHUTDOWN);
 }
 
+/* Ends inner collectors of a level. What is said to those below them is said before. */
+static void stop_inner(struct run *r, uint32_t level)
+{
+    daemons_forget_inner(&r->daemons, level);
+    for (uint32_t d = 1 + r->daemons.nodes; run_state_is_inner(&r->state, d); d++)
+        if (r->state.daemons[d].level == level)
+            stop_daemons(r, d, d + 1);
+}
+
 static void kill_daemons(struct run *r, uint32_t from, uint32_t to)
 {
     for (uint32_t d = from; d < to; d++)
@@ -208,7 +217,7 @@ void run_act(struct run *r, struct state_actions actions)
     if (what & ACTION_STOP_NODES)
         stop_daemons(r, 1, 1 + r->daemons.nodes);
     if (what & ACTION_STOP_INNER)
-        stop_daemons(r, daemons_of_inner(&r->daemons, 0), daemons_of_inner(&r->daemons, r->daemons.inner_count));
+        stop_inner(r, actions.level);
     if (what & ACTION_STOP_COLLECTOR)
         daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_SHUTDOWN);
     if (what & ACTION_KILL) {

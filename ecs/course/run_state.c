@@ -72,10 +72,22 @@ static bool is_joined(const struct run_state *s)
     return gone == 0 || experiment_reaches_root(s->e, gone);
 }
 
+/* The level of those inner collectors that are there and have none below them; 0: all are gone. */
+static uint32_t lowest_level(const struct run_state *s)
+{
+    uint32_t level = 0;
+    for (uint32_t d = 1 + s->e->node_count; run_state_is_inner(s, d); d++)
+        if (!is_gone(&s->daemons[d]) && s->daemons[d].level > level)
+            level = s->daemons[d].level;
+    return level;
+}
+
+/* Inner collectors end from below: commands to one may pass through that above it. */
 static void close_collector(struct run_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_CLOSING_COLLECTOR, now);
-    if (!all_inner(s, 0, is_gone))
+    s->level = a->level = lowest_level(s);
+    if (s->level > 0)
         a->what |= ACTION_STOP_INNER;
     else if (is_gone(&s->daemons[STATE_COLLECTOR]))
         enter(s, PHASE_DONE, now);
@@ -424,8 +436,9 @@ static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachab
         stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_CLOSING_NODES && all_nodes(s, is_gone))
         close_collector(s, now, a);
-    else if (s->phase == PHASE_CLOSING_COLLECTOR && all_inner(s, 0, is_gone) &&
-             (daemon == STATE_COLLECTOR || run_state_is_inner(s, daemon)))
+    else if (s->phase == PHASE_CLOSING_COLLECTOR &&
+             (run_state_is_inner(s, daemon) ? lowest_level(s) != s->level
+                                            : daemon == STATE_COLLECTOR && lowest_level(s) == 0))
         close_collector(s, now, a);
 }
 

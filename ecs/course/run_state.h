@@ -105,9 +105,9 @@ enum state_action {
     ACTION_REPORT_UNDRAINED = 1 << 12, /* draining is given up: report which records are not stored */
     ACTION_REPORT_LATE = 1 << 13,      /* something did not start, end or stop in time */
     ACTION_STOP_MANAGER = 1 << 14,
-    ACTION_REPORT_LOST = 1 << 15, /* `daemon`, by the file's `on-loss` */
-    ACTION_START_INNER = 1 << 16, /* inner collectors of `level` */
-    ACTION_STOP_INNER = 1 << 17,
+    ACTION_REPORT_LOST = 1 << 15,   /* `daemon`, by the file's `on-loss` */
+    ACTION_START_INNER = 1 << 16,   /* inner collectors of `level` */
+    ACTION_STOP_INNER = 1 << 17,    /* those of `level`; none is below them */
     ACTION_KILL_INNER = 1 << 18,    /* those that did not stop */
     ACTION_KILL_LAUNCHER = 1 << 19, /* of this machine, with all that it has started: it did not end them in time */
 };
@@ -155,7 +155,7 @@ struct run_state {
     bool interactive;               /* the SUT shares the terminal */
     const struct experiment *e;     /* borrowed */
     uint32_t daemon_count, manager; /* manager: its number, the last one; 0: none */
-    uint32_t level;                 /* in STARTING: of inner collectors that start; beyond the last one: nodes start */
+    uint32_t level; /* of inner collectors that start (beyond the last one: nodes do), and later of those that end */
     uint32_t launched, launched_left;
     bool attaches, attached_seen, unmatched_reported;
     int64_t duration, grace;

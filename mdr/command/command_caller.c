@@ -11,15 +11,33 @@ enum { COMMAND_CALLER_QUEUE = 16 };
 
 #define REFUSED_PAUSE CLOCK_S /* before a link is made again whose key was not admitted */
 
+/* Where the next link connects: to one proxy after the other, then to the daemon, then to the first proxy again. */
+static const char *next_endpoint(const struct command_caller *c, char proxy[LINK_ENDPOINT_MAX])
+{
+    unsigned count = 1;
+    const char *at = c->proxies;
+    for (const char *p = at; *p; p += strcspn(p, " "), p += strspn(p, " "))
+        count++;
+    for (unsigned wanted = c->links % count; wanted > 0 && *at; wanted--) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    snprintf(proxy, LINK_ENDPOINT_MAX, "%.*s", (int)strcspn(at, " "), at);
+    return proxy[0] ? proxy : c->endpoint;
+}
+
 static int make_link(struct command_caller *c)
 {
+    char proxy[LINK_ENDPOINT_MAX];
+    const char *endpoint = next_endpoint(c, proxy);
+    c->links++;
     c->linked = clock_now();
     c->waiting = 0;
     c->life = 0;
-    return link_connect(c->endpoint, MESSAGE_MAX_BYTES, COMMAND_CALLER_QUEUE, c->keyed ? &c->keys : NULL, &c->link);
+    return link_connect(endpoint, MESSAGE_MAX_BYTES, COMMAND_CALLER_QUEUE, c->keyed ? &c->keys : NULL, &c->link);
 }
 
-int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_keys keys,
+int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_access access,
                         const uint8_t run[16], const char *node)
 {
     *c = (struct command_caller){.link = NULL};
@@ -29,8 +47,11 @@ int command_caller_open(struct command_caller *c, const char *endpoint, struct c
         return err_from_errno(errno);
     if (snprintf(c->endpoint, sizeof c->endpoint, "%s", endpoint) >= (int)sizeof c->endpoint)
         return BEZEL_EINVAL;
-    c->keyed = keys.own && !endpoint_path(endpoint);
-    int err = c->keyed ? link_keys_open(keys.own, NULL, keys.server, &c->keys) : 0;
+    if (access.proxies && !endpoint_path(endpoint) &&
+        snprintf(c->proxies, sizeof c->proxies, "%s", access.proxies) >= (int)sizeof c->proxies)
+        return BEZEL_EINVAL;
+    c->keyed = access.own && !endpoint_path(endpoint);
+    int err = c->keyed ? link_keys_open(access.own, NULL, access.server, &c->keys) : 0;
     return err ? err : make_link(c);
 }
 

@@ -7,7 +7,8 @@
  * a queue for the last one, and none is carried out much later.
  *
  * A link over tcp on which nothing comes any more is made anew: the kernel would wait for minutes before it tries a
- * connection again that was cut, and a name may have another address by then. One thread.
+ * connection again that was cut, and a name may have another address by then. Where there are proxies, it goes to
+ * the first one of them, then to the next, and after the last one to the daemon itself. One thread.
  */
 #ifndef BEZEL_MDR_COMMAND_COMMAND_CALLER_H
 #define BEZEL_MDR_COMMAND_COMMAND_CALLER_H
@@ -19,9 +20,13 @@
 #define COMMAND_CALLER_DEADLINE (5 * CLOCK_S) /* for a command to be taken by its daemon */
 #define COMMAND_CALLER_SILENCE  (5 * CLOCK_S) /* without an answer over tcp for that long, the link is made anew */
 
+enum { COMMAND_CALLER_PROXIES_MAX = 1024 };
+
 struct command_caller {
     struct link *link; /* NULL: closed */
     char endpoint[LINK_ENDPOINT_MAX];
+    char proxies[COMMAND_CALLER_PROXIES_MAX];
+    unsigned links; /* that were made: each goes to the next proxy, and the last one to `endpoint` */
     struct link_keys keys;
     bool keyed;
     bool met;        /* a link before this one was connected, whoever listened there */
@@ -35,17 +40,18 @@ struct command_caller {
     uint64_t ahead; /* its clock less ours at least, modulo 2^64; meaningful where life is not 0 */
 };
 
-/** The files of the keys of a caller: its own secret key, and the public key of the daemon. NULL: it has no keys. */
-struct command_caller_keys {
-    const char *own, *server;
+/** How a caller reaches the daemon. NULL: without. */
+struct command_caller_access {
+    const char *own, *server; /* files of keys: its own secret key, and the public key of the daemon */
+    const char *proxies;      /* endpoints that lead to it as well, separated by blanks (collector/proxy_server.h) */
 };
 
 /**
  * Connects to the daemon at `endpoint`, now or once it serves, as link_connect() does, for commands to the session of
- * `run` and `node`, or with an empty `node` to the daemon as a whole. Over ipc the keys are not used. Returns 0 with *c
- * for command_caller_close(), or the error of link_keys_open(), which has logged it, or of link_connect().
+ * `run` and `node`, or with an empty `node` to the daemon as a whole. Over ipc keys and proxies are not used. Returns 0
+ * with *c for command_caller_close(), or the error of link_keys_open(), which has logged it, or of link_connect().
  */
-int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_keys keys,
+int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_access access,
                         const uint8_t run[16], const char *node) BEZEL_MUST_CHECK;
 
 /** Whether somebody listens at the endpoint of a caller with keys, though it may be no daemon of Bezel. */

@@ -76,13 +76,14 @@ static int find_keys(const struct experiment *e, const struct manager_daemon_opt
 static int open_link(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
                      struct command_caller *caller)
 {
-    char endpoint[LINK_ENDPOINT_MAX], server[PATH_MAX];
+    char endpoint[LINK_ENDPOINT_MAX], server[PATH_MAX], proxies[EXPERIMENT_PROXIES_MAX];
     int err = find_endpoint(e, o, node, endpoint);
     if (!err && !endpoint_path(endpoint))
         err = find_keys(e, o, node, endpoint, server);
     if (err)
         return err;
-    err = command_caller_open(caller, endpoint, (struct command_caller_keys){o->key, server}, o->run,
+    experiment_proxies(e, endpoint, proxies);
+    err = command_caller_open(caller, endpoint, (struct command_caller_access){o->key, server, proxies}, o->run,
                               e->nodes[node].name);
     if (err)
         log_error("BEZEL-RESMGR-LINK", "node %s: cannot connect to %s: %s", e->nodes[node].name, endpoint,

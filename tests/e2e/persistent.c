@@ -110,7 +110,7 @@ static int exit_code(pid_t pid)
 static int call(const char *endpoint)
 {
     static const uint8_t no_run[16];
-    int err = command_caller_open(&s.caller, endpoint, (struct command_caller_keys){0}, no_run, "");
+    int err = command_caller_open(&s.caller, endpoint, (struct command_caller_access){0}, no_run, "");
     s.message.command = (struct message_command){.verb = VERB_QUERY};
     return err || !begin_command(&s.caller, &s.message, PATIENCE);
 }

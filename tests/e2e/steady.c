@@ -113,7 +113,7 @@ static void start_bezeld(struct scene *s)
     close(ready[0]);
     static struct begin b;
     assert_true(begin_fill(&b, experiment, "local", s->dir, run_id, s->collector.endpoint));
-    assert_true(begin_ask(&b, s->control, (struct command_caller_keys){0}) && begin_await(&b, PATIENCE));
+    assert_true(begin_ask(&b, s->control, (struct command_caller_access){0}) && begin_await(&b, PATIENCE));
     begin_close(&b);
 }
 

@@ -24,8 +24,8 @@ int main(int argc, char **argv)
         !begin_fill(&b, text, argv[3], argv[4], argv[5], argv[6]))
         return 2;
     free(text);
-    struct command_caller_keys keys = {argc == 9 ? argv[7] : NULL, argc == 9 ? argv[8] : NULL};
-    bool serves = begin_ask(&b, argv[1], keys) && begin_await(&b, 3600 * CLOCK_S);
+    struct command_caller_access access = {argc == 9 ? argv[7] : NULL, argc == 9 ? argv[8] : NULL, NULL};
+    bool serves = begin_ask(&b, argv[1], access) && begin_await(&b, 3600 * CLOCK_S);
     fprintf(serves ? stdout : stderr, "%s\n", serves ? argv[1] : b.message.reply.text);
     begin_close(&b);
     return serves ? 0 : 1;

@@ -55,9 +55,9 @@ static int send(struct begin *b)
     return command_caller_send(&b->caller, &b->message);
 }
 
-bool begin_ask(struct begin *b, const char *control, struct command_caller_keys keys)
+bool begin_ask(struct begin *b, const char *control, struct command_caller_access access)
 {
-    if (command_caller_open(&b->caller, control, keys, b->run, b->node) != 0)
+    if (command_caller_open(&b->caller, control, access, b->run, b->node) != 0)
         return false;
     return send(b) >= 0;
 }

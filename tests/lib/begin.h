@@ -25,7 +25,7 @@ bool begin_fill(struct begin *b, const char *experiment, const char *node, const
                 const char *collector);
 
 /** Connects to the bezeld at `control`, and asks it once. */
-bool begin_ask(struct begin *b, const char *control, struct command_caller_keys keys);
+bool begin_ask(struct begin *b, const char *control, struct command_caller_access access);
 
 /**
  * Asks again until there is an answer, for `patience` ns at most. True: the session serves; false: it was refused, with

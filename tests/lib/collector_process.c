@@ -140,7 +140,7 @@ bool collector_command(struct collector_process *c, enum message_verb verb)
 {
     static const uint8_t run[16];
     struct command_caller caller;
-    if (command_caller_open(&caller, c->control, (struct command_caller_keys){0}, run, "") != 0)
+    if (command_caller_open(&caller, c->control, (struct command_caller_access){0}, run, "") != 0)
         return false;
     c->message.command = (struct message_command){.verb = verb};
     bool answered = begin_command(&caller, &c->message, PATIENCE);

@@ -150,7 +150,7 @@ static void start_bezeld(struct scene *s, bool hurry)
     assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
     close(ready[0]);
     assert_true(begin_fill(&begun, experiment, "local", s->dir, run_id, s->collector.endpoint));
-    assert_true(begin_ask(&begun, s->bezeld_control, (struct command_caller_keys){0}));
+    assert_true(begin_ask(&begun, s->bezeld_control, (struct command_caller_access){0}));
     if (hurry)
         return; /* the link stays open, so that CONFIGURE arrives */
     assert_true(begin_await(&begun, PATIENCE));

@@ -84,7 +84,7 @@ static const char *endpoint(void)
 
 static void open_caller(struct command_caller *c)
 {
-    assert_int_equal(command_caller_open(c, endpoint(), (struct command_caller_keys){NULL, NULL}, run, node), 0);
+    assert_int_equal(command_caller_open(c, endpoint(), (struct command_caller_access){0}, run, node), 0);
 }
 
 /* The next message that the server is to carry out. */
@@ -556,7 +556,7 @@ static void what_cannot_be_opened_is_told_and_leaves_nothing(void **state)
 {
     (void)state;
     struct command_caller c;
-    const struct command_caller_keys none = {NULL, NULL};
+    const struct command_caller_access none = {0};
     char longer[LINK_ENDPOINT_MAX + 2];
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';

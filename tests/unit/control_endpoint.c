@@ -102,7 +102,7 @@ static struct command_caller call(uint8_t run, const char *node)
 {
     struct command_caller c;
     const uint8_t id[16] = {run};
-    assert_int_equal(command_caller_open(&c, control, (struct command_caller_keys){NULL, NULL}, id, node), 0);
+    assert_int_equal(command_caller_open(&c, control, (struct command_caller_access){0}, id, node), 0);
     return c;
 }
 

@@ -192,7 +192,7 @@ static struct message answer;
 static int open_asker(void **state)
 {
     int err = open_node(state);
-    return err ? err : command_caller_open(&asker, control, (struct command_caller_keys){0}, node->options.run, "a");
+    return err ? err : command_caller_open(&asker, control, (struct command_caller_access){0}, node->options.run, "a");
 }
 
 static int close_asker(void **state)

@@ -55,7 +55,7 @@ static int begin(void **state)
     snprintf(address, sizeof address, "ipc://%s/control", scratch_dir);
     s = (struct remote_session){.address = address, .request = &request};
     if (!err)
-        err = command_caller_open(&caller, address, (struct command_caller_keys){NULL, NULL}, run, "desk");
+        err = command_caller_open(&caller, address, (struct command_caller_access){0}, run, "desk");
     return err;
 }
 

@@ -114,6 +114,57 @@ static void levels_and_ways_follow_from_the_parents(void **state)
         assert_int_equal(experiment_reaches_root(e, cases[i].gone), cases[i].reaches);
 }
 
+/* A workstation, gate and lift one below the other, and desk below lift; side sends to the root as well. */
+static const char gateways[] = "experiment: gateways\n"
+                               "nodes:\n"
+                               "  gate: {address: 'tcp://gate:7767'}\n"
+                               "  lift: {address: 'tcp://10.1.0.2:7767', parents: [upper]}\n"
+                               "  desk: {address: 'tcp://desk:7767', parents: [lower, other]}\n"
+                               "  side: {address: 'tcp://side:7767', parents: [lower, root]}\n"
+                               "  here: {}\n"
+                               "collectors:\n"
+                               "  lower: {node: lift, parents: [upper]}\n"
+                               "  upper: {node: gate}\n"
+                               "  other: {node: side, proxy: 'tcp://*:9000'}\n"
+                               "  local: {}\n"
+                               "processes: [{name: app, node: desk, command: [app]}]\n"
+                               "store: {keys: keys}\n";
+
+static void commands_go_where_data_go(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *endpoint, *proxies;
+    } cases[] = {{"tcp://gate:7767", ""},
+                 {"tcp://gate:7769", ""},
+                 {"tcp://side:7767", ""},
+                 {"tcp://10.1.0.2:7767", "tcp://gate:7869"},
+                 {"tcp://10.1.0.2:7769", "tcp://gate:7870"}, /* the collector there */
+                 {"tcp://desk:7767", "tcp://gate:7871 tcp://side:9000"},
+                 {"tcp://desk:7768", ""}};
+    char proxies[EXPERIMENT_PROXIES_MAX];
+    struct experiment *g = read_tree(gateways);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        experiment_proxies(g, cases[i].endpoint, proxies);
+        assert_string_equal(proxies, cases[i].proxies);
+    }
+    const struct experiment_inner *upper = &g->inner[experiment_inner_find(g, "upper")];
+    assert_string_equal(upper->proxy, "tcp://*:7869");
+    assert_string_equal(upper->forward, "tcp://10.1.0.2:7767 tcp://10.1.0.2:7769 tcp://desk:7767=tcp://10.1.0.2:7869");
+    assert_string_equal(g->inner[experiment_inner_find(g, "lower")].forward, "tcp://desk:7767");
+    assert_string_equal(g->inner[experiment_inner_find(g, "other")].forward, "tcp://desk:7767");
+    assert_null(g->inner[experiment_inner_find(g, "local")].proxy);
+    experiment_free(g);
+}
+
+static uint32_t last_of(uint32_t level)
+{
+    uint32_t found = 0;
+    for (uint32_t d = MID2; d <= X; d++)
+        found = s.daemons[d].level == level ? d : found;
+    return found;
+}
+
 static void the_tree_starts_from_the_root_and_ends_with_it(void **state)
 {
     (void)state;
@@ -127,9 +178,10 @@ static void the_tree_starts_from_the_root_and_ends_with_it(void **state)
     assert_int_equal(ENDS(A), 0);
     assert_int_equal(ENDS(B), 0);
     assert_int_equal(ENDS(C), ACTION_STOP_INNER);
-    for (uint32_t d = MID2; d < X; d++)
-        assert_int_equal(ENDS(d), 0);
-    assert_int_equal(ENDS(X), ACTION_STOP_COLLECTOR);
+    for (uint32_t level = s.level; level > 0; level--)
+        for (uint32_t d = MID2, end = last_of(level); d <= X; d++)
+            if (s.daemons[d].level == level)
+                assert_int_equal(ENDS(d), d < end ? 0 : level > 1 ? ACTION_STOP_INNER : ACTION_STOP_COLLECTOR);
     assert_int_equal(ENDS(A), 0); /* once more, late */
     assert_int_equal(ENDS(STATE_COLLECTOR), 0);
     assert_int_equal(s.phase, PHASE_DONE);
@@ -171,8 +223,10 @@ static void one_that_does_not_stop_is_killed_and_fails_nothing(void **state)
         (void)GIVE(.type = EVENT_DRAINED, .daemon = d);
     for (uint32_t d = A; d <= C; d++)
         (void)ENDS(d);
-    for (uint32_t d = MID2; d < X; d++)
-        assert_int_equal(ENDS(d), 0);
+    for (uint32_t level = s.level; level > 0; level--)
+        for (uint32_t d = MID2; d < X; d++)
+            if (s.daemons[d].level == level)
+                (void)ENDS(d);
     assert_true(run_state_deadline(&s) == now + STATE_CLOSE_LIMIT);
     now += STATE_CLOSE_LIMIT;
     assert_int_equal(GIVE(.type = EVENT_TICK), ACTION_REPORT_LATE | ACTION_KILL_INNER);
@@ -231,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_and_ways_follow_from_the_parents),
+        cmocka_unit_test(commands_go_where_data_go),
         cmocka_unit_test(the_tree_starts_from_the_root_and_ends_with_it),
         cmocka_unit_test(one_that_cannot_start_ends_the_run),
         cmocka_unit_test(one_that_is_killed_is_started_again_while_its_children_are_elsewhere),
