@@ -291,6 +291,39 @@ static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **st
     }
 }
 
+/* Of two processes to attach to; a process of another name is not one of them, one that was refused is. */
+static void a_process_to_attach_to_that_never_came_is_not_passed_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *names[2];
+        size_t absent;
+    } cases[] = {{{"server", "client.1"}, 0}, {{"server", "nav"}, 1}, {{"nav", "log"}, 2}, {{"refused", "nav"}, 1}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        bool running = i % 2;
+        sample_held(&s);
+        struct experiment_process processes[] = {{.name = (char *)cases[i / 2].names[0], .attach = (char *)"a"},
+                                                 {.name = (char *)cases[i / 2].names[1], .attach = (char *)"b"},
+                                                 {.name = (char *)"plain"}};
+        s.experiment.processes = processes;
+        s.experiment.process_count = 3;
+        s.notes[s.summary.note_count++] =
+            (struct summary_note){.pid = 7, .name = "refused", .code = "BEZEL-REFUSED", .text = ""};
+        s.notes[s.summary.note_count++] = (struct summary_note){.name = "nav", .code = "BEZEL-NO-SEGMENT", .text = ""};
+        if (running)
+            s.properties[0] = s.properties[1] = (struct summary_property){"nothing", ""};
+        struct verdict *v = judge(&s, running);
+        if (!running) {
+            assert_int_equal(v->absent, cases[i / 2].absent);
+            assert_int_equal(verdict_exit_code(v), cases[i / 2].absent ? EXIT_UNREACHABLE : EXIT_OK);
+        }
+        if (v->run == RUN_RUNNING)
+            assert_int_equal(v->absent, 0);
+        verdict_free(v);
+    }
+}
+
 static void decisions_of_another_node_do_not_count(void **state)
 {
     (void)state;
@@ -758,6 +791,7 @@ int main(void)
         cmocka_unit_test(a_node_that_was_not_judged_spoils_the_limit_on_all),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
         cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
+        cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
         cmocka_unit_test(decisions_of_another_node_do_not_count),
         cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),

@@ -50,6 +50,7 @@ static void put_verdict(const struct report *r, struct json *j)
     json_text(j, "is", verdict_name(r->verdict->is));
     json_text(j, "sentence", sentence);
     json_int(j, "exit_code", verdict_exit_code(r->verdict));
+    json_uint(j, "absent", r->verdict->absent);
     json_object_end(j);
     free(sentence);
 }

@@ -262,6 +262,12 @@ static void say_unknown(const struct verdict *v, FILE *out)
         fprintf(out, "%s the trace may hold more", joint);
         joint = ", and";
     }
+    if (v->absent) {
+        fprintf(out, "%s no program came for '%s'", joint, v->absentee);
+        if (v->absent > 1)
+            fprintf(out, ", nor for %zu more that the file attaches to", v->absent - 1);
+        joint = ", and";
+    }
     if (v->vanished) {
         fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
         joint = ", and";

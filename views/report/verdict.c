@@ -510,6 +510,28 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
     v->behind = s->behind && !v->balanced; /* if all is accounted for, somebody else added a file */
 }
 
+/* Whether a process of that name came, be it one that the collector refused. */
+static bool has_come(const struct summary *s, const char *name)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        if (strcmp(s->processes[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < s->note_count; i++)
+        if (s->notes[i].pid != 0 && strcmp(s->notes[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void judge_absent(struct verdict *v, const struct summary *s, const struct experiment *e)
+{
+    for (uint32_t i = 0; v->run != RUN_RUNNING && i < e->process_count; i++) {
+        if (!e->processes[i].attach || has_come(s, e->processes[i].name))
+            continue;
+        if (v->absent++ == 0)
+            v->absentee = e->processes[i].name;
+    }
+}
+
 static uint64_t add_processes(uint64_t sum, uint64_t more)
 {
     return sum + more < sum ? UINT64_MAX : sum + more;
@@ -571,6 +593,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     judge_unknown(v, s);
     judge_unobserved(v, s);
     judge_clock_gaps(v, s);
+    judge_absent(v, s, e);
     downgrade_uncertain(v, s, e);
     *verdict = v;
     return 0;
@@ -590,6 +613,8 @@ int verdict_exit_code(const struct verdict *v)
 {
     if (v->outcome != EXIT_OK)
         return v->outcome;
+    if (v->absent > 0)
+        return EXIT_UNREACHABLE;
     if (v->is >= VERDICT_VIOLATED)
         return EXIT_VIOLATED;
     bool unbalanced = v->run == RUN_ENDED && !v->balanced;

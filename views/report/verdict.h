@@ -71,17 +71,19 @@ struct verdict {
     struct verdict_limit *rows;   /* in the order of the summary's limits */
     struct verdict_books *books;  /* in the order of the summary's processes */
     struct verdict_books sut, daemons;
-    bool balanced;       /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
-    uint64_t unobserved; /* processes that recorded and were not observed: their records are unknown */
-    size_t unknown;      /* processes whose end is unknown; 0 while the run goes on */
-    size_t left;         /* of these, processes that went on when their bezeld had ended */
-    const char *unended; /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
-    size_t vanished;     /* nodes that confirmed neither that all is stored nor what is not; likewise */
-    size_t clock_gaps;   /* times in which a node did not observe its processes, since its clock had jumped: what they
-                            recorded then is in no books */
-    bool behind;         /* the trace may hold more than the database counts; likewise */
-    bool overwrites;     /* the full rings of some process overwrite */
-    bool given_up;       /* a node gave up draining, and lost the records that it held */
+    bool balanced;        /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
+    uint64_t unobserved;  /* processes that recorded and were not observed: their records are unknown */
+    size_t unknown;       /* processes whose end is unknown; 0 while the run goes on */
+    size_t left;          /* of these, processes that went on when their bezeld had ended */
+    const char *unended;  /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
+    size_t absent;        /* processes of the file, to attach to, of which none ever came; 0 while the run goes on */
+    const char *absentee; /* the first of them */
+    size_t vanished;      /* nodes that confirmed neither that all is stored nor what is not; likewise */
+    size_t clock_gaps;    /* times in which a node did not observe its processes, since its clock had jumped: what they
+                             recorded then is in no books */
+    bool behind;          /* the trace may hold more than the database counts; likewise */
+    bool overwrites;      /* the full rings of some process overwrite */
+    bool given_up;        /* a node gave up draining, and lost the records that it held */
 };
 
 /**
@@ -124,9 +126,9 @@ bool verdict_gave_up(const struct summary *s, uint32_t node);
 uint64_t verdict_lost(const struct verdict_books *b);
 
 /**
- * Exit code: that of the run's own course where it failed (1) or did not reach something (4); else 3 violated or
- * infeasible; else 1 where the run was aborted, a limit could not be judged, or the books of an ended run do not
- * balance; else 0.
+ * Exit code: that of the run's own course where it failed (1) or did not reach something (4); else 4 if a process to
+ * attach to never came; else 3 violated or infeasible; else 1 where the run was aborted, a limit could not be judged,
+ * or the books of an ended run do not balance; else 0.
  */
 int verdict_exit_code(const struct verdict *v);
 
