@@ -246,6 +246,17 @@ static void a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete(vo
     assert_non_null(strstr(t->said, " clock-gap: node "));
 }
 
+static void a_note_that_tells_of_records_in_no_books_is_incomplete(void **state)
+{
+    struct fixture *t = *state;
+    assert_true(change(t, "INSERT INTO notes SELECT max(id), 0, 0, '', 1, 'BEZEL-PAUSED', '' FROM nodes"));
+    assert_int_equal(look(t), VERIFY_COMPLETE);
+    assert_true(change(t, "INSERT INTO notes SELECT max(id), 0, 0, '', 1, 'BEZEL-SEGMENT', 'it is' FROM nodes"));
+    assert_int_equal(look(t), VERIFY_INCOMPLETE);
+    assert_non_null(strstr(t->said, " uncounted: node "));
+    assert_non_null(strstr(t->said, "BEZEL-SEGMENT: it is"));
+}
+
 /* The index of a column in the list of unproved ones, or -1. */
 static int find_unproved(const char *table, const char *column)
 {
@@ -406,6 +417,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_run_that_is_right_is_complete),
         TEST(a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete),
+        TEST(a_note_that_tells_of_records_in_no_books_is_incomplete),
         TEST(every_number_that_changes_is_noticed),
         TEST(a_difference_is_told_with_what_is_and_what_should_be),
         TEST(lies_that_balance_are_seen_by_the_ordinals),

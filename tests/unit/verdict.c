@@ -291,39 +291,6 @@ static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **st
     }
 }
 
-/* Of two processes to attach to; a process of another name is not one of them, one that was refused is. */
-static void a_process_to_attach_to_that_never_came_is_not_passed_over(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *names[2];
-        size_t absent;
-    } cases[] = {{{"server", "client.1"}, 0}, {{"server", "nav"}, 1}, {{"nav", "log"}, 2}, {{"refused", "nav"}, 1}};
-    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-        struct sample s;
-        bool running = i % 2;
-        sample_held(&s);
-        struct experiment_process processes[] = {{.name = (char *)cases[i / 2].names[0], .attach = (char *)"a"},
-                                                 {.name = (char *)cases[i / 2].names[1], .attach = (char *)"b"},
-                                                 {.name = (char *)"plain"}};
-        s.experiment.processes = processes;
-        s.experiment.process_count = 3;
-        s.notes[s.summary.note_count++] =
-            (struct summary_note){.pid = 7, .name = "refused", .code = "BEZEL-REFUSED", .text = ""};
-        s.notes[s.summary.note_count++] = (struct summary_note){.name = "nav", .code = "BEZEL-NO-SEGMENT", .text = ""};
-        if (running)
-            s.properties[0] = s.properties[1] = (struct summary_property){"nothing", ""};
-        struct verdict *v = judge(&s, running);
-        if (!running) {
-            assert_int_equal(v->absent, cases[i / 2].absent);
-            assert_int_equal(verdict_exit_code(v), cases[i / 2].absent ? EXIT_UNREACHABLE : EXIT_OK);
-        }
-        if (v->run == RUN_RUNNING)
-            assert_int_equal(v->absent, 0);
-        verdict_free(v);
-    }
-}
-
 static void decisions_of_another_node_do_not_count(void **state)
 {
     (void)state;
@@ -570,32 +537,6 @@ static void a_global_limit_is_unknown_once_its_manager_was_given_up(void **state
         }
 }
 
-/* A manager judged for 5 s and held; the next one began some time later. */
-static void between_two_managers_nobody_judged(void **state)
-{
-    (void)state;
-    static const double between[] = {0, 0.05, 0.5, 4};
-    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
-        struct sample s;
-        sample_held(&s);
-        s.experiment.limit_count = 1;
-        s.limits[0].global = true;
-        s.limits[0].kind = LIMIT_EXPECT;
-        s.summary.limit_count = 2;
-        s.rows[0] = sample_row(0, 0, 5, 0);
-        s.rows[0].epoch = 1;
-        s.rows[0].at = sample_time(5);
-        s.rows[1] = sample_row(0, 0, 3, 0);
-        s.rows[1].epoch = 2;
-        s.rows[0].settling = s.rows[1].settling = 0;
-        s.rows[1].at = sample_time(8 + between[i]);
-        struct verdict *v = judge(&s, false);
-        assert_in_range(v->limits[0].unjudged, (int64_t)(between[i] * 1e9), (int64_t)(between[i] * 1e9) + 1000);
-        assert_int_equal(v->limits[0].is, between[i] > 0.08 ? VERDICT_UNKNOWN : VERDICT_HELD);
-        verdict_free(v);
-    }
-}
-
 static void the_trace_may_hold_more_where_something_is_unknown(void **state)
 {
     (void)state;
@@ -791,7 +732,6 @@ int main(void)
         cmocka_unit_test(a_node_that_was_not_judged_spoils_the_limit_on_all),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
         cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
-        cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
         cmocka_unit_test(decisions_of_another_node_do_not_count),
         cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
@@ -803,7 +743,6 @@ int main(void)
         cmocka_unit_test(what_a_node_gave_up_of_the_daemons_own_records_counts_too),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
         cmocka_unit_test(a_global_limit_is_unknown_once_its_manager_was_given_up),
-        cmocka_unit_test(between_two_managers_nobody_judged),
         cmocka_unit_test(the_trace_may_hold_more_where_something_is_unknown),
         cmocka_unit_test(what_a_refused_process_counted_is_unstored_and_its_end_unknown),
         cmocka_unit_test(processes_that_were_left_out_are_in_no_balance),

@@ -257,6 +257,8 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
+    if (v->clock_gaps || v->uncounted)
+        fputs("  There may be records that these books do not count: the notes say why.\n", out);
     if (v->given_up)
         fputs("  Draining was given up: the records that nodes still held are lost, counted as unstored.\n", out);
     if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)

@@ -279,6 +279,8 @@ static void put_books(const struct report *r, struct json *j)
     json_uint(j, "vanished", r->verdict->vanished);
     json_bool(j, "behind", r->verdict->behind);
     json_uint(j, "unobserved", r->verdict->unobserved);
+    json_uint(j, "clock_gaps", r->verdict->clock_gaps);
+    json_uint(j, "uncounted", r->verdict->uncounted);
     put_sum(j, "sut", &r->verdict->sut);
     put_sum(j, "daemons", &r->verdict->daemons);
     json_uint(j, "refused", r->summary->refused);

@@ -231,9 +231,7 @@ static void say_lost(const struct report *r, FILE *out)
 {
     const struct verdict_books *b = &r->verdict->sut;
     if (verdict_lost(b) == 0) {
-        const struct verdict *v = r->verdict;
-        bool known = v->run != RUN_ABORTED && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0 &&
-                     !v->unended && v->clock_gaps == 0;
+        bool known = verdict_is_complete(r->verdict);
         fputs(known ? "none lost" : "none counted as lost", out);
         return;
     }
@@ -292,12 +290,17 @@ static void say_unknown(const struct verdict *v, FILE *out)
                 joint);
         joint = ", and";
     }
+    if (v->uncounted) {
+        fprintf(out, "%s there may be records that no books count (see the notes: %s)", joint, v->why_uncounted);
+        joint = ", and";
+    }
     if (v->unobserved)
         fprintf(out,
                 v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
                                    : "%s %s processes were not observed: their records are unknown",
                 joint, units_count(v->unobserved).s);
-    else if (!v->balanced && !v->vanished && !v->unknown && !v->unended && v->run == RUN_ENDED)
+    else if (!v->balanced && !v->vanished && !v->unknown && !v->unended && !v->clock_gaps && !v->uncounted &&
+             v->run == RUN_ENDED)
         fputs(", but the books do not balance", out);
 }
 

@@ -374,12 +374,12 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
 }
 
 /*
- * No limit is known to have held if a node vanished or gave up draining, or if processes were not observed. Nor is a
- * global limit if the manager was given up.
+ * No limit is known to have held if a node vanished or gave up draining, if processes were not observed, or if a note
+ * tells of records that no books count. Nor is a global limit if the manager was given up.
  */
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    bool uncertain = v->vanished || v->unobserved || v->given_up;
+    bool uncertain = v->vanished || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
     bool unmanaged = property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < v->limit_count; i++) {
         if (v->limits[i].is == VERDICT_HELD && (uncertain || (unmanaged && e->limits[i].global)))
@@ -551,11 +551,25 @@ bool verdict_is_clock_gap(const struct summary *s, size_t i)
     return strcmp(s->notes[i].code, "BEZEL-CLOCK-GAP") == 0;
 }
 
-/* The books of the traces before and behind a gap balance, each for itself. */
-static void judge_clock_gaps(struct verdict *v, const struct summary *s)
+/* A segment that was not read; what the share of a node left out, and what its notes had no room for. */
+static const char *const uncounted_codes[] = {"BEZEL-SEGMENT", "BEZEL-NODE-SHARE", "BEZEL-NOTES"};
+
+bool verdict_is_uncounted(const struct summary *s, size_t i)
 {
-    for (size_t i = 0; i < s->note_count; i++)
+    for (size_t c = 0; c < sizeof uncounted_codes / sizeof *uncounted_codes; c++)
+        if (strcmp(s->notes[i].code, uncounted_codes[c]) == 0)
+            return true;
+    return false;
+}
+
+static void judge_notes(struct verdict *v, const struct summary *s)
+{
+    for (size_t i = 0; i < s->note_count; i++) {
         v->clock_gaps += verdict_is_clock_gap(s, i);
+        if (verdict_is_uncounted(s, i) && v->uncounted++ == 0)
+            v->why_uncounted = s->notes[i].code;
+    }
+    v->balanced = v->balanced && v->clock_gaps == 0 && v->uncounted == 0;
 }
 
 static void judge_books(struct verdict *v, const struct summary *s)
@@ -592,7 +606,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     judge_books(v, s);
     judge_unknown(v, s);
     judge_unobserved(v, s);
-    judge_clock_gaps(v, s);
+    judge_notes(v, s);
     judge_absent(v, s, e);
     downgrade_uncertain(v, s, e);
     *verdict = v;
@@ -607,6 +621,12 @@ void verdict_free(struct verdict *v)
     free(v->rows);
     free(v->books);
     free(v);
+}
+
+bool verdict_is_complete(const struct verdict *v)
+{
+    bool observed = v->unobserved == 0 && v->clock_gaps == 0 && v->uncounted == 0;
+    return v->run == RUN_RUNNING ? observed : v->run == RUN_ENDED && v->balanced;
 }
 
 int verdict_exit_code(const struct verdict *v)

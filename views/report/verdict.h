@@ -81,9 +81,11 @@ struct verdict {
     size_t vanished;      /* nodes that confirmed neither that all is stored nor what is not; likewise */
     size_t clock_gaps;    /* times in which a node did not observe its processes, since its clock had jumped: what they
                              recorded then is in no books */
-    bool behind;          /* the trace may hold more than the database counts; likewise */
-    bool overwrites;      /* the full rings of some process overwrite */
-    bool given_up;        /* a node gave up draining, and lost the records that it held */
+    size_t uncounted;     /* other notes by which there may be records that no books count ... */
+    const char *why_uncounted; /* ... and the code of the first */
+    bool behind;               /* the trace may hold more than the database counts; likewise */
+    bool overwrites;           /* the full rings of some process overwrite */
+    bool given_up;             /* a node gave up draining, and lost the records that it held */
 };
 
 /**
@@ -104,6 +106,15 @@ struct verdict_books verdict_aspect(const struct summary *s, const struct summar
 
 /** Whether note `i` of `s` says that a node did not observe its processes, since its clock had jumped. Pure. */
 bool verdict_is_clock_gap(const struct summary *s, size_t i);
+
+/**
+ * Whether note `i` of `s` says that there may be records that no books count, and nothing else in `s` does: not
+ * unobserved processes, open streams, nodes that vanished. Pure.
+ */
+bool verdict_is_uncounted(const struct summary *s, size_t i);
+
+/** Whether all that is recorded is known to be stored, or counted as lost: "none lost" is said only then. Pure. */
+bool verdict_is_complete(const struct verdict *v);
 
 /** The books of process `p` of `s`. Pure. */
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);

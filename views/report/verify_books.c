@@ -117,19 +117,24 @@ static void verify_all_observed(struct verify *v, const struct summary *s)
     }
 }
 
-static void verify_clock_gaps(struct verify *v, const struct summary *s)
+static void verify_notes(struct verify *v, const struct summary *s)
 {
-    char text[256];
+    char text[512];
     for (size_t i = 0; i < s->note_count; i++) {
         const struct summary_note *n = &s->notes[i];
-        if (!verdict_is_clock_gap(s, i))
+        const char *node = n->node < s->node_count ? s->nodes[n->node].name : "?";
+        bool is_gap = verdict_is_clock_gap(s, i);
+        if (is_gap)
+            snprintf(text, sizeof text,
+                     "node %.100s did not observe its processes for a while, behind a jump of its clock: what they "
+                     "recorded then is unknown",
+                     node);
+        else if (verdict_is_uncounted(s, i))
+            snprintf(text, sizeof text, "node %.100s: there may be records that no books count: %.32s: %.300s", node,
+                     n->code, n->text);
+        else
             continue;
-        snprintf(
-            text, sizeof text,
-            "node %.100s did not observe its processes for a while, behind a jump of its clock: what they recorded "
-            "then is unknown",
-            n->node < s->node_count ? s->nodes[n->node].name : "?");
-        add_incomplete(v, "clock-gap", text);
+        add_incomplete(v, is_gap ? "clock-gap" : "uncounted", text);
     }
 }
 
@@ -159,7 +164,7 @@ static void verify_loaded(struct verify *v, const struct summary *s)
     const char *finished = summary_property(s, RUNDB_FINISHED);
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
     verify_all_observed(v, s);
-    verify_clock_gaps(v, s);
+    verify_notes(v, s);
     if (v->totals.served || (v->finished[0] && !settled)) {
         add_incomplete(v, "going-on", "a collector serves the run: more may come");
         return;

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What a verdict makes of what nobody knows: processes that never came, managers that were gone, records in no books.
+ */
+#include "base/exit_code.h"
+#include "tests/lib/sample_run.h"
+#include "views/report/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct verdict *judge(const struct sample *s, bool running)
+{
+    struct verdict *v;
+    assert_int_equal(verdict_new(&s->summary, &s->experiment, running, &v), 0);
+    return v;
+}
+
+/* Of two processes to attach to; a process of another name is not one of them, one that was refused is. */
+static void a_process_to_attach_to_that_never_came_is_not_passed_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *names[2];
+        size_t absent;
+    } cases[] = {{{"server", "client.1"}, 0}, {{"server", "nav"}, 1}, {{"nav", "log"}, 2}, {{"refused", "nav"}, 1}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        bool running = i % 2;
+        sample_held(&s);
+        struct experiment_process processes[] = {{.name = (char *)cases[i / 2].names[0], .attach = (char *)"a"},
+                                                 {.name = (char *)cases[i / 2].names[1], .attach = (char *)"b"},
+                                                 {.name = (char *)"plain"}};
+        s.experiment.processes = processes;
+        s.experiment.process_count = 3;
+        s.notes[s.summary.note_count++] =
+            (struct summary_note){.pid = 7, .name = "refused", .code = "BEZEL-REFUSED", .text = ""};
+        s.notes[s.summary.note_count++] = (struct summary_note){.name = "nav", .code = "BEZEL-NO-SEGMENT", .text = ""};
+        if (running)
+            s.properties[0] = s.properties[1] = (struct summary_property){"nothing", ""};
+        struct verdict *v = judge(&s, running);
+        if (!running) {
+            assert_int_equal(v->absent, cases[i / 2].absent);
+            assert_int_equal(verdict_exit_code(v), cases[i / 2].absent ? EXIT_UNREACHABLE : EXIT_OK);
+        }
+        if (v->run == RUN_RUNNING)
+            assert_int_equal(v->absent, 0);
+        verdict_free(v);
+    }
+}
+
+/* A manager judged for 5 s and held; the next one began some time later. */
+static void between_two_managers_nobody_judged(void **state)
+{
+    (void)state;
+    static const double between[] = {0, 0.05, 0.5, 4};
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].global = true;
+        s.limits[0].kind = LIMIT_EXPECT;
+        s.summary.limit_count = 2;
+        s.rows[0] = sample_row(0, 0, 5, 0);
+        s.rows[0].epoch = 1;
+        s.rows[0].at = sample_time(5);
+        s.rows[1] = sample_row(0, 0, 3, 0);
+        s.rows[1].epoch = 2;
+        s.rows[0].settling = s.rows[1].settling = 0;
+        s.rows[1].at = sample_time(8 + between[i]);
+        struct verdict *v = judge(&s, false);
+        assert_in_range(v->limits[0].unjudged, (int64_t)(between[i] * 1e9), (int64_t)(between[i] * 1e9) + 1000);
+        assert_int_equal(v->limits[0].is, between[i] > 0.08 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        verdict_free(v);
+    }
+}
+
+/* Notes by which there may be records in no books; and others, whose loss is counted or that tell of none. */
+static void a_run_is_complete_only_if_no_note_tells_of_records_in_no_books(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        bool complete;
+    } codes[] = {{"BEZEL-SEGMENT", false},   {"BEZEL-NODE-SHARE", false}, {"BEZEL-NOTES", false},
+                 {"BEZEL-CLOCK-GAP", false}, {"BEZEL-PAUSED", true},      {"BEZEL-SEGMENT-CUT", true},
+                 {"BEZEL-STREAMS", true},    {"BEZEL-LEFT-BEHIND", true}, {"BEZEL-NO-SEGMENT", true}};
+    for (size_t i = 0; i < 2 * sizeof codes / sizeof *codes; i++) {
+        struct sample s;
+        bool running = i % 2, complete = codes[i / 2].complete;
+        sample_held(&s);
+        if (running)
+            s.properties[2].key = s.properties[3].key = "nothing";
+        s.notes[s.summary.note_count++] = (struct summary_note){.name = "", .code = codes[i / 2].code, .text = ""};
+        struct verdict *v = judge(&s, running);
+        assert_int_equal(v->run, running ? RUN_RUNNING : RUN_ENDED);
+        assert_int_equal(verdict_is_complete(v), complete);
+        assert_int_equal(v->balanced, complete);
+        assert_int_equal(v->is, complete ? VERDICT_HELD : VERDICT_UNKNOWN); /* nor were limits judged by them */
+        assert_int_equal(verdict_exit_code(v), complete ? EXIT_OK : EXIT_FAILED);
+        verdict_free(v);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
+        cmocka_unit_test(between_two_managers_nobody_judged),
+        cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
