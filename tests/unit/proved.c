@@ -257,6 +257,19 @@ static void a_note_that_tells_of_records_in_no_books_is_incomplete(void **state)
     assert_non_null(strstr(t->said, "BEZEL-SEGMENT: it is"));
 }
 
+static void a_node_of_the_file_that_never_joined_is_incomplete(void **state)
+{
+    struct fixture *t = *state;
+    static const char text[] = "experiment: e\nnodes: {absent: {}}\nprocesses: [{name: a, command: [a]}]\n";
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/experiment.yaml", t->dir);
+    assert_int_equal(file_replace(path, text, sizeof text - 1), 0);
+    assert_int_equal(look(t), VERIFY_INCOMPLETE);
+    assert_non_null(strstr(t->said, " unjoined: node absent never joined"));
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(look(t), VERIFY_COMPLETE);
+}
+
 /* The index of a column in the list of unproved ones, or -1. */
 static int find_unproved(const char *table, const char *column)
 {
@@ -417,6 +430,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_run_that_is_right_is_complete),
         TEST(a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete),
+        TEST(a_node_of_the_file_that_never_joined_is_incomplete),
         TEST(a_note_that_tells_of_records_in_no_books_is_incomplete),
         TEST(every_number_that_changes_is_noticed),
         TEST(a_difference_is_told_with_what_is_and_what_should_be),

@@ -105,11 +105,32 @@ static void a_run_is_complete_only_if_no_note_tells_of_records_in_no_books(void 
     }
 }
 
+/* The file has two nodes, and the database one of them. */
+static void a_node_that_never_joined_is_not_passed_over(void **state)
+{
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        struct sample s;
+        struct experiment_node nodes[] = {{.name = (char *)"studio"}, {.name = (char *)(both ? "studio" : "desk1")}};
+        sample_held(&s);
+        s.experiment.nodes = nodes;
+        s.experiment.node_count = 2;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->unjoined, !both);
+        assert_int_equal(v->balanced, both);
+        assert_int_equal(verdict_is_complete(v), both);
+        assert_int_equal(v->is, both ? VERDICT_HELD : VERDICT_UNKNOWN);
+        assert_int_equal(verdict_exit_code(v), both ? EXIT_OK : EXIT_FAILED);
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
         cmocka_unit_test(between_two_managers_nobody_judged),
+        cmocka_unit_test(a_node_that_never_joined_is_not_passed_over),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

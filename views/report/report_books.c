@@ -147,7 +147,8 @@ static void print_unknown(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
     const struct verdict *v = r->verdict;
-    if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0 && !v->unended && !s->left_out))
+    bool ended = v->vanished == 0 && v->unjoined == 0 && !v->unended;
+    if (v->run == RUN_RUNNING || (v->unknown == 0 && ended && !s->left_out))
         return;
     fputs("  Not known, because it never reached the store (the numbers produced, above, are lower bounds):\n", out);
     if (s->left_out)
@@ -160,6 +161,9 @@ static void print_unknown(const struct report *r, FILE *out)
         if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
             fprintf(out, "    node %s vanished: it never confirmed that all its records are stored\n",
                     s->nodes[i].name);
+    for (uint32_t i = 0; i < r->experiment->node_count; i++)
+        if (verdict_is_unjoined(s, r->experiment->nodes[i].name))
+            fprintf(out, "    node %s never joined the run: nothing of it is stored\n", r->experiment->nodes[i].name);
     if (v->unended)
         fprintf(out, "    programs %s: their launcher has not said that all of them have ended\n", v->unended);
     size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;

@@ -277,6 +277,7 @@ static void put_books(const struct report *r, struct json *j)
     json_uint(j, "left", r->verdict->left);
     json_text(j, "unended", r->verdict->unended);
     json_uint(j, "vanished", r->verdict->vanished);
+    json_uint(j, "unjoined", r->verdict->unjoined);
     json_bool(j, "behind", r->verdict->behind);
     json_uint(j, "unobserved", r->verdict->unobserved);
     json_uint(j, "clock_gaps", r->verdict->clock_gaps);

@@ -270,6 +270,10 @@ static void say_unknown(const struct verdict *v, FILE *out)
         fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
         joint = ", and";
     }
+    if (v->unjoined) {
+        fprintf(out, "%s %zu node%s never joined the run", joint, v->unjoined, v->unjoined == 1 ? "" : "s");
+        joint = ", and";
+    }
     if (v->unknown) {
         fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
         joint = ", and";
@@ -299,8 +303,8 @@ static void say_unknown(const struct verdict *v, FILE *out)
                 v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
                                    : "%s %s processes were not observed: their records are unknown",
                 joint, units_count(v->unobserved).s);
-    else if (!v->balanced && !v->vanished && !v->unknown && !v->unended && !v->clock_gaps && !v->uncounted &&
-             v->run == RUN_ENDED)
+    else if (!v->balanced && !v->vanished && !v->unjoined && !v->unknown && !v->unended && !v->clock_gaps &&
+             !v->uncounted && v->run == RUN_ENDED)
         fputs(", but the books do not balance", out);
 }
 

@@ -374,12 +374,12 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
 }
 
 /*
- * No limit is known to have held if a node vanished or gave up draining, if processes were not observed, or if a note
- * tells of records that no books count. Nor is a global limit if the manager was given up.
+ * No limit is known to have held if a node vanished, never joined or gave up draining, if processes were not observed,
+ * or if a note tells of records that no books count. Nor is a global limit if the manager was given up.
  */
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    bool uncertain = v->vanished || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
+    bool uncertain = v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
     bool unmanaged = property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < v->limit_count; i++) {
         if (v->limits[i].is == VERDICT_HELD && (uncertain || (unmanaged && e->limits[i].global)))
@@ -495,7 +495,15 @@ bool verdict_is_open(const struct summary *s, const struct summary_process *p)
            (lacks_an_end(p) && !is_given_up(s, p->node));
 }
 
-static void judge_unknown(struct verdict *v, const struct summary *s)
+bool verdict_is_unjoined(const struct summary *s, const char *node)
+{
+    for (size_t i = 0; i < s->node_count; i++)
+        if (strcmp(s->nodes[i].name, node) == 0)
+            return false;
+    return true;
+}
+
+static void judge_unknown(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     if (v->run == RUN_RUNNING)
         return;
@@ -506,7 +514,10 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
     }
     for (size_t i = 0; i < s->node_count; i++)
         v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
-    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0 && !v->unended && s->untaken == 0 && !s->left_out;
+    for (uint32_t i = 0; i < e->node_count; i++)
+        v->unjoined += verdict_is_unjoined(s, e->nodes[i].name);
+    bool ended = v->vanished == 0 && v->unjoined == 0 && !v->unended;
+    v->balanced = v->balanced && v->unknown == 0 && ended && s->untaken == 0 && !s->left_out;
     v->behind = s->behind && !v->balanced; /* if all is accounted for, somebody else added a file */
 }
 
@@ -604,7 +615,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     for (uint32_t i = 0; i < v->limit_count; i++)
         judge_stray(v, s, e, i);
     judge_books(v, s);
-    judge_unknown(v, s);
+    judge_unknown(v, s, e);
     judge_unobserved(v, s);
     judge_notes(v, s);
     judge_absent(v, s, e);

@@ -79,6 +79,7 @@ struct verdict {
     size_t absent;        /* processes of the file, to attach to, of which none ever came; 0 while the run goes on */
     const char *absentee; /* the first of them */
     size_t vanished;      /* nodes that confirmed neither that all is stored nor what is not; likewise */
+    size_t unjoined;      /* nodes of the file of which the database has nothing; likewise */
     size_t clock_gaps;    /* times in which a node did not observe its processes, since its clock had jumped: what they
                              recorded then is in no books */
     size_t uncounted;     /* other notes by which there may be records that no books count ... */
@@ -112,6 +113,9 @@ bool verdict_is_clock_gap(const struct summary *s, size_t i);
  * unobserved processes, open streams, nodes that vanished. Pure.
  */
 bool verdict_is_uncounted(const struct summary *s, size_t i);
+
+/** Whether the database has nothing of a node of that name: it never joined the run. Pure. */
+bool verdict_is_unjoined(const struct summary *s, const char *node);
 
 /** Whether all that is recorded is known to be stored, or counted as lost: "none lost" is said only then. Pure. */
 bool verdict_is_complete(const struct verdict *v);

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: MIT
 #include "views/report/verify_books.h"
 
+#include "base/file.h"
+#include "config/experiment.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/summary.h"
 #include "views/report/verdict.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The process whose books are verified. */
@@ -158,8 +162,32 @@ static void verify_ends(struct verify *v, const struct summary *s)
     add_incomplete(v, "unended", text);
 }
 
+/* Nodes of the file of which nothing is stored; a run without a readable file has only what its database names. */
+static int verify_joined(struct verify *v, const char *run, const struct summary *s)
+{
+    char path[PATH_MAX], text[256], *file;
+    struct experiment_diagnostics found;
+    struct experiment *e = NULL;
+    size_t n;
+    if (snprintf(path, sizeof path, "%s/experiment.yaml", run) >= (int)sizeof path ||
+        file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &file, &n) != 0)
+        return 0;
+    int err = experiment_read(file, n, &e, &found);
+    for (uint32_t i = 0; !err && i < e->node_count; i++) {
+        if (!verdict_is_unjoined(s, e->nodes[i].name))
+            continue;
+        snprintf(text, sizeof text, "node %.100s never joined the run: nothing of it is stored", e->nodes[i].name);
+        add_incomplete(v, "unjoined", text);
+    }
+    if (!err)
+        experiment_free(e);
+    experiment_diagnostics_free(&found);
+    free(file);
+    return err == BEZEL_ENOMEM ? err : 0;
+}
+
 /* The database was read again; the mark of its last collector shows whether it is unchanged. */
-static void verify_loaded(struct verify *v, const struct summary *s)
+static int verify_loaded(struct verify *v, const char *run, const struct summary *s)
 {
     const char *finished = summary_property(s, RUNDB_FINISHED);
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
@@ -167,7 +195,7 @@ static void verify_loaded(struct verify *v, const struct summary *s)
     verify_notes(v, s);
     if (v->totals.served || (v->finished[0] && !settled)) {
         add_incomplete(v, "going-on", "a collector serves the run: more may come");
-        return;
+        return 0;
     }
     for (size_t i = 0; settled && i < s->process_count; i++)
         verify_process(&(struct subject){v, s, &s->processes[i]});
@@ -178,6 +206,7 @@ static void verify_loaded(struct verify *v, const struct summary *s)
                        "the run did not end in order: its bezel run was killed, or could not write that it ended");
     else if (settled)
         verify_ends(v, s);
+    return settled ? verify_joined(v, run, s) : 0;
 }
 
 int verify_books(struct verify *v, const char *run)
@@ -191,7 +220,7 @@ int verify_books(struct verify *v, const char *run)
         verify_add(v, &f);
     if (err)
         return 0;
-    verify_loaded(v, s);
+    err = verify_loaded(v, run, s);
     summary_free(s);
-    return 0;
+    return err;
 }
