@@ -2,162 +2,72 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/read_message.h"
 
-#include "base/utf8.h"
 #include "mdr/dict.h"
+#include "mdr/message_fields.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-/*
- * As in message.c each message has one filter, which encodes and decodes, so that the two cannot differ. A filter
- * returns false where the bytes end or a bound is broken; the latter is noted.
- */
+/* Coded as mdr/message.c does, by tables, but in plain memory: a consumer needs no libtirpc, and bytes are borrowed. */
 
-enum { MESSAGE_MAGIC = 0x425A4C31, RECORDS_HEAD = 3 * 4 + 8 + 4 };
+enum { RECORDS_HEAD = 3 * 4 + 8 + 4 };
 
-_Static_assert(sizeof(enum read_order) == 4 && sizeof(enum read_end_why) == 4 && sizeof(enum message_role) == 4,
-               "filter_enum() copies four bytes");
+_Static_assert(sizeof(enum read_type) == 4 && sizeof(enum read_end_why) == 4, "an enum is a word");
 
 struct coder {
-    bool decode, broken;
+    struct fields_coder c;
     uint8_t *at, *end;
 };
 
-static bool check(struct coder *c, bool holds)
+static bool code_word(struct fields_coder *c, uint32_t *word)
 {
-    c->broken = c->broken || !holds;
-    return holds;
-}
-
-/* Whether `n` bytes are left. */
-static bool has(const struct coder *c, size_t n)
-{
-    return (size_t)(c->end - c->at) >= n;
-}
-
-static bool filter_u32(struct coder *c, uint32_t *v)
-{
-    if (!has(c, 4))
+    struct coder *k = (struct coder *)c;
+    if (k->end - k->at < 4)
         return false;
     if (c->decode)
-        *v = bytes_get_u32(c->at);
+        *word = bytes_get_u32(k->at);
     else
-        bytes_put_u32(c->at, *v);
-    c->at += 4;
+        bytes_put_u32(k->at, *word);
+    k->at += 4;
     return true;
 }
 
-static bool filter_u64(struct coder *c, uint64_t *v)
+static bool code_units(struct fields_coder *c, void *bytes, uint32_t n)
 {
-    if (!has(c, 8))
+    struct coder *k = (struct coder *)c;
+    if (k->end - k->at < (ptrdiff_t)n)
         return false;
-    if (c->decode)
-        *v = bytes_get_u64(c->at);
-    else
-        bytes_put_u64(c->at, *v);
-    c->at += 8;
-    return true;
-}
-
-static bool filter_i64(struct coder *c, int64_t *v)
-{
-    uint64_t bits = (uint64_t)*v;
-    if (!filter_u64(c, &bits))
-        return false;
-    *v = (int64_t)bits;
-    return true;
-}
-
-static bool filter_count(struct coder *c, uint32_t *count, uint32_t max)
-{
-    return filter_u32(c, count) && check(c, *count <= max);
-}
-
-/* An enum whose values count from 0 to `last`. */
-static bool filter_enum(struct coder *c, void *e, uint32_t last)
-{
-    uint32_t v = 0;
-    if (!c->decode)
-        memcpy(&v, e, sizeof v);
-    if (!filter_count(c, &v, last))
-        return false;
-    if (c->decode)
-        memcpy(e, &v, sizeof v);
-    return true;
-}
-
-static bool filter_bool(struct coder *c, bool *b)
-{
-    uint32_t v = !c->decode && *b;
-    if (!filter_count(c, &v, 1))
-        return false;
-    *b = v != 0;
+    if (n > 0)
+        memcpy(c->decode ? bytes : k->at, c->decode ? k->at : bytes, n);
+    k->at += n;
     return true;
 }
 
 /* `n` bytes and their padding, which must be zeros; decoded, *data are the bytes in the frame. */
-static bool filter_borrowed(struct coder *c, const uint8_t **data, uint32_t n)
+static bool code_borrowed(struct fields_coder *c, const uint8_t **data, uint32_t n)
 {
     static const uint8_t zeros[3];
+    struct coder *k = (struct coder *)c;
     uint32_t padding = (4 - n % 4) % 4;
-    if (!has(c, (size_t)n + padding))
+    if ((size_t)(k->end - k->at) < (size_t)n + padding)
         return false;
     if (c->decode) {
-        *data = c->at;
+        *data = k->at;
     } else {
         if (n > 0)
-            memcpy(c->at, *data, n);
-        memset(c->at + n, 0, padding);
+            memcpy(k->at, *data, n);
+        memset(k->at + n, 0, padding);
     }
-    bool padded = memcmp(c->at + n, zeros, padding) == 0;
-    c->at += n + padding;
-    return check(c, padded);
+    bool padded = memcmp(k->at + n, zeros, padding) == 0;
+    k->at += n + padding;
+    c->used += n + padding;
+    return fields_check(c, padded);
 }
 
-static bool filter_bytes(struct coder *c, void *data, uint32_t n)
+static bool code_dictionary(struct fields_coder *c, void *p)
 {
-    const uint8_t *from = data;
-    if (!filter_borrowed(c, &from, n))
-        return false;
-    if (c->decode)
-        memcpy(data, from, n);
-    return true;
-}
-
-/* A terminated text in an array of max + 1 bytes. */
-static bool filter_text(struct coder *c, char *text, uint32_t max)
-{
-    uint32_t n = c->decode ? 0 : (uint32_t)strnlen(text, max + 1);
-    if (!filter_count(c, &n, max) || !filter_bytes(c, text, n))
-        return false;
-    if (c->decode)
-        text[n] = '\0';
-    return check(c, utf8_fit(text, n) == n);
-}
-
-static bool filter_read(struct coder *c, struct read_request *m)
-{
-    return filter_text(c, m->node, MESSAGE_TEXT_MAX) && filter_text(c, m->process, MESSAGE_TEXT_MAX) &&
-           filter_text(c, m->aspect, MESSAGE_TEXT_MAX) && filter_text(c, m->where, READ_WHERE_MAX) &&
-           filter_bool(c, &m->no_monitor) && filter_bool(c, &m->follow) && filter_bool(c, &m->schemas) &&
-           filter_i64(c, &m->from) && filter_i64(c, &m->until) && filter_u64(c, &m->since) && filter_u64(c, &m->last) &&
-           filter_u32(c, &m->credit);
-}
-
-static bool filter_reading(struct coder *c, struct read_reading *m)
-{
-    return filter_text(c, m->run, MESSAGE_NAME_MAX) && filter_bool(c, &m->grows) &&
-           filter_text(c, m->note, MESSAGE_TEXT_MAX);
-}
-
-static bool filter_schema(struct coder *c, struct read_schema *m)
-{
-    return filter_u32(c, &m->number) && filter_text(c, m->node, MESSAGE_NAME_MAX) &&
-           filter_bytes(c, m->uuid, sizeof m->uuid) && filter_text(c, m->process, MESSAGE_NAME_MAX) &&
-           filter_u64(c, &m->instance) && filter_u32(c, &m->pid) && filter_enum(c, &m->role, ROLE_DAEMON) &&
-           filter_count(c, &m->dictionary_bytes, MESSAGE_DICT_MAX) &&
-           filter_borrowed(c, &m->dictionary, m->dictionary_bytes);
+    struct read_schema *m = p;
+    return fields_count(c, &m->dictionary_bytes, MESSAGE_DICT_MAX) &&
+           code_borrowed(c, &m->dictionary, m->dictionary_bytes);
 }
 
 /* Whether a record may have `bytes`. */
@@ -166,110 +76,97 @@ static bool is_record(uint32_t bytes)
     return bytes >= PACKET_RECORD_BYTES && bytes <= PACKET_RECORD_MAX_BYTES && (bytes - PACKET_RECORD_BYTES) % 8 == 0;
 }
 
-static bool filter_item(struct coder *c, struct read_item *m)
+/* Takes the item at `at`. Returns its bytes; 0: the bytes end, or it is malformed. */
+static size_t take_item(const uint8_t *at, size_t left, struct read_item *item)
 {
-    if (!filter_u32(c, &m->schema) || !filter_count(c, &m->ring, PACKET_RINGS_MAX - 1) || !filter_u32(c, &m->thread) ||
-        !filter_i64(c, &m->run_time) || !filter_i64(c, &m->error) || !check(c, m->error >= -1) ||
-        !filter_enum(c, &m->order, READ_CONTRARY))
-        return false;
-    if (m->order != READ_LOSS)
-        return filter_u32(c, &m->record_bytes) && check(c, is_record(m->record_bytes)) &&
-               filter_borrowed(c, &m->record, m->record_bytes);
-    m->record_bytes = 0;
-    return filter_u64(c, &m->time) && filter_u64(c, &m->lost);
+    uint32_t order = left < READ_ITEM_LEAST + 4 ? UINT32_MAX : bytes_get_u32(at + 28);
+    if (order > READ_CONTRARY)
+        return 0;
+    *item = (struct read_item){.schema = bytes_get_u32(at),
+                               .ring = bytes_get_u32(at + 4),
+                               .thread = bytes_get_u32(at + 8),
+                               .run_time = (int64_t)bytes_get_u64(at + 12),
+                               .error = (int64_t)bytes_get_u64(at + 20),
+                               .order = (enum read_order)order};
+    bool is_loss = order == READ_LOSS;
+    uint32_t bytes = is_loss ? 0 : bytes_get_u32(at + READ_ITEM_LEAST);
+    size_t all = READ_ITEM_LEAST + (is_loss ? 16 : 4 + (size_t)bytes);
+    if (item->ring >= PACKET_RINGS_MAX || item->error < -1 || all > left || (!is_loss && !is_record(bytes)))
+        return 0;
+    item->record_bytes = bytes;
+    item->record = is_loss ? NULL : at + READ_ITEM_LEAST + 4;
+    item->time = is_loss ? bytes_get_u64(at + READ_ITEM_LEAST) : 0;
+    item->lost = is_loss ? bytes_get_u64(at + READ_ITEM_LEAST + 8) : 0;
+    return all;
 }
 
 /* The items go as they are; what is decoded is looked through to its end. */
-static bool filter_records(struct coder *c, struct read_records *m)
+static bool code_items(struct fields_coder *c, void *p)
 {
-    if (!filter_u64(c, &m->behind) || !filter_u32(c, &m->count))
-        return false;
+    struct coder *k = (struct coder *)c;
+    struct read_records *m = p;
     if (!c->decode)
-        return check(c, m->bytes % 4 == 0) && filter_borrowed(c, &m->items, m->bytes);
-    m->items = c->at;
+        return fields_check(c, m->bytes % 4 == 0) && code_borrowed(c, &m->items, m->bytes);
+    m->items = k->at;
     for (uint32_t i = 0; i < m->count; i++) {
-        struct read_item item = {0};
-        if (!filter_item(c, &item))
+        struct read_item item;
+        size_t bytes = take_item(k->at, (size_t)(k->end - k->at), &item);
+        if (bytes == 0)
             return false;
+        k->at += bytes;
     }
-    m->bytes = (uint32_t)(c->at - m->items);
+    m->bytes = (uint32_t)(k->at - m->items);
+    c->used += m->bytes;
     return true;
 }
 
-static bool filter_end(struct coder *c, struct read_end *m)
+TABLE(refuse, FIELDS(message_refuse, reason));
+TABLE(heartbeat, FIELDS(message_heartbeat, at));
+
+TABLE(request, FIELDS(read_request, node, process, aspect, where, no_monitor, follow, schemas),
+      FIELDS(read_request, from, until, since, last, credit));
+
+TABLE(reading, FIELDS(read_reading, run, grows, note));
+
+TABLE(schema, FIELDS(read_schema, number, node, uuid, process, instance, pid), ENUM(read_schema, role, ROLE_DAEMON),
+      CALL(code_dictionary));
+
+TABLE(records, FIELDS(read_records, behind, count), CALL(code_items));
+TABLE(credit, FIELDS(read_message, credit));
+TABLE(end, ENUM(read_end, why, READ_END_STOPPED), FIELDS(read_end, records, lost, late, cut, rest, behind, reason));
+
+CASES(types, CASE(READ_REFUSE, read_message, refuse, refuse), CASE(READ_HEARTBEAT, read_message, heartbeat, heartbeat),
+      CASE(READ_READ, read_message, read, request), CASE(READ_READING, read_message, reading, reading),
+      CASE(READ_SCHEMA, read_message, schema, schema), CASE(READ_RECORDS, read_message, records, records),
+      HERE(READ_CREDIT, credit), CASE(READ_END, read_message, end, end));
+
+static bool code_body(struct fields_coder *c, void *p)
 {
-    return filter_enum(c, &m->why, READ_END_STOPPED) && filter_u64(c, &m->records) && filter_u64(c, &m->lost) &&
-           filter_u64(c, &m->late) && filter_u64(c, &m->cut) && filter_u64(c, &m->rest) && filter_u64(c, &m->behind) &&
-           filter_text(c, m->reason, MESSAGE_TEXT_MAX);
+    return fields_choose(c, types, ((const struct read_message *)p)->type, p);
 }
 
-static bool filter_body(struct coder *c, struct read_message *m)
+static int code(struct read_message *m, uint8_t *bytes, size_t n, bool decode)
 {
-    switch (m->type) {
-    case READ_REFUSE:
-        return filter_text(c, m->refuse.reason, MESSAGE_TEXT_MAX);
-    case READ_HEARTBEAT:
-        return filter_u64(c, &m->heartbeat.at);
-    case READ_READ:
-        return filter_read(c, &m->read);
-    case READ_READING:
-        return filter_reading(c, &m->reading);
-    case READ_SCHEMA:
-        return filter_schema(c, &m->schema);
-    case READ_RECORDS:
-        return filter_records(c, &m->records);
-    case READ_CREDIT:
-        return filter_u32(c, &m->credit);
-    case READ_END:
-        return filter_end(c, &m->end);
-    }
-    return check(c, false);
-}
-
-/* The complete message; *version becomes that of the bytes. If it is not this build's, only a REFUSE is decoded. */
-static bool filter_message(struct coder *c, struct read_message *m, uint32_t *version)
-{
-    uint32_t magic = MESSAGE_MAGIC;
-    return filter_u32(c, &magic) && check(c, magic == MESSAGE_MAGIC) && filter_u32(c, version) &&
-           filter_enum(c, &m->type, READ_END) && check(c, *version == MESSAGE_VERSION || m->type == READ_REFUSE) &&
-           filter_body(c, m);
+    struct coder k = {.c = {.decode = decode, .word = code_word, .units = code_units}, .at = bytes, .end = bytes + n};
+    return fields_message(&k.c, code_body, m, m->refuse.reason, n);
 }
 
 int read_message_encode(const struct read_message *m, uint8_t *out, size_t capacity)
 {
-    uint32_t version = MESSAGE_VERSION;
-    struct coder c = {.at = out, .end = out + (capacity < READ_FRAME_MAX ? capacity : READ_FRAME_MAX)};
-    bool done = filter_message(&c, (struct read_message *)m, &version); /* while encoding, a filter only reads */
-    return done ? (int)(c.at - out) : c.broken ? BEZEL_EINVAL : BEZEL_EFULL;
+    /* while encoding, the message is only read */
+    return code((struct read_message *)m, out, capacity < READ_FRAME_MAX ? capacity : READ_FRAME_MAX, false);
 }
 
 int read_message_decode(const void *in, size_t n, struct read_message *m)
 {
-    uint32_t version = MESSAGE_VERSION;
-    if (n > READ_FRAME_MAX)
-        return BEZEL_EMALFORMED;
-    struct coder c = {.decode = true, .at = (uint8_t *)in, .end = (uint8_t *)in + n}; /* which only reads */
-    bool done = filter_message(&c, m, &version) && c.at == c.end;
-    if (version == MESSAGE_VERSION)
-        return done ? 0 : BEZEL_EMALFORMED;
-    if (!done) {
-        m->type = READ_REFUSE;
-        snprintf(m->refuse.reason, sizeof m->refuse.reason,
-                 "messages of version %" PRIu32
-                 " were sent to a part of Bezel that reads version %d: install the same version of Bezel on both sides",
-                 version, MESSAGE_VERSION);
-    }
-    return BEZEL_EVERSION;
+    return n > READ_FRAME_MAX ? BEZEL_EMALFORMED : code(m, (uint8_t *)in, n, true); /* which is only read */
 }
 
-bool read_item_get(const struct read_records *records, size_t *offset, struct read_item *item)
+bool read_item_get(const struct read_records *all, size_t *offset, struct read_item *item)
 {
-    struct coder c = {
-        .decode = true, .at = (uint8_t *)records->items + *offset, .end = (uint8_t *)records->items + records->bytes};
-    if (!filter_item(&c, item))
-        return false;
-    *offset = (size_t)(c.at - records->items);
-    return true;
+    size_t bytes = take_item(all->items + *offset, all->bytes - *offset, item);
+    *offset += bytes;
+    return bytes > 0;
 }
 
 /* ---- a frame, item by item --------------------------------------------------------------------------------------- */
@@ -308,7 +205,7 @@ bool read_frame_add(struct read_frame *f, const struct read_item *item, const st
 
 void read_frame_end(struct read_frame *f, uint64_t behind)
 {
-    bytes_put_u32(f->bytes, MESSAGE_MAGIC);
+    bytes_put_u32(f->bytes, FIELDS_MAGIC);
     bytes_put_u32(f->bytes + 4, MESSAGE_VERSION);
     bytes_put_u32(f->bytes + 8, READ_RECORDS);
     bytes_put_u64(f->bytes + 12, behind);
