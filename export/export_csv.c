@@ -14,8 +14,8 @@
  * which each line is made. The columns of an aspect's fields are looked up once for each process.
  */
 
-static const char *const fixed[] = {"node",   "process",     "pid",      "ring",  "thread",    "time_ns",
-                                    "aspect", "run_time_ns", "error_ns", "order", "logical_ns"};
+static const char *const fixed[] = {"node",   "process",     "pid",      "ring",        "thread", "time_ns",
+                                    "aspect", "run_time_ns", "error_ns", "thread_name", "order",  "logical_ns"};
 
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
@@ -24,11 +24,12 @@ enum {
     NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* if each of its characters is a quote */
     VALUE_MAX = 2 * DICT_LABELS_MAX + 2,
     ORDER_MAX = 10 + NUMBER_MAX, /* and logical_ns, with commas */
-    LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + 3 * NUMBER_MAX + ORDER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
+    LINE_MOST = 4 * NAME_MOST + NUMBERS_MAX + 3 * NUMBER_MAX + ORDER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
                 8, /* without the commas between columns */
 };
 
-_Static_assert((int)DICT_LABELS_MAX >= (int)DICT_TEXT_MAX && (int)MESSAGE_NAME_MAX >= (int)DICT_NAME_MAX,
+_Static_assert((int)DICT_LABELS_MAX >= (int)DICT_TEXT_MAX && (int)MESSAGE_NAME_MAX >= (int)DICT_NAME_MAX &&
+                   (int)MESSAGE_NAME_MAX >= (int)THREAD_NAME_MAX,
                "every text has room");
 
 /* A field goes to a column. */
@@ -304,6 +305,9 @@ void csv_record(struct csv *csv, const struct record_item *record)
     *p++ = ',';
     if (record->at.bound < INT64_MAX)
         p = put_integer(p, record->at.bound);
+    *p++ = ',';
+    const char *thread = record_item_thread(record);
+    p = thread ? put_text(p, thread, strlen(thread)) : p;
     if (csv->ordered) {
         p = stpcpy(stpcpy(stpcpy(p, ","), record_writer_proof(record->proof)), ",");
         p = put_integer(p, record->logical);

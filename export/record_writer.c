@@ -61,6 +61,7 @@ static void put_jsonl(FILE *out, const struct record_item *record)
     json_uint(&j, "pid", record->process->pid);
     json_uint(&j, "ring", record->packet->ring);
     json_uint(&j, "thread", record->packet->thread);
+    json_text(&j, "thread_name", record_item_thread(record));
     json_uint(&j, "time_ns", record->r->timestamp);
     json_text(&j, "aspect", record->aspect->name);
     json_int(&j, "run_time_ns", record->at.ns);
@@ -145,10 +146,27 @@ static void put_field(FILE *out, const struct record_item *item, uint32_t i)
     } else {
         fputc('?', out);
     }
+    const char *thread =
+        item->process->role == ROLE_DAEMON && strcmp(f->name, "thread") == 0 ? record_item_thread(item) : NULL;
+    if (thread) {
+        fputc('/', out);
+        put_name(out, thread);
+    }
     if (f->unit && f->unit[0] && strcmp(f->unit, "1") != 0) {
         fputc(' ', out);
         put_name(out, f->unit);
     }
+}
+
+/* The process, and the name of the thread, but for its first thread, whose name is the program's. */
+static void put_process(FILE *out, const struct record_item *item)
+{
+    bool other = item->process->role == ROLE_SUT && item->packet->thread != item->process->pid;
+    const char *thread = other ? record_item_thread(item) : NULL;
+    put_name(out, item->process->name);
+    fprintf(out, "[%" PRIu32 "%s", item->process->pid, thread ? "/" : "");
+    put_name(out, thread ? thread : "");
+    fputc(']', out);
 }
 
 static void put_text(struct record_writer *w, const struct record_item *item)
@@ -161,8 +179,7 @@ static void put_text(struct record_writer *w, const struct record_item *item)
     fputc(' ', w->out);
     put_name(w->out, item->process->node->name);
     fputc(' ', w->out);
-    put_name(w->out, item->process->name);
-    fprintf(w->out, "[%" PRIu32 "]", item->process->pid);
+    put_process(w->out, item);
     if (item->r) {
         fprintf(w->out, " %s", item->aspect->name);
         for (uint32_t i = 0; i < item->aspect->field_count; i++)

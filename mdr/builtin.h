@@ -39,7 +39,8 @@
     ASPECT(OBSERVATION, observation, "observations", NODE,   EVERY)                                                    \
     ASPECT(CONCLUSION,  conclusion,  "conclusions",  NODE,   EVERY)                                                    \
     ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)                                                   \
-    ASPECT(EXCHANGE,    exchange,    "exchanges",    NODE,   EVERY)
+    ASPECT(EXCHANGE,    exchange,    "exchanges",    NODE,   EVERY)                                                    \
+    ASPECT(THREAD,      thread,      "threads",      NODE,   EVERY) /* the last one: rundb_renew() */
 
 /*
  * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
@@ -206,6 +207,13 @@
     FIELD(INT,   own_error, "ns", "bound of the error of that; -1: nothing keeps CLOCK_REALTIME")                      \
     FIELD(INT,   peer,     "ns", "the same on the collector's machine")                                                \
     FIELD(INT,   peer_error, "ns", "bound of the error of that; -1: nothing keeps CLOCK_REALTIME")
+
+/** The name of a thread, when the daemon found it or another one than before; within a second of the change. */
+#define BUILTIN_THREAD_FIELDS(KEY, FIELD)                                                                              \
+    FIELD(TEXT,  process,  "1", "name of the process")                                                                 \
+    FIELD(INT,   instance, "1", "of the process")                                                                      \
+    FIELD(INT,   thread,   "1", "thread id, as in the packets of its ring")                                            \
+    FIELD(TEXT,  name,     "1", "its name from then on; none: it has another one, beyond the names that are kept")
 
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */

@@ -27,7 +27,9 @@ static void sample(struct node *n, int64_t now)
         node_record_limits(n, o);
     if (schedule_takes(&n->schedule.sample_due, now, SCHEDULE_HOUSEKEEP))
         node_record_sample(n);
-    if (schedule_takes(&n->schedule.metric_due, now, CLOCK_S)) {
+    bool second = schedule_takes(&n->schedule.metric_due, now, CLOCK_S);
+    node_record_threads(n, second, now);
+    if (second) {
         node_record_metrics(n);
         node_record_clock(n);
         node_record_totals(n);

@@ -146,6 +146,7 @@ static void open_journals(struct node *n)
         notes_record(n->external, NULL, clock_now(), "BEZEL-OWN-TRACE",
                      "bezeld cannot record its own trace of this node: metrics and verdicts will be missing: %s: %s",
                      n->options.dir, ulimit_reason(err));
+    n->name_watch = name_watch_new(n->external);
     err = samplers_open(&n->options.experiment->sensing, n->options.dir, n->external, &n->samplers);
     if (err)
         notes_record(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "the samplers are off: %s: %s", n->options.dir,
@@ -238,6 +239,7 @@ bool node_idle(const struct node *n)
 void node_close(struct node *n)
 {
     samplers_close(n->samplers);
+    name_watch_free(n->name_watch);
     if (n->external)
         external_close(n->external, n->clean);
     if (n->clean)

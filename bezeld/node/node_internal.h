@@ -28,6 +28,7 @@
 #include "resmgr/agent/leadership.h"
 #include "resmgr/pace/schedule.h"
 #include "sensor/external/external.h"
+#include "sensor/external/name_watch.h"
 #include "sensor/samplers/sampler.h"
 #include "sensor/shm/journal.h"
 
@@ -108,7 +109,8 @@ struct node {
     struct external *external;
     struct sender *sender;
     struct agent *agent;
-    struct journal *own_trace; /* records of the monitor about itself */
+    struct journal *own_trace;     /* records of the monitor about itself */
+    struct name_watch *name_watch; /* NULL: no memory */
     struct samplers *samplers;
     uint32_t samplers_kept;             /* of the last step: struct agent_outcome */
     struct command_server *control;     /* borrowed */
@@ -149,12 +151,16 @@ struct external_observer node_observer(struct node *n);
 /** Passes the counters of all watched aspects to the agent (observer.c). */
 void node_count_attempts(struct node *n, int64_t now);
 
-/** Records of the own trace (node_record.c): metrics, use and cost, clock errors, totals, expired records, limits. */
+/**
+ * Records of the own trace (node_record.c): metrics, use and cost, clock errors, totals, expired records, names of new
+ * threads or of all, limits.
+ */
 void node_record_metrics(struct node *n);
 void node_record_sample(struct node *n);
 void node_record_clock(struct node *n);
 void node_record_totals(struct node *n);
 void node_record_expired(struct node *n);
+void node_record_threads(struct node *n, bool all, int64_t now);
 /** Records limit `i`. `epoch`: of the manager that judged it, if it is global; 0: the node judged it. */
 void node_record_limit(struct node *n, uint32_t i, const struct agent_limit *l, uint64_t epoch);
 void node_record_limits(struct node *n, const struct agent_outcome *o);

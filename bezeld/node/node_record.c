@@ -103,6 +103,19 @@ void node_record_expired(struct node *n)
     }
 }
 
+static void record_thread(void *context, const struct external_process *p, uint32_t thread, const char *name)
+{
+    struct node *n = context;
+    own_trace_record_thread(
+        n->own_trace, &(struct builtin_thread){
+                          .process = p->name, .instance = (int64_t)p->at->instance, .thread = thread, .name = name});
+}
+
+void node_record_threads(struct node *n, bool all, int64_t now)
+{
+    name_watch_look(n->name_watch, now, all, record_thread, n);
+}
+
 void node_record_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
 {
     if (limit_changes_records(&n->limits, i, l, now))

@@ -44,6 +44,7 @@ static void process_free(struct model_process *p)
     for (uint32_t i = 0; i < p->ring_count; i++)
         free(p->streams[i]);
     free(p->streams);
+    thread_names_fini(&p->thread_names);
     free(p->metadata);
     free(p);
 }

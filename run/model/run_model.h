@@ -19,6 +19,7 @@
 #include "run/model/field_statistics.h"
 #include "run/model/latency.h"
 #include "run/model/run_clock.h"
+#include "run/model/thread_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,6 +124,7 @@ struct model_process {
     int64_t latency_bound;             /* of the error of these latencies, ns */
     struct model_stream **streams;     /* by ring; NULL: that ring has none */
     uint32_t ring_count;               /* places in `streams`: no ring from here on has a stream */
+    struct thread_names thread_names;  /* of a reader */
     bool dirty;                        /* counts, state or latency are not saved */
     bool metadata_stale;               /* metadata on disk lacks its latest declarations */
     char *metadata;                    /* its part of the metadata; NULL: not cached */
@@ -193,6 +195,7 @@ struct model {
     bool uncounted;              /* of a reader: processes have no counts, values and latency, some 35 KiB each */
     char run[MODEL_UUID_TEXT];   /* UUID as text; "": not known yet */
     struct order_settings order; /* of readers */
+    size_t thread_names;         /* of a reader: how many its processes have */
     size_t values_memory;        /* that statistics of fields may still take */
     bool hurried;                /* these are left out for now: there is no time */
     bool unsaved;                /* some of these were left for the next save */

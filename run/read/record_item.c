@@ -45,6 +45,29 @@ struct record_value record_item_value(const struct dict *d, const struct packet_
     return v;
 }
 
+/* The thread that a sample of `thread_scheduling` is about, by the names of its process and thread; NULL: not known. */
+static const char *sampled_thread(const struct record_item *item, int64_t at)
+{
+    const struct model_node *node = item->process->node;
+    struct record_value process = record_item_value(item->process->dict, item->r, 0);
+    const char *name = NULL;
+    for (const struct model_process *p = node->processes; p && !name && process.as == RECORD_TEXT; p = p->next)
+        if (p->thread_names.count && strlen(p->name) == process.length &&
+            memcmp(p->name, process.text, process.length) == 0)
+            name = thread_names_at(&p->thread_names, (uint32_t)packet_value(item->r, 1), at);
+    return name;
+}
+
+const char *record_item_thread(const struct record_item *item)
+{
+    int64_t at = (int64_t)(item->r ? item->r->timestamp : item->time);
+    const struct dict_aspect *a = item->r && item->process->role == ROLE_DAEMON ? item->aspect : NULL;
+    if (a && strcmp(a->name, "thread_scheduling") == 0 && a->field_count > 1 && a->fields[0].type == DICT_STRING &&
+        strcmp(a->fields[1].name, "thread") == 0)
+        return sampled_thread(item, at);
+    return thread_names_at(&item->process->thread_names, item->packet->thread, at);
+}
+
 enum record_proof record_front_add(struct record_front *front, const void *clock, struct clock_reading at)
 {
     int64_t others = !front->latest ? INT64_MIN : front->latest == clock ? front->until_of_others : front->until;

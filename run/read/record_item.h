@@ -66,6 +66,12 @@ struct record_value {
 /** Value `i` of record `r` of a process with dictionary `d`, with i below the number of its aspect's fields. */
 struct record_value record_item_value(const struct dict *d, const struct packet_record *r, uint32_t i);
 
+/**
+ * The name of the thread that a record is about: of a sample of `thread_scheduling` the sampled one, else that which
+ * recorded it. NULL where it is not known.
+ */
+const char *record_item_thread(const struct record_item *item);
+
 /** What an order holds already: the latest time that a record of some clock may have, and the latest of the others. */
 struct record_front {
     const void *latest; /* the clock, by any address that stands for it; NULL: no record yet */

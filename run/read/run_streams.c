@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 /*
- * Exchanges of times, where a clock is another one, are read again after so many looks; the more processes there are,
- * which are read too, the later.
+ * Exchanges of times, where a clock is another one, and names of threads are read again after so many looks; the more
+ * processes there are, which are read too, the later.
  */
-enum { CLOCK_LOOKS = 8, CLOCK_LOOK_PROCESSES = 128 };
+enum { KNOWLEDGE_LOOKS = 8, KNOWLEDGE_LOOK_PROCESSES = 128 };
 
 enum { FOLDERS_MAX = 4096 }; /* below trace/; an experiment has up to 1,024 nodes, some of them with several traces */
 
@@ -128,8 +128,24 @@ int run_streams_renew(void *streams)
     return 0;
 }
 
-/* Whether the exchanges of times are to be read again. */
-static bool is_clock_due(const struct run_streams *s)
+/*
+ * Reads the names of threads again: they follow the first records. Without them threads have their ids. The model gets
+ * another age where there are more, as its copies (pages) lack them.
+ */
+static void renew_names(struct run_streams *s)
+{
+    struct rundb *f;
+    if (rundb_open_read(s->run, &f) != 0)
+        return;
+    s->renewed_at = s->looks;
+    size_t before = s->model->thread_names;
+    (void)!rundb_load_threads(f, s->model);
+    s->age += s->model->thread_names != before;
+    (void)!rundb_close(f);
+}
+
+/* Reads again what becomes known while the run goes on, once in a while. */
+static int renew_knowledge(struct run_streams *s)
 {
     uint64_t processes = 0;
     bool others = false;
@@ -138,7 +154,13 @@ static bool is_clock_due(const struct run_streams *s)
         for (const struct model_process *p = node->processes; p; p = p->next)
             processes++;
     }
-    return others && s->looks - s->renewed_at >= CLOCK_LOOKS + processes / CLOCK_LOOK_PROCESSES;
+    if (s->looks - s->renewed_at < KNOWLEDGE_LOOKS + processes / KNOWLEDGE_LOOK_PROCESSES)
+        return 0;
+    if (others)
+        return run_streams_renew(s);
+    if (!s->model->finished)
+        renew_names(s);
+    return 0;
 }
 
 /* ---- files that were found --------------------------------------------------------------------------------------- */
@@ -383,6 +405,6 @@ int run_streams_look(struct run_streams *s)
 {
     s->renewals = 0;
     s->looks++;
-    int err = is_clock_due(s) ? run_streams_renew(s) : 0;
+    int err = renew_knowledge(s);
     return err ? err : find(s);
 }

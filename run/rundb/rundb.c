@@ -179,6 +179,8 @@ static int schema_make(sqlite3 *db)
     err = rundb_check_schema(db, &empty);
     if (empty)
         err = rundb_make_schema(db);
+    else if (!err)
+        err = rundb_renew(db, true);
     int end = rundb_exec(db, err ? "ROLLBACK" : "COMMIT");
     return err ? err : end;
 }

@@ -106,6 +106,20 @@ int rundb_make_builtins(sqlite3 *db)
     return exec_each(db, write_schema);
 }
 
+int rundb_renew(sqlite3 *db, bool lasting)
+{
+    int64_t version = 0;
+    int err = rundb_number(db, "PRAGMA user_version", &version);
+    if (err || version == RUNDB_VERSION)
+        return err;
+    char text[512], *made = text_of(write_schema, BUILTIN_THREAD);
+    snprintf(text, sizeof text, lasting ? "CREATE %s; PRAGMA user_version = %d" : "CREATE TEMP %s",
+             made ? made + strlen("CREATE ") : "", RUNDB_VERSION);
+    err = made ? rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL)) : BEZEL_ENOMEM;
+    free(made);
+    return err;
+}
+
 static void write_delete(FILE *out, enum builtin b)
 {
     fprintf(out, "DELETE FROM %s WHERE section >= (SELECT ifnull(min(number), 0) FROM sections)",

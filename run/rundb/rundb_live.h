@@ -103,9 +103,13 @@ int rundb_clear_streams(struct rundb *f) BEZEL_MUST_CHECK;
 
 /**
  * Fills an empty model with the nodes and processes of the database, their dictionaries, state, latency and the counts
- * of their BOOKS, these two not where m->uncounted; not with anything that is derived from packets.
+ * of their BOOKS, or (m->uncounted) with names of threads in place of these two; not with anything that is derived from
+ * packets.
  */
 int rundb_load(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
+
+/** Loads the names of threads (m->uncounted) anew, which become more while the run goes on. */
+int rundb_load_threads(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
 
 /**
  * Adds the streams of the database to the loaded model `m`, with their saved values, and sets saved_stored of each

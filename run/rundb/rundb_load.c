@@ -229,6 +229,27 @@ static int load_exchanges(struct rundb *f, struct model *m)
     return load_rows(f, query, load_exchange, m);
 }
 
+/* A name of a process that is not there, or that is out of order, is left out: nothing depends on it. */
+static int load_thread(sqlite3_stmt *s, struct model *m)
+{
+    struct model_process *p = process_of_row(s, m);
+    const char *name = (const char *)sqlite3_column_text(s, 4);
+    int err = p && name ? thread_names_add(&p->thread_names, (uint32_t)sqlite3_column_int64(s, 2),
+                                           sqlite3_column_int64(s, 3), name)
+                        : 0;
+    m->thread_names += p && name && !err;
+    return err == BEZEL_EMALFORMED ? 0 : err;
+}
+
+int rundb_load_threads(struct rundb *f, struct model *m)
+{
+    for (struct model_node *node = m->nodes; node; node = node->next)
+        for (struct model_process *p = node->processes; p; p = p->next)
+            thread_names_fini(&p->thread_names);
+    m->thread_names = 0;
+    return load_rows(f, "SELECT node, instance, thread, at, name FROM threads ORDER BY thread, at", load_thread, m);
+}
+
 int rundb_load(struct rundb *f, struct model *m)
 {
     int err = load_clock(f, m);
@@ -250,6 +271,8 @@ int rundb_load(struct rundb *f, struct model *m)
             "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring, lost_window, lost_spool"
             " FROM books JOIN processes ON processes.id = books.process",
             load_book, m);
+    if (!err && m->uncounted)
+        err = rundb_load_threads(f, m);
     return err ? err : load_exchanges(f, m);
 }
 

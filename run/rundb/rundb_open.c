@@ -178,7 +178,7 @@ static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int at)
 }
 
 /* Steps through both schemas. Returns 0, BEZEL_EMALFORMED at the first difference, or an error. */
-static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours)
+static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours, int64_t version)
 {
     for (;;) {
         int rc = sqlite3_step(found), expected = sqlite3_step(ours);
@@ -188,29 +188,32 @@ static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours)
             return 0;
         if (rc != SQLITE_ROW || expected != SQLITE_ROW)
             return rundb_refuse(BEZEL_EMALFORMED, "its schema has %s than that of format %d",
-                                rc == SQLITE_ROW ? "something more" : "something less", RUNDB_VERSION);
+                                rc == SQLITE_ROW ? "something more" : "something less", (int)version);
         for (int i = 0; i < 4; i++)
             if (!same_text(found, ours, i))
                 return rundb_refuse(BEZEL_EMALFORMED, "its schema is not that of format %d: %.60s differs",
-                                    RUNDB_VERSION, (const char *)sqlite3_column_text(ours, 1));
+                                    (int)version, (const char *)sqlite3_column_text(ours, 1));
     }
 }
 
-/* Compares the schema with ours. Only queries of sqlite_schema run on a database with an unknown schema. */
-static int check_text(sqlite3 *db)
+#define SCHEMA "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+
+/* Compares the schema with that of `version`. Only queries of sqlite_schema run on a database with an unknown schema.
+ */
+static int check_text(sqlite3 *db, int64_t version)
 {
-    static const char query[] = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid";
+    static const char query[] = SCHEMA " ORDER BY rowid", before[] = SCHEMA " WHERE name <> 'threads' ORDER BY rowid";
     sqlite3 *own;
     sqlite3_stmt *found = NULL, *ours = NULL;
     int err = rundb_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
     if (!err)
         err = rundb_make_schema(own);
     if (!err)
-        err = rundb_error(own, sqlite3_prepare_v2(own, query, -1, &ours, NULL));
+        err = rundb_error(own, sqlite3_prepare_v2(own, version == RUNDB_VERSION ? query : before, -1, &ours, NULL));
     if (!err)
         err = rundb_error(db, sqlite3_prepare_v2(db, query, -1, &found, NULL));
     if (!err)
-        err = compare_schemas(db, found, ours);
+        err = compare_schemas(db, found, ours, version);
     sqlite3_finalize(found);
     sqlite3_finalize(ours);
     sqlite3_close(own);
@@ -232,13 +235,13 @@ int rundb_check_schema(sqlite3 *db, bool *empty)
         return BEZEL_ENOENT;
     if (application != RUNDB_APPLICATION)
         return rundb_refuse(BEZEL_EVERSION, "it belongs to another program");
-    if (version != RUNDB_VERSION)
+    if (version < RUNDB_VERSION_READ || version > RUNDB_VERSION)
         return rundb_refuse(
             BEZEL_EVERSION,
             "it has format %lld, of another version of Bezel (versions.txt beside it names it); this is "
             "Bezel " BEZEL_VERSION ", which reads format %d",
             (long long)version, RUNDB_VERSION);
-    return check_text(db);
+    return check_text(db, version);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -307,17 +310,20 @@ static int open_read(const char *run, int64_t bytes, const char *vfs, sqlite3 **
     bool empty;
     int err = rundb_open_file(run, SQLITE_OPEN_READONLY, vfs, db);
     if (!err) {
-        char setup[128];
+        char setup[160];
         sqlite3_hard_heap_limit64(HEAP_MAX);
         rundb_allow(rundb_read_seconds(bytes));
         sqlite3_progress_handler(*db, STEPS, on_progress, NULL);
         sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else closing deletes an empty log */
-        snprintf(setup, sizeof setup, "%sPRAGMA cell_size_check = ON; PRAGMA cache_size = -%d; BEGIN",
+        snprintf(setup, sizeof setup,
+                 "%sPRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -%d; BEGIN",
                  vfs ? "PRAGMA locking_mode = EXCLUSIVE; " : "", CACHE_KIB);
         err = rundb_error(*db, sqlite3_exec(*db, setup, NULL, NULL, NULL));
     }
     if (!err)
         err = rundb_check_schema(*db, &empty);
+    if (!err)
+        err = rundb_renew(*db, false);
     if (err) {
         int sys = errno;
         sqlite3_close(*db);

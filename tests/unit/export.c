@@ -447,6 +447,19 @@ static void csv_has_nothing_that_a_terminal_carries_out(void **state)
     }
 }
 
+/* Thread 7 of process `p` has a name at all times, or from `at` on another one. */
+static void name_thread(const struct writer *w, const struct model_process *p, int64_t at, const char *name)
+{
+    char path[PATH_MAX], insert[256];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/run.db", w->run);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    snprintf(insert, sizeof insert, "INSERT INTO threads VALUES(%lld, %lld, 'client', %lld, 7, '%s', 0)",
+             (long long)p->node->row, (long long)at, (long long)p->instance, name);
+    assert_int_equal(sqlite3_exec(db, insert, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void records_are_written_with_their_names_and_labels(void **state)
 {
     (void)state;
@@ -455,16 +468,20 @@ static void records_are_written_with_their_names_and_labels(void **state)
     struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
     append(&w, p, 0, 1, 0);
     append(&w, p, 0, 1, 3);
+    name_thread(&w, p, 1000003000, "later, b");
+    name_thread(&w, p, 1000001500, "early");
     char *csv = records_of(w.run, EXPORT_CSV, 0), *jsonl = records_of(w.run, EXPORT_JSONL, 0);
     assert_string_equal(
-        csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,frame,field.pid,kind,codec\n"
-             "studio,client,101,0,7,1000001000,shown,1700000001000001000,,0,0.5,key,\n"
-             "studio,client,101,0,7,1000002000,shown,1700000001000002000,,1,0.5,\"a, \"\"b\"\"\",\"mpeg,4\"\n"
-             "studio,client,101,0,7,1000003000,shown,1700000001000003000,,2,nan,2,\n");
-    assert_non_null(strstr(jsonl, "{\"node\":\"studio\",\"process\":\"client\",\"pid\":101,\"ring\":0,\"thread\":7,"
-                                  "\"time_ns\":1000002000,\"aspect\":\"shown\",\"run_time_ns\":1700000001000002000,"
-                                  "\"error_ns\":null,\"fields\":{\"frame\":1,\"pid\":0.5,"
-                                  "\"kind\":\"a, \\\"b\\\"\",\"codec\":\"mpeg,4\"}}\n"));
+        csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,thread_name,frame,field.pid,kind,codec\n"
+             "studio,client,101,0,7,1000001000,shown,1700000001000001000,,early,0,0.5,key,\n"
+             "studio,client,101,0,7,1000002000,shown,1700000001000002000,,early,1,0.5,\"a, \"\"b\"\"\",\"mpeg,4\"\n"
+             "studio,client,101,0,7,1000003000,shown,1700000001000003000,,\"later, b\",2,nan,2,\n");
+    assert_non_null(strstr(
+        jsonl,
+        "{\"node\":\"studio\",\"process\":\"client\",\"pid\":101,\"ring\":0,\"thread\":7,"
+        "\"thread_name\":\"early\",\"time_ns\":1000002000,\"aspect\":\"shown\",\"run_time_ns\":1700000001000002000,"
+        "\"error_ns\":null,\"fields\":{\"frame\":1,\"pid\":0.5,"
+        "\"kind\":\"a, \\\"b\\\"\",\"codec\":\"mpeg,4\"}}\n"));
     assert_non_null(strstr(jsonl, "\"pid\":null,\"kind\":2,\"codec\":null}}\n"));
     free(csv);
     free(jsonl);
@@ -526,14 +543,15 @@ static void each_process_has_its_fields_in_the_columns_of_their_names(void **sta
     append(&w, first, 4, 1, 1);
     char *csv = records_of(w.run, EXPORT_CSV, 0);
     assert_string_equal(
-        csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,frame,field.pid,kind,codec,late\n"
-             "studio,client,101,0,7,1000001000,shown,1700000001000001000,,0,0.5,key,,\n"
-             "studio,client,101,4,7,1000007000,shown,1700000001000007000,,0,0.5,key,,\n"
-             "studio,client,102,3,7,1000002000,said,1700000001000002000,,4602678819172646912,,one,,0\n"
-             "studio,client,102,3,7,1000003000,said,1700000001000003000,,4602678819172646912,,two,h264,1\n"
-             "studio,client,102,3,7,1000004000,said,1700000001000004000,,4602678819172646912,,one,,2\n"
-             "studio,client,102,3,7,1000005000,said,1700000001000005000,,4602678819172646912,,two,h264,3\n"
-             "studio,client,102,3,7,1000006000,said,1700000001000006000,,-2251799813685248,,one,,4\n");
+        csv,
+        "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,thread_name,frame,field.pid,kind,codec,late\n"
+        "studio,client,101,0,7,1000001000,shown,1700000001000001000,,,0,0.5,key,,\n"
+        "studio,client,101,4,7,1000007000,shown,1700000001000007000,,,0,0.5,key,,\n"
+        "studio,client,102,3,7,1000002000,said,1700000001000002000,,,4602678819172646912,,one,,0\n"
+        "studio,client,102,3,7,1000003000,said,1700000001000003000,,,4602678819172646912,,two,h264,1\n"
+        "studio,client,102,3,7,1000004000,said,1700000001000004000,,,4602678819172646912,,one,,2\n"
+        "studio,client,102,3,7,1000005000,said,1700000001000005000,,,4602678819172646912,,two,h264,3\n"
+        "studio,client,102,3,7,1000006000,said,1700000001000006000,,,-2251799813685248,,one,,4\n");
     free(csv);
     writer_close(&w);
 }
@@ -621,7 +639,9 @@ static void all_nodes_come_in_one_order_and_it_is_told_whether_that_is_proven(vo
     fclose(out);
     csv = text;
     assert_int_equal(
-        strncmp(csv, "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,order,logical_ns,frame,", 88),
+        strncmp(csv,
+                "node,process,pid,ring,thread,time_ns,aspect,run_time_ns,error_ns,thread_name,order,logical_ns,frame,",
+                100),
         0);
     strtok_r(csv, "\n", &line);
     for (char *l; (l = strtok_r(NULL, "\n", &line));) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* Databases that are not ours: without exactly this version's schema, or not regular files, they are refused. */
 #include "base/file.h"
+#include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
 #include "run/rundb/summary.h"
 
@@ -111,6 +112,39 @@ static void another_version_is_named(void **state)
     assert_refused(t, BEZEL_EVERSION, "another program");
 }
 
+#define OLDER "DROP TABLE threads; PRAGMA user_version = 16"
+
+static void the_format_before_is_read(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    struct rundb *f;
+    change(t, OLDER);
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_string_equal(summary_property(s, "name"), "a run");
+    summary_free(s);
+    assert_int_equal(rundb_open_read(t->dir, &f), 0);
+    int64_t rows = -1;
+    assert_int_equal(rundb_number(f->db, "SELECT count(*) FROM threads", &rows), 0);
+    assert_int_equal(rows, 0);
+    assert_int_equal(rundb_close(f), 0);
+    assert_int_equal(rundb_open(t->dir, &f), 0); /* to write: it becomes one of this format */
+    assert_int_equal(rundb_number(f->db, "PRAGMA user_version", &rows), 0);
+    assert_int_equal(rows, RUNDB_VERSION);
+    assert_int_equal(rundb_close(f), 0);
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    summary_free(s);
+}
+
+static void the_format_before_has_its_own_schema(void **state)
+{
+    struct fixture *t = *state;
+    change(t, "PRAGMA user_version = 16");
+    assert_refused(t, BEZEL_EMALFORMED, "its schema has something more than that of format 16");
+    change(t, OLDER "; DROP TABLE notes");
+    assert_refused(t, BEZEL_EMALFORMED, "its schema");
+}
+
 static void what_is_no_file_is_not_opened(void **state)
 {
     static const char *const names[] = {"run.db-journal", "run.db-wal", "run.db-shm", "run.db"};
@@ -167,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(what_bezel_made_is_taken),      TEST(any_other_schema_is_refused),
+        TEST(the_format_before_is_read),     TEST(the_format_before_has_its_own_schema),
         TEST(another_version_is_named),      TEST(what_is_no_file_is_not_opened),
         TEST(what_is_too_large_is_not_read), TEST(what_may_not_be_read_is_refused_with_the_reason_of_the_system),
     };

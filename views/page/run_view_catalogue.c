@@ -130,13 +130,14 @@ void run_view_catalogue(struct run_view *v, FILE *out)
     for (const struct model_node *node = m->nodes; node; node = node->next)
         put_node(v, &j, node);
     json_array_end(&j);
-    json_array(&j, "streams"); /* [process, ring, thread], by their numbers */
+    json_array(&j, "streams"); /* [process, ring, thread, its latest name or null], by their numbers */
     for (size_t i = 0; i < levels_stream_count(v->levels); i++) {
         const struct levels_stream *s = levels_stream(v->levels, i);
         json_array(&j, NULL);
         json_int(&j, NULL, s->process->row);
         json_uint(&j, NULL, s->ring);
         json_uint(&j, NULL, s->thread);
+        json_text(&j, NULL, thread_names_at(&s->process->thread_names, s->thread, INT64_MAX));
         json_array_end(&j);
     }
     json_array_end(&j);

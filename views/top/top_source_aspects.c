@@ -414,7 +414,14 @@ void top_source_make_record(const struct top_source *s, const struct top_item *i
     }
     if (r.aspect == 0)
         return;
-    size_t used = (size_t)snprintf(text, size, "%s", d->aspects[r.aspect - 1].name);
+    struct record_item record = {.process = s->index.processes[it->process].process,
+                                 .packet = &(struct packet_header){.thread = it->thread},
+                                 .r = &r,
+                                 .aspect = &d->aspects[r.aspect - 1]};
+    const char *thread = it->thread != record.process->pid ? record_item_thread(&record) : NULL;
+    int n = thread ? snprintf(text, size, "[%s] %s", thread, record.aspect->name)
+                   : snprintf(text, size, "%s", record.aspect->name);
+    size_t used = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
     for (uint32_t i = 0; i < d->aspects[r.aspect - 1].field_count && used + 1 < size; i++)
         used += put_field(d, &r, i, text + used, size - used);
 }

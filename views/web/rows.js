@@ -25,8 +25,8 @@ const rows = (() => {
                     this.processes.set(p.row, p);
                 }
             }
-            for (const [stream, [row, ring, thread]] of this.streams.entries())
-                this.processes.get(row)?.threads.push({ stream, ring, thread });
+            for (const [stream, [row, ring, thread, name]] of this.streams.entries())
+                this.processes.get(row)?.threads.push({ stream, ring, thread, name });
         }
         /* The processes of node `name` that have aspect `aspect`, with its number; the monitor's own if it is one of its own. */
         having(aspect, name) {
@@ -262,7 +262,7 @@ const rows = (() => {
 
     /* ---- the tree -------------------------------------------------------------------------------------------------- */
 
-    const threadName = t => t.thread ? `thread ${t.thread}` : `ring ${t.ring}`;
+    const threadName = t => t.name ? `thread ${t.name} (${t.thread})` : t.thread ? `thread ${t.thread}` : `ring ${t.ring}`;
 
     function aspectItems(page, process, id, depth, stream) {
         return process.aspects.map((a, i) => ({ a, number: i + 1 })).map(({ a, number }) => ({
@@ -324,5 +324,5 @@ const rows = (() => {
         return items;
     }
 
-    return { Catalogue, tree, RECORDS };
+    return { Catalogue, tree, threadName, RECORDS };
 })();

@@ -127,8 +127,8 @@
             return;
         }
         const thread = r => {
-            const [, ring, id] = page.catalogue.streams[r.stream] || [0, 0, 0];
-            return id ? `thread ${id}` : `ring ${ring}`;
+            const [, ring, thread, name] = page.catalogue.streams[r.stream] || [0, 0, 0];
+            return rows.threadName({ ring, thread, name });
         };
         const bytes = r => make("details", {}, make("summary", {}, `${r.file.split("/").slice(-2).join("/")} @ ${r.offset}`), make("code", {}, r.bytes || ""));
         of("records").replaceChildren(
