@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/options.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -8,8 +8,8 @@
 #include "base/ulimit.h"
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/run_internal.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb.h"
-#include "run/rundb/summary.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "ecs/course/run_internal.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 #include "views/report/names.h"
 
 /*

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* A real collector whose run has many processes, one after the other: memory, answers, and limits. */
 #include "base/file.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* A full run directory: only stored packets are acknowledged, and everything is stored when there is room again. */
 #include "base/file.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"

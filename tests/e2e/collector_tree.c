@@ -10,7 +10,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -8,8 +8,8 @@
  */
 #include "base/clock.h"
 #include "config/experiment.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
-#include "run/rundb/summary.h"
 #include "run/store/trace_reader.h"
 #include "tests/faults/bed.h"
 #include "views/report/verdict.h"

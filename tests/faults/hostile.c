@@ -3,7 +3,7 @@
 
 /* Those who mean harm: floods of connections, scans of ports, malformed packets at full speed, a collector that lies.
  */
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 #include "tests/faults/faults.h"
 #include "tests/lib/fake_collector.h"
 #include "tests/lib/fake_sensor.h"

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "config/experiment.h"
 #include "resmgr/agent/agent.h"
+#include "run/history/summary.h"
 #include "run/read/message_statistics.h"
-#include "run/rundb/summary.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ struct sample {
     struct builtin_decision decisions[SAMPLE_DECISIONS];
     struct builtin_polling polling[3];
     struct builtin_expired expired[2];
-    struct summary_metric values[1];
+    struct history_series values[1];
     struct summary_event events[2];
     struct summary_program programs[6];
     struct summary_note notes[5];
@@ -164,7 +164,7 @@ static inline void sample_held(struct sample *s)
     s->rows[1] = sample_row(0, 1, 8.5, 0.02);
     s->rows[1].value = 3.2;
     s->rows[1].worst = 12.5;
-    s->values[0] = (struct summary_metric){
+    s->values[0] = (struct history_series){
         .metric = "fps", .process = "client.1", .count = 9, .mean = 29.98, .min = 29.6, .max = 30.3, .last = 30};
     s->polling[0] = (struct builtin_polling){.at = sample_time(0.01), .period = CLOCK_MS};
     s->properties[0] = (struct summary_property){"run", "0b5e1d8e-6a0f-4f0e-9d3b-0123456789ab"};

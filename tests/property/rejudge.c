@@ -53,7 +53,7 @@ struct scene {
     struct summary_process processes[WORKERS];
     struct summary_book books[WORKERS];
     struct summary_property property;
-    struct summary_gap gaps[GAPS * LIMITS];
+    struct history_gap gaps[GAPS * LIMITS];
     struct builtin_limit rows[LIMITS];
     enum limit_state states[INSTANTS][LIMITS]; /* of the interval before each instant, by the agent without gaps */
 };
@@ -273,7 +273,7 @@ static void add_gaps(struct scene *s, const struct watcher *w, int64_t now)
     for (uint32_t i = 0; i < LIMITS; i++)
         if (w->out->limits[i].gap > 0)
             s->gaps[s->s.gap_count++] =
-                (struct summary_gap){.limit = i, .begin = now - w->out->limits[i].gap, .end = now};
+                (struct history_gap){.limit = i, .begin = now - w->out->limits[i].gap, .end = now};
 }
 
 /* The interval that ends with `now`; and of what was said before, violations may have become unknown. */
@@ -356,9 +356,9 @@ static void scene_end(struct scene *s)
 }
 
 /* What the agent without gaps says of a gap. */
-static struct summary_gap expected(const struct scene *s, const struct summary_gap *g)
+static struct history_gap expected(const struct scene *s, const struct history_gap *g)
 {
-    struct summary_gap sum = {0};
+    struct history_gap sum = {0};
     for (int64_t at = g->begin + EVERY; at <= g->end; at += EVERY) {
         enum limit_state state = s->states[(at - s->begin) / EVERY][g->limit];
         sum.held += state == LIMIT_HELD ? EVERY : 0;
@@ -368,7 +368,7 @@ static struct summary_gap expected(const struct scene *s, const struct summary_g
     return sum;
 }
 
-static void fail_gap(const struct scene *s, int run, const struct summary_gap *g, const struct summary_gap *e)
+static void fail_gap(const struct scene *s, int run, const struct history_gap *g, const struct history_gap *e)
 {
     const struct experiment_limit *l = &s->limits[g->limit];
     fail_msg("run %d, gap from %g s to %g s, metric %d per %s over %g s %s %g: %s; doubtful %g s, held %g s, not %g s; "
@@ -390,8 +390,8 @@ static void a_gap_is_judged_as_if_there_were_none(void **state)
         scene_begin(&s, false, false);
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
-            const struct summary_gap *g = &s.gaps[i];
-            struct summary_gap e = expected(&s, g);
+            const struct history_gap *g = &s.gaps[i];
+            struct history_gap e = expected(&s, g);
             if (!g->judged || g->doubtful || g->held != e.held || g->violated != e.violated || g->unknown != e.unknown)
                 fail_gap(&s, run, g, &e);
             again += g->end - g->begin;
@@ -414,8 +414,8 @@ static void no_answer_is_given_that_is_not_known(void **state)
         scene_begin(&s, draw(2), true);
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
-            const struct summary_gap *g = &s.gaps[i];
-            struct summary_gap e = expected(&s, g);
+            const struct history_gap *g = &s.gaps[i];
+            struct history_gap e = expected(&s, g);
             if (g->held > e.held + e.unknown || g->violated > e.violated + e.unknown ||
                 (g->judged && e.violated > g->violated + g->doubtful + EVERY))
                 fail_gap(&s, run, g, &e);

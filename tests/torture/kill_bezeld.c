@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bezel/sensor.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 #include "run/store/trace_reader.h"
 #include "tests/lib/begin.h"
 #include "tests/lib/collector_process.h"

@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
 #include "export/record_writer.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
-#include "run/rundb/summary.h"
 
 #include <dirent.h>
 #include <errno.h>

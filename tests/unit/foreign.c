@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 /* Databases that are not ours: without exactly this version's schema, or not regular files, they are refused. */
 #include "base/file.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
-#include "run/rundb/summary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -175,20 +175,22 @@ static void a_trace_with_more_than_the_books_says_how_it_is_counted(void **state
 static void the_timeline_is_in_order(void **state)
 {
     (void)state;
-    static struct summary_column columns[3][SUMMARY_COLUMNS];
+    enum { COLUMNS = 800 };
+    static struct history_column columns[3][COLUMNS];
     struct sample s;
     sample_troubled(&s);
-    for (int i = 0; i < SUMMARY_COLUMNS; i++) {
-        int64_t at = sample_time(10.0 * i / SUMMARY_COLUMNS);
+    for (int i = 0; i < COLUMNS; i++) {
+        int64_t at = sample_time(10.0 * i / COLUMNS);
         bool broken = (i >= 160 && i < 240) || (i >= 400 && i % 80 < 40);
-        columns[0][i] = (struct summary_column){at, 1, i >= 40, 30, 30, broken ? 24 : 29.5};
-        columns[1][i] = (struct summary_column){at, i % 4 == 0 ? 2 : 0, i % 4 == 0 ? 2 : 0, 28, 31, 30};
-        columns[2][i] = (struct summary_column){at, 1, 1, 4, i == 300 ? 400 : 4, i == 300 ? 400 : 4};
+        columns[0][i] = (struct history_column){at, 1, i >= 40, 30, 30, broken ? 24 : 29.5, false};
+        columns[1][i / 4] = i % 4 == 0 ? (struct history_column){at, 2, 2, 28, 31, 30, false} : columns[1][i / 4];
+        columns[2][i] = (struct history_column){at, 1, 1, 4, i == 300 ? 400 : 4, i == 300 ? 400 : 4, false};
     }
-    struct summary_series series[] = {{0, 0, sample_time(0), sample_time(10), columns[0], 0, 0, 0, 0},
-                                      {1, 0, sample_time(0), sample_time(10), columns[1], 0, 0, 0, 0},
-                                      {0, 1, sample_time(0), sample_time(10), columns[2], 0, 0, 0, 0}};
-    struct summary_violation violations[] = {{0, 0, sample_time(2), sample_time(3), false, 24, 28},
+    struct history_series series[3] = {{.node = 0, .limit = 0}, {.node = 1, .limit = 0}, {.node = 0, .limit = 1}};
+    for (size_t i = 0; i < 3; i++)
+        series[i].columns =
+            (struct history_columns){.width = 20, .count = i == 1 ? COLUMNS / 4 : COLUMNS, .list = columns[i]};
+    struct history_violation violations[] = {{0, 0, sample_time(2), sample_time(3), false, 24, 28},
                                              {1, 0, sample_time(2.2), sample_time(2.3), false, 28, 28},
                                              {0, 1, sample_time(3.75), sample_time(3.85), false, 400, 400},
                                              {1, 0, sample_time(5), sample_time(5.5), false, 23, 24},
@@ -285,7 +287,7 @@ static void violations_that_repeat_are_summed_to_the_nanosecond(void **state)
     sample_troubled(&s);
     s.summary.decision_count = s.summary.polling_count = 0;
     int64_t at = sample_time(1);
-    struct summary_violation violations[] = {
+    struct history_violation violations[] = {
         {0, 0, at, at + 100, false, 24, 28},        {1, 0, at + 150, at + 950, false, 1, 30},
         {0, 0, at + 200, at + 203, false, 21, 28},  {1, 1, at + 300, at + 400, false, 3, 90},
         {0, 0, at + 400, at + 404, false, 20, 28},  {0, 0, at + 500, at + 505, false, 22, 28},
@@ -413,7 +415,7 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the rest; ");
     s.rows[0].violated = 20 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 72.7 % of the time, and not judged for 5.00 s; ");
-    struct summary_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
+    struct history_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
     s.summary.violations = &early;
     s.summary.violation_count = 1;
     s.rows[0] = sample_row(0, 0, 9, 0.25);

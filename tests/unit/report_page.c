@@ -51,16 +51,24 @@ static void a_page_has_no_markup_of_the_run(void **state)
     free(page_of(&s));
 }
 
+enum { COLUMNS = 800 };
+
+static struct history_series series_of(struct history_column *columns, size_t count)
+{
+    return (struct history_series){.begin = columns[0].at,
+                                   .end = columns[count - 1].at,
+                                   .columns = {.width = 20, .count = count, .list = columns}};
+}
+
 /* What a limit reads has a plot with its bound. */
 static void metrics_that_no_limit_reads_have_their_values_in_the_page(void **state)
 {
     (void)state;
-    static struct summary_column columns[SUMMARY_COLUMNS];
+    struct history_column columns[] = {{sample_time(1), 1, 1, 30, 30, 30, false},
+                                       {sample_time(9), 2, 2, 28, 31, 29.5, false}};
     struct sample s;
     sample_held(&s);
-    columns[0] = (struct summary_column){sample_time(1), 1, 1, 30, 30, 30};
-    columns[799] = (struct summary_column){sample_time(9), 2, 2, 28, 31, 29.5};
-    s.values[0].columns = columns;
+    s.values[0].columns = (struct history_columns){.width = 20, .count = 2, .list = columns};
     s.values[0].begin = sample_time(1);
     s.values[0].end = sample_time(9);
     char *page = page_of(&s), *series = data_of(page, "series");
@@ -80,15 +88,15 @@ static void metrics_that_no_limit_reads_have_their_values_in_the_page(void **sta
 static void numbers_of_any_size_leave_the_page_whole(void **state)
 {
     (void)state;
-    static struct summary_column columns[SUMMARY_COLUMNS];
+    static struct history_column columns[COLUMNS];
     static const double far[] = {DBL_MAX, -DBL_MAX, 30, DBL_MIN, NAN, INFINITY};
     struct sample s;
     sample_troubled(&s);
-    for (int i = 0; i < SUMMARY_COLUMNS; i++) {
+    for (int i = 0; i < COLUMNS; i++) {
         double v = far[i % 6];
-        columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, i % 5 > 0, v, v, v};
+        columns[i] = (struct history_column){sample_time(10.0 * i / COLUMNS), 1, i % 5 > 0, v, v, v, false};
     }
-    struct summary_series series = {0, 0, sample_time(0), sample_time(10), columns, 0, 0, 0, 0};
+    struct history_series series = series_of(columns, COLUMNS);
     s.summary.series = &series;
     s.summary.series_count = 1;
     s.polling[0].period = INT64_C(1) << 61;
@@ -106,13 +114,13 @@ static void numbers_of_any_size_leave_the_page_whole(void **state)
 static void a_plot_has_the_columns_of_the_summary(void **state)
 {
     (void)state;
-    static struct summary_column columns[SUMMARY_COLUMNS];
+    struct history_column columns[] = {{sample_time(0), 2, 2, 28.5, 31, 30, false},
+                                       {sample_time(1), 3, 2, 29, 30, 29.5, false}, /* then unknown */
+                                       {sample_time(2), 1, 0, NAN, NAN, NAN, false}};
     struct sample s;
     sample_held(&s);
-    columns[0] = (struct summary_column){sample_time(0), 2, 2, 28.5, 31, 30};
-    columns[7] = (struct summary_column){sample_time(1), 3, 2, 29, 30, 29.5}; /* then unknown */
-    columns[8] = (struct summary_column){sample_time(2), 1, 0, 0, 0, 0};
-    struct summary_series series = {0, 1, sample_time(0), sample_time(10), columns, 0, 0, 0, 0};
+    struct history_series series = series_of(columns, 3);
+    series.limit = 1;
     s.summary.series = &series;
     s.summary.series_count = 1;
     char *text = page_of(&s), *data = data_of(text, "series");
@@ -127,21 +135,21 @@ static void the_page_of_a_large_run_is_bounded(void **state)
 {
     (void)state;
     enum { PROCESSES = 10000, DECISIONS = 100000, SERIES = 300 };
-    static struct summary_column columns[SUMMARY_COLUMNS];
+    static struct history_column columns[COLUMNS];
     struct sample s;
     sample_troubled(&s);
     struct summary_process *processes = calloc(PROCESSES, sizeof *processes);
     struct builtin_decision *decisions = calloc(DECISIONS, sizeof *decisions);
-    struct summary_series *series = calloc(SERIES, sizeof *series);
+    struct history_series *series = calloc(SERIES, sizeof *series);
     assert_true(processes && decisions && series);
     for (size_t i = 0; i < PROCESSES; i++)
         processes[i] = s.summary.processes[0];
     for (size_t i = 0; i < DECISIONS; i++)
         decisions[i] = s.decisions[0];
-    for (int i = 0; i < SUMMARY_COLUMNS; i++)
-        columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, 1, i, i, i};
+    for (int i = 0; i < COLUMNS; i++)
+        columns[i] = (struct history_column){sample_time(10.0 * i / COLUMNS), 1, 1, i, i, i, false};
     for (size_t i = 0; i < SERIES; i++)
-        series[i] = (struct summary_series){0, 0, sample_time(0), sample_time(10), columns, 0, 0, 0, 0};
+        series[i] = series_of(columns, COLUMNS);
     s.summary.processes = processes;
     s.summary.process_count = PROCESSES;
     s.summary.decisions = decisions;
@@ -177,12 +185,12 @@ static void a_page_tells_when_limits_were_violated_on_any_node(void **state)
     enum { VIOLATIONS = 20000 };
     struct sample s;
     sample_troubled(&s);
-    struct summary_violation *all = calloc(VIOLATIONS, sizeof *all);
+    struct history_violation *all = calloc(VIOLATIONS, sizeof *all);
     assert_non_null(all);
-    all[0] = (struct summary_violation){.node = 0, .limit = 1, .begin = sample_time(4), .end = sample_time(5)};
-    all[1] = (struct summary_violation){.node = 1, .limit = 1, .begin = sample_time(1), .end = sample_time(2)};
-    all[2] = (struct summary_violation){.node = 0, .limit = 1, .begin = sample_time(1.5), .end = sample_time(3)};
-    all[3] = (struct summary_violation){.node = 0, .limit = 2, .begin = sample_time(2), .end = sample_time(2)};
+    all[0] = (struct history_violation){.node = 0, .limit = 1, .begin = sample_time(4), .end = sample_time(5)};
+    all[1] = (struct history_violation){.node = 1, .limit = 1, .begin = sample_time(1), .end = sample_time(2)};
+    all[2] = (struct history_violation){.node = 0, .limit = 1, .begin = sample_time(1.5), .end = sample_time(3)};
+    all[3] = (struct history_violation){.node = 0, .limit = 2, .begin = sample_time(2), .end = sample_time(2)};
     s.summary.violations = all;
     s.summary.violation_count = 4;
     char *text = page_of(&s), *data = data_of(text, "broken");
@@ -190,7 +198,7 @@ static void a_page_tells_when_limits_were_violated_on_any_node(void **state)
     free(data);
     free(text);
     for (int i = 0; i < VIOLATIONS; i++)
-        all[i] = (struct summary_violation){.begin = sample_time(10.0 * i / VIOLATIONS),
+        all[i] = (struct history_violation){.begin = sample_time(10.0 * i / VIOLATIONS),
                                             .end = sample_time(10.0 * i / VIOLATIONS) + 100 * CLOCK_US};
     s.summary.violation_count = VIOLATIONS;
     text = page_of(&s);

@@ -7,7 +7,6 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
-#include "views/page/key_histories.h"
 #include "views/page/run_view_internal.h"
 
 #include <limits.h>
@@ -294,71 +293,73 @@ static unsigned add_observer(void)
     return index;
 }
 
-static void observe(unsigned observer, struct levels *levels)
+/* Stores observations behind each other, which the database has where it is `saved`, and takes in what it finds. */
+static void observe(unsigned observer, bool saved)
 {
     static const uint64_t values[] = {LIMIT, 1, 0, 0};
-    int more;
     for (int i = 0; i < PACKETS; i++)
         fake_cut_one(sensor, observer, 0, 1, values);
     assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
-    while ((more = levels_update(levels, CLOCK_S)) > 0)
-        ;
-    assert_int_equal(more, 0);
+    assert_int_equal(saved ? stored_save(&stored) : 0, 0);
+    take_in();
 }
 
-static uint64_t observations(const struct key_histories *k, const struct levels *levels)
+static size_t frame_head(const char *bytes)
 {
-    uint64_t sum = 0;
-    for (size_t stream = 0; stream < levels_stream_count(levels); stream++) {
-        const struct key_history *h = key_histories_find(k, stream, 1, LIMIT);
-        for (size_t i = 0; h && i < h->count; i++)
-            sum += h->columns[i].count;
-    }
+    const uint8_t *b = (const uint8_t *)bytes;
+    return b[0] | (size_t)b[1] << 8 | (size_t)b[2] << 16 | (size_t)b[3] << 24;
+}
+
+/* Sum of the counts of a row's columns, and how many columns it has. */
+static double counts_of(const char *request, size_t *columns)
+{
+    const struct run_view_state is = {.live = true};
+    struct page_request q;
+    char *bytes;
+    size_t n;
+    double sum = 0;
+    ask(&q, request);
+    assert_int_equal(run_view_picture(view, &q, q.from, q.until, &is, INT64_MAX, &bytes, &n), 0);
+    const char *found = memmem(bytes, n, "\"columns\":", 10);
+    assert_non_null(found);
+    *columns = strtoul(found + 10, NULL, 10);
+    const double *arrays = (const double *)(const void *)(bytes + (4 + frame_head(bytes) + 7) / 8 * 8);
+    for (size_t i = 0; i < *columns; i++)
+        sum += arrays[*columns + i];
+    free(bytes);
     return sum;
 }
 
-/* A line holds until the next observation, but not over a time that nobody judged. */
-static void a_gap_breaks_the_line_of_a_limit(void **state)
+/* The history of a limit is that of the database, which lags behind the stored records. */
+static void the_line_of_a_limit_has_each_observation_once(void **state)
 {
-    static const double five = 5;
-    uint64_t values[] = {LIMIT, 1, 0, 0};
+    static const char all[] = "want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/1/2/3/0";
     unsigned observer = add_observer();
-    struct key_histories *k = key_histories_new();
-    struct levels *levels;
+    size_t columns;
     (void)state;
-    memcpy(&values[2], &five, sizeof five);
-    assert_non_null(k);
-    assert_int_equal(levels_open(run, &levels), 0);
-    fake_cut_one(sensor, observer, 0, 1, values);
-    values[3] = 1; /* ns: it begins with the record before */
-    fake_cut_one(sensor, observer, 0, 1, values);
-    observe(observer, levels);
-    assert_int_equal(key_histories_follow(k, levels, INT64_MAX), 0);
-    assert_int_equal(observations(k, levels), 2 + PACKETS + 1);
-    levels_close(levels);
-    key_histories_free(k);
+    observe(observer, true);
+    view->history.read_at -= 2 * CLOCK_S; /* it has paused */
+    take_in();
+    assert_non_null(history_limit(&view->history, 0, LIMIT));
+    assert_true(counts_of(all, &columns) == PACKETS && columns == 1);
+    observe(observer, false);
+    assert_int_equal(history_limit(&view->history, 0, LIMIT)->count, PACKETS);
+    assert_true(counts_of(all, &columns) == 2 * PACKETS && columns == 1);
 }
 
-/* Where there is no time, histories stay as they are; later they go on, and have each record once. */
-static void histories_are_followed_until_a_deadline(void **state)
+/* One bezeld after the other monitors a node: each has a line of its own. */
+static void a_line_is_of_one_process(void **state)
 {
     unsigned observer = add_observer();
-    struct key_histories *k = key_histories_new();
-    struct levels *levels;
+    size_t columns;
     (void)state;
-    assert_non_null(k);
-    assert_int_equal(levels_open(run, &levels), 0);
-    observe(observer, levels);
-    assert_int_equal(key_histories_follow(k, levels, INT64_MAX), 0);
-    assert_int_equal(observations(k, levels), PACKETS);
-    observe(observer, levels);
-    assert_int_equal(key_histories_follow(k, levels, 0), 1);
-    assert_int_equal(observations(k, levels), PACKETS);
-    assert_int_equal(key_histories_follow(k, levels, INT64_MAX), 0);
-    assert_int_equal(observations(k, levels), 2 * PACKETS);
-    levels_close(levels);
-    key_histories_free(k);
+    observe(observer, true);
+    observe(add_observer(), true);
+    view->history.read_at -= 2 * CLOCK_S;
+    take_in();
+    assert_int_equal(history_limit(&view->history, 0, LIMIT)->count, 2 * PACKETS);
+    assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/1/2/3/0", &columns) == PACKETS);
+    assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 3/-1/1/2/3/0", &columns) == PACKETS);
 }
 
 /* A run may have thousands of processes; what they counted would be ten times the rest. */
@@ -392,8 +393,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_takes_too_long_is_cut_and_says_so, begin, end),
         cmocka_unit_test_setup_teardown(messages_pair_as_readers_pair_them, begin, end),
         cmocka_unit_test_setup_teardown(a_list_lies_around_what_stands_out, begin, end),
-        cmocka_unit_test_setup_teardown(a_gap_breaks_the_line_of_a_limit, begin, end),
-        cmocka_unit_test_setup_teardown(histories_are_followed_until_a_deadline, begin, end),
+        cmocka_unit_test_setup_teardown(the_line_of_a_limit_has_each_observation_once, begin, end),
+        cmocka_unit_test_setup_teardown(a_line_is_of_one_process, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

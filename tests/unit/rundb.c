@@ -7,10 +7,10 @@
 #include "collector/receive/receiver_packet.h"
 #include "collector/receive/recover.h"
 #include "mdr/builtin.h"
+#include "run/history/summary.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_save.h"
 #include "run/rundb/rundb_sqlite.h"
-#include "run/rundb/summary.h"
 #include "tests/lib/fake_sensor.h"
 
 #include <errno.h>

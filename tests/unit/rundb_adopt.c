@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 /* The database of a collector elsewhere and that of `bezel run` are joined. */
 #include "base/file.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_live.h"
-#include "run/rundb/summary.h"
 #include "tests/lib/scratch.h"
 
 #include <setjmp.h>

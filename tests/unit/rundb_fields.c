@@ -5,9 +5,9 @@
  * fields, which no save writes at once; and fields for which there is no memory.
  */
 #include "collector/receive/receiver_packet.h"
+#include "run/history/summary.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_save.h"
-#include "run/rundb/summary.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
 

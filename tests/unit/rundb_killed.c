@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 /* The run database that a killed collector left: with a log, which is read, and taken over by the next collector. */
 #include "base/file.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_sqlite.h"
-#include "run/rundb/summary.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Summaries of databases with impossible values, from nodes or forged. */
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_sqlite.h"
@@ -229,10 +229,8 @@ static void columns_have_each_observation_in_order_of_time(void **state)
         assert_int_equal(s->series_count, 1);
         assert_true(s->series[0].begin == first && s->series[0].end == last);
         int64_t before = INT64_MIN;
-        for (size_t i = 0; i < SUMMARY_COLUMNS; i++) {
-            const struct summary_column *c = &s->series[0].columns[i];
-            if (c->count == 0)
-                continue;
+        for (size_t i = 0; i < s->series[0].columns.count; i++) {
+            const struct history_column *c = &s->series[0].columns.list[i];
             assert_true(c->at > before && c->min >= least && c->max <= most && c->count == c->known);
             before = c->at;
             count += c->count;

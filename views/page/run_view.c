@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "run/rundb/rundb_live.h"
-#include "views/page/key_histories.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +33,11 @@ int run_view_open(const char *run, struct run_view **v)
     if (!err)
         err = read_start(run, &it->started);
     if (!err)
-        err = (it->histories = key_histories_new()) ? 0 : BEZEL_ENOMEM;
+        err = history_open(&it->history, run, HISTORY_OF_LIMITS | HISTORY_OF_METRICS, HISTORY_NEWEST);
     if (!err)
         err = levels_open(run, &it->levels);
     if (err) {
-        if (it)
-            key_histories_free(it->histories);
-        free(it);
+        run_view_close(it);
         return err;
     }
     *v = it;
@@ -52,7 +49,7 @@ void run_view_close(struct run_view *v)
     if (!v)
         return;
     levels_close(v->levels);
-    key_histories_free(v->histories);
+    history_close(&v->history);
     free(v->streams);
     free(v->chosen);
     free(v);
@@ -173,7 +170,7 @@ int run_view_update(struct run_view *v, int64_t budget_ns)
     v->model_age = age;
     int err = sort_streams(v);
     if (!err && more == 0)
-        err = more = key_histories_follow(v->histories, v->levels, clock_now() + budget_ns);
+        err = more = history_update(&v->history, budget_ns);
     renew_start(v);
     find_newest(v);
     return err < 0 ? err : more;

@@ -5,6 +5,7 @@
 #ifndef BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
 #define BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
 
+#include "run/history/history.h"
 #include "run/levels/levels.h"
 #include "views/page/run_view.h"
 
@@ -25,7 +26,7 @@ struct run_view {
     size_t stream_count;
     struct run_view_stream *streams; /* of all streams, in the order of processes */
     size_t *chosen;                  /* room for all streams */
-    struct key_histories *histories;
+    struct history history; /* of limits and metrics: of records in which the monitor tells of several at once */
 };
 
 /** Finds the streams of a row: v->chosen. Returns their number; 0: there is no such process or stream. */

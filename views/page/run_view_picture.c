@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 #include "base/saturate.h"
-#include "views/page/key_histories.h"
 #include "views/page/run_view_internal.h"
 #include "views/page/run_view_messages.h"
 #include "views/page/run_view_value.h"
@@ -19,6 +18,7 @@ enum {
     BACK_COLUMNS = 64,        /* looked at for the value that holds at the window's begin */
     BACK_STEP = 4,            /* each time in columns 16 times as wide */
     SPANS_BEYOND = 64,        /* windows behind this one in which its spans may end */
+    FIELD_VALUE = 2,          /* of observations and of metrics */
 };
 
 /* A message that was received: when, and when, in which stream and as which aspect it was sent. */
@@ -116,25 +116,68 @@ static uint64_t count_records(struct row *row)
     return n < 0 ? UINT64_MAX : sum;
 }
 
-/* Whether the columns are made from the history of the key: where its columns are no wider, or too many records are in
- * the time. */
-static bool take_history(struct row *row)
+/* A string of the process; NULL: it has none of this number. */
+static const char *string_of(const struct row *row, int64_t number)
 {
-    if (row->streams != 1 || row->wanted->field != KEY_FIELD_VALUE)
-        return false;
-    const struct key_history *h =
-        key_histories_find(row->v->histories, row->v->chosen[0], row->wanted->aspect, row->wanted->key);
-    if (!h || (h->width > row->width && count_records(row) <= SCAN_MOST))
-        return false;
-    row->width = h->width > row->width ? h->width : row->width;
-    row->count = key_history_columns(h, row->from, row->until, row->width, row->columns, COLUMNS_MOST);
-    return true;
+    const struct dict *d = row->process->dict;
+    return number > 0 && number <= d->string_count ? d->strings[number - 1] : NULL;
+}
+
+/* The history of the key: of a limit or of a metric; NULL: it has none. */
+static const struct history_series *history_of(const struct row *row)
+{
+    const struct history *h = &row->v->history;
+    const uint32_t *builtins = row->process->builtins;
+    int64_t key = row->wanted->key;
+    uint32_t node = 0;
+    for (const struct model_node *n = levels_model(row->v->levels, NULL)->nodes; n && n != row->process->node;
+         n = n->next)
+        node++;
+    if (row->wanted->field != FIELD_VALUE || row->process->role != ROLE_DAEMON)
+        return NULL;
+    if (row->wanted->aspect == builtins[BUILTIN_OBSERVATION])
+        return history_limit(h, node, (uint32_t)key);
+    const char *metric = string_of(row, key & 0xfff), *process = string_of(row, key >> 12); /* run_view_key() */
+    bool fits = row->process->dict->string_count <= 0xfff;
+    return fits && metric && process && row->wanted->aspect == builtins[BUILTIN_METRIC]
+               ? history_metric(h, node, metric, process)
+               : NULL;
+}
+
+/*
+ * Makes the columns from the history of the key, where its columns are no wider, or too many records are in the time.
+ * It is of all processes that monitored the node, one after the other: those of this one lie in its stream's time.
+ * Returns the time up to which they are made; INT64_MIN: none are.
+ */
+static int64_t take_history(struct row *row)
+{
+    const struct levels_stream *stream = levels_stream(row->v->levels, row->v->chosen[0]);
+    const struct history_series *s = row->streams == 1 ? history_of(row) : NULL;
+    if (!s || !s->columns.list || (s->columns.width > row->width && count_records(row) <= SCAN_MOST))
+        return INT64_MIN;
+    row->width = s->columns.width > row->width ? s->columns.width : row->width;
+    int64_t from = row->from >> row->width << row->width, until = row->until | ((INT64_C(1) << row->width) - 1);
+    from = from > stream->first ? from : stream->first;
+    until = until < stream->last ? until : stream->last;
+    struct history_column *columns = malloc(COLUMNS_MOST * sizeof *columns);
+    size_t n = columns && from <= until
+                   ? history_columns_take(&s->columns, from, until, row->width, columns, COLUMNS_MOST)
+                   : 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct history_column *c = &columns[i];
+        int64_t begin = c->at >> row->width << row->width;
+        row->columns[i] =
+            (struct levels_column){.begin = begin, .count = c->count, .min = c->min, .max = c->max, .last = c->last};
+    }
+    row->count = n;
+    free(columns);
+    return row->v->history.settled ? s->end : INT64_MAX;
 }
 
 /* Reads records of one of the row's streams; where it is damaged, up to there. Returns 0, 1 or an error. */
-static int read_stream(struct row *row, size_t stream, int64_t until, levels_take *take)
+static int read_stream(struct row *row, size_t stream, int64_t from, int64_t until, levels_take *take)
 {
-    int err = levels_records(row->v->levels, stream, row->wanted->aspect, row->from, until, take, row);
+    int err = levels_records(row->v->levels, stream, row->wanted->aspect, from, until, take, row);
     row->damaged = row->damaged || err == BEZEL_EMALFORMED;
     return err == BEZEL_EMALFORMED ? 0 : err;
 }
@@ -142,11 +185,10 @@ static int read_stream(struct row *row, size_t stream, int64_t until, levels_tak
 /* A monitor's process records them in one stream, in order. */
 static int columns_of_key(struct row *row)
 {
+    int64_t until = take_history(row);
     int err = 0;
-    if (take_history(row))
-        return 0;
-    for (size_t i = 0; i < row->streams && err >= 0; i++)
-        err = read_stream(row, row->v->chosen[i], row->until, add_to_column);
+    for (size_t i = 0; i < row->streams && err >= 0 && until < row->until; i++)
+        err = read_stream(row, row->v->chosen[i], until < row->from ? row->from : until + 1, row->until, add_to_column);
     return err < 0 ? err : 0;
 }
 
@@ -269,7 +311,7 @@ static int scan(struct row *row, int64_t until)
     row->records = row->scanned = 0;
     for (size_t i = 0; i < row->streams && err >= 0 && row->records <= row->records_most; i++) {
         row->stream = row->v->chosen[i];
-        err = read_stream(row, row->stream, until, take_record);
+        err = read_stream(row, row->stream, row->from, until, take_record);
         if (levels_was_cut(row->v->levels))
             row->records = UINT64_MAX;
     }

@@ -9,7 +9,7 @@
 #define BEZEL_VIEWS_REPORT_NAMES_H
 
 #include "config/experiment.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 #include <stdio.h>
 

@@ -23,11 +23,11 @@ static double worse(const struct experiment *e, int64_t limit, double a, double 
 }
 
 /* The gap of limit `l` that ends with the first observation of the next life. */
-static struct summary_gap *gap_behind(struct summary *s, const struct builtin_limit *l)
+static struct history_gap *gap_behind(struct summary *s, const struct builtin_limit *l)
 {
-    struct summary_gap *found = NULL;
+    struct history_gap *found = NULL;
     for (size_t i = 0; i < s->gap_count; i++) {
-        struct summary_gap *g = &s->gaps[i];
+        struct history_gap *g = &s->gaps[i];
         bool is_its = g->restarted && g->node == l->node && g->limit == l->limit && g->end > l->at;
         if (is_its && (!found || g->end < found->end))
             found = g;
@@ -40,7 +40,7 @@ static void join_life(struct summary *s, const struct experiment *e, struct buil
                       const struct builtin_limit *later)
 {
     struct builtin_limit sum = *later;
-    struct summary_gap *gap = gap_behind(s, into);
+    struct history_gap *gap = gap_behind(s, into);
     int64_t between = 0;
     if (gap) {
         gap->begin = into->at;
@@ -92,7 +92,7 @@ static const char *lacking(const struct summary *s, const struct summary_process
     return NULL;
 }
 
-static const char *why_not(const struct summary *s, const struct experiment *e, const struct summary_gap *g)
+static const char *why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
     const struct experiment_limit *l = &e->limits[g->limit];
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
@@ -115,7 +115,7 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-static void take_gap(struct summary *s, const struct summary_gap *g)
+static void take_gap(struct summary *s, const struct history_gap *g)
 {
     for (size_t i = 0; i < s->limit_count; i++) {
         struct builtin_limit *l = &s->limits[i];
@@ -129,7 +129,7 @@ static void take_gap(struct summary *s, const struct summary_gap *g)
     }
 }
 
-static void take_violation(struct summary *s, const struct experiment *e, const struct summary_violation *v)
+static void take_violation(struct summary *s, const struct experiment *e, const struct history_violation *v)
 {
     for (size_t i = 0; i < s->limit_count; i++) {
         struct builtin_limit *l = &s->limits[i];
@@ -142,7 +142,7 @@ static void take_violation(struct summary *s, const struct experiment *e, const 
 
 static int by_limit(const void *a, const void *b)
 {
-    const struct summary_violation *x = a, *y = b;
+    const struct history_violation *x = a, *y = b;
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
     if (x->limit != y->limit)
@@ -152,7 +152,7 @@ static int by_limit(const void *a, const void *b)
 
 static int by_begin(const void *a, const void *b)
 {
-    const struct summary_violation *x = a, *y = b;
+    const struct history_violation *x = a, *y = b;
     return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : by_limit(a, b);
 }
 
@@ -160,7 +160,7 @@ static int by_begin(const void *a, const void *b)
 static int join_violations(struct summary *s, const struct experiment *e, const struct replay_found *found)
 {
     size_t count = s->violation_count + found->count, kept = 0;
-    struct summary_violation *all = found->count ? realloc(s->violations, count * sizeof *all) : NULL;
+    struct history_violation *all = found->count ? realloc(s->violations, count * sizeof *all) : NULL;
     if (!all)
         return found->count ? BEZEL_ENOMEM : 0;
     s->violations = all;
@@ -169,7 +169,7 @@ static int join_violations(struct summary *s, const struct experiment *e, const 
         take_violation(s, e, &all[i]);
     qsort(all, count, sizeof *all, by_limit);
     for (size_t i = 0; i < count; i++) {
-        struct summary_violation *before = kept ? &all[kept - 1] : NULL;
+        struct history_violation *before = kept ? &all[kept - 1] : NULL;
         if (!before || before->node != all[i].node || before->limit != all[i].limit || all[i].begin > before->end) {
             all[kept++] = all[i];
             continue;
@@ -192,7 +192,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
         return 0;
     bool any = false;
     for (size_t i = 0; i < s->gap_count; i++) {
-        struct summary_gap *g = &s->gaps[i];
+        struct history_gap *g = &s->gaps[i];
         g->why = g->limit < e->limit_count ? why_not(s, e, g) : "the experiment has no such limit";
         any = any || !g->why;
     }

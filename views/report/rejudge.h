@@ -9,7 +9,7 @@
 #define BEZEL_VIEWS_REPORT_REJUDGE_H
 
 #include "config/experiment.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 /**
  * Joins the rows that a limit has of several lives of a node's bezeld; the time between two lives becomes a gap. Then

@@ -37,7 +37,7 @@ struct replay_process {
 
 /* A gap, while it is judged. */
 struct replay_gap {
-    struct summary_gap *gap;
+    struct history_gap *gap;
     size_t open;      /* its violation that goes on, plus 1; 0: none */
     int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
 };
@@ -190,14 +190,14 @@ static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
 
 /* ---- instants ---------------------------------------------------------------------------------------------------- */
 
-static struct summary_violation *replay_open(struct replay *r, struct replay_gap *g, int64_t at)
+static struct history_violation *replay_open(struct replay *r, struct replay_gap *g, int64_t at)
 {
     struct replay_found *f = r->found;
     if (g->open)
         return &f->violations[g->open - 1];
     if (f->count == f->capacity) {
         size_t capacity = f->capacity ? 2 * f->capacity : 16;
-        struct summary_violation *more = realloc(f->violations, capacity * sizeof *more);
+        struct history_violation *more = realloc(f->violations, capacity * sizeof *more);
         if (!more) {
             r->err = BEZEL_ENOMEM;
             return NULL;
@@ -205,7 +205,7 @@ static struct summary_violation *replay_open(struct replay *r, struct replay_gap
         f->violations = more;
         f->capacity = capacity;
     }
-    f->violations[f->count] = (struct summary_violation){
+    f->violations[f->count] = (struct history_violation){
         .node = g->gap->node, .limit = g->gap->limit, .begin = at, .end = at, .min = NAN, .max = NAN};
     g->open = ++f->count;
     return &f->violations[g->open - 1];
@@ -218,7 +218,7 @@ static struct summary_violation *replay_open(struct replay *r, struct replay_gap
  */
 static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t after)
 {
-    struct summary_gap *gap = g->gap;
+    struct history_gap *gap = g->gap;
     int64_t of_gap = g->violated - after, back = of_gap < gap->violated ? of_gap : gap->violated;
     if (of_gap <= 0)
         return;
@@ -227,7 +227,7 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
     gap->unknown += back;
     gap->doubtful += replay_doubts(r, gap->limit, r->stepped) ? back : 0;
     if (back > 0 && g->open) {
-        struct summary_violation *v = &r->found->violations[g->open - 1];
+        struct history_violation *v = &r->found->violations[g->open - 1];
         v->end = v->end - back > v->begin ? v->end - back : v->begin;
     }
 }
@@ -235,7 +235,7 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
 /* The time since the instant before, as far as it is in the gap, was as this instant found it. */
 static void replay_account(struct replay *r, struct replay_gap *g, const struct agent_limit *l, int64_t now)
 {
-    struct summary_gap *gap = g->gap;
+    struct history_gap *gap = g->gap;
     int64_t begin = gap->begin > r->stepped ? gap->begin : r->stepped, end = gap->end < now ? gap->end : now;
     bool settles = l->settling > r->was[gap->limit].settling;
     if (begin >= end)
@@ -253,7 +253,7 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
         g->open = 0;
         return;
     }
-    struct summary_violation *v = replay_open(r, g, begin);
+    struct history_violation *v = replay_open(r, g, begin);
     if (!v)
         return;
     v->end = end;
@@ -307,7 +307,7 @@ static void replay_advance(struct replay *r, int64_t time)
 static void replay_lose(struct replay *r, const struct replay_process *p, int64_t begin, int64_t end)
 {
     for (size_t i = r->first; i < r->last; i++) {
-        struct summary_gap *g = r->gaps[i].gap;
+        struct history_gap *g = r->gaps[i].gap;
         const char *aspect = r->e.metrics[r->e.limits[g->limit].metric].aspect;
         for (size_t b = 0; b < p->p->book_count; b++)
             if (strcmp(p->p->books[b].name, aspect) == 0 && begin < g->end && end > r->from)
@@ -420,7 +420,7 @@ static int64_t replay_lead(const struct experiment *e, const struct experiment_l
 static void replay_conclude(struct replay *r)
 {
     for (size_t i = r->first; i < r->last; i++) {
-        struct summary_gap *g = r->gaps[i].gap;
+        struct history_gap *g = r->gaps[i].gap;
         g->judged = !g->why && !r->err;
         if (!g->judged)
             g->held = g->violated = g->unknown = g->doubtful = 0;
@@ -461,10 +461,10 @@ static void replay_forget(struct replay *r, size_t before)
 {
     size_t kept = before;
     for (size_t i = before; i < r->found->count; i++) {
-        const struct summary_violation *v = &r->found->violations[i];
+        const struct history_violation *v = &r->found->violations[i];
         bool judged = false;
         for (size_t g = r->first; g < r->last; g++) {
-            const struct summary_gap *of = r->gaps[g].gap;
+            const struct history_gap *of = r->gaps[g].gap;
             judged = judged || (of->judged && of->limit == v->limit && v->begin >= of->begin && v->end <= of->end);
         }
         if (judged && v->end > v->begin)
@@ -475,7 +475,7 @@ static void replay_forget(struct replay *r, size_t before)
 
 static int by_gap(const void *a, const void *b)
 {
-    const struct summary_gap *x = ((const struct replay_gap *)a)->gap, *y = ((const struct replay_gap *)b)->gap;
+    const struct history_gap *x = ((const struct replay_gap *)a)->gap, *y = ((const struct replay_gap *)b)->gap;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
@@ -488,7 +488,7 @@ static void replay_node(struct replay *r)
         r->from = INT64_MAX;
         r->until = INT64_MIN;
         for (r->last = r->first; r->last < r->count; r->last++) {
-            const struct summary_gap *g = r->gaps[r->last].gap;
+            const struct history_gap *g = r->gaps[r->last].gap;
             int64_t from = saturate_add(g->begin, -replay_lead(&r->e, &r->e.limits[g->limit]));
             if (r->last > r->first && from > r->until && spans < SPANS_MOST)
                 break;

@@ -6,11 +6,11 @@
 #define BEZEL_VIEWS_REPORT_REJUDGE_REPLAY_H
 
 #include "config/experiment.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 /** Violations in gaps, for free(). */
 struct replay_found {
-    struct summary_violation *violations;
+    struct history_violation *violations;
     size_t count, capacity;
 };
 

@@ -173,7 +173,7 @@ void report_json_violations(const struct report *r, struct json *j);
 void report_json_gaps(const struct report *r, struct json *j);
 
 /** Why limits were not judged in a gap. */
-const char *report_gap_cause(const struct report *r, const struct summary_gap *g);
+const char *report_gap_cause(const struct report *r, const struct history_gap *g);
 
 /**
  * A snapshot, as a cell of the timeline: the one whose first row in the summary is `from`. Text: what snapshots saved;

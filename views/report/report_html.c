@@ -16,6 +16,8 @@
 #include <string.h>
 
 enum {
+    COLUMNS_FIRST = 1024,   /* of a plot, at most */
+    WIDTH_MAX = 62,         /* log2 of the ns of a column */
     ROWS_MOST = 512,        /* of a list, to begin with: halved until the report fits */
     REPORT_BYTES = 1200000, /* of JSON: the report, ... */
     SERIES_BYTES = 600000,  /* ... the plots, ... */
@@ -117,44 +119,35 @@ static void put_number(struct json *j, double value)
     json_double(j, NULL, strtod(text, NULL));
 }
 
-/* Columns `from` to `until` - 1 of a series as one: time, least, most and last value; a value that is unknown is null.
- */
-static void put_column(const struct report *r, uint32_t node, const struct summary_column *columns, int from, int until,
-                       struct json *j)
+/* The least width of columns of which there are at most COLUMNS_FIRST, and `wider` times twice that width. */
+static unsigned width_of(const struct history_columns *c, unsigned wider)
 {
-    struct summary_column all = {.min = INFINITY, .max = -INFINITY, .last = NAN};
-    for (int i = from; i < until; i++) {
-        const struct summary_column *c = &columns[i];
-        if (c->count > 0 && all.count == 0)
-            all.at = c->at;
-        all.count += c->count;
-        if (c->known > 0) {
-            all.min = fmin(all.min, c->min);
-            all.max = fmax(all.max, c->max);
-        }
-        if (c->count > 0)
-            all.last = c->known == c->count ? c->last : NAN;
-    }
-    if (all.count == 0)
-        return;
-    json_array(j, NULL);
-    json_int(j, NULL, report_run_time(r, node, all.at));
-    put_number(j, all.min);
-    put_number(j, all.max);
-    put_number(j, all.last);
-    json_array_end(j);
+    unsigned width = c->width + wider;
+    for (size_t n = c->count; n > COLUMNS_FIRST; n = (n + 1) / 2)
+        width++;
+    return width < WIDTH_MAX ? width : WIDTH_MAX;
 }
 
-/* Every `joined` columns are one. Ends the object. */
-static void put_columns(const struct report *r, uint32_t node, const struct summary_column *columns, size_t joined,
-                        struct json *j)
+/* Columns as time, least, most and last value; a value that is unknown is null. Ends the object. */
+static void put_columns(const struct report *r, const struct history_series *s, unsigned wider, struct json *j)
 {
-    json_uint(j, "node", node);
+    struct history_column *columns = calloc(s->columns.count + 1, sizeof *columns);
+    size_t n = columns ? history_columns_take(&s->columns, s->begin, s->end, width_of(&s->columns, wider), columns,
+                                              s->columns.count)
+                       : 0;
+    json_uint(j, "node", s->node);
     json_array(j, "columns");
-    for (int c = 0; c < SUMMARY_COLUMNS; c += (int)joined)
-        put_column(r, node, columns, c, c + (int)joined < SUMMARY_COLUMNS ? c + (int)joined : SUMMARY_COLUMNS, j);
+    for (size_t i = 0; i < n; i++) {
+        json_array(j, NULL);
+        json_int(j, NULL, report_run_time(r, s->node, columns[i].at));
+        put_number(j, columns[i].min);
+        put_number(j, columns[i].max);
+        put_number(j, columns[i].known == columns[i].count ? columns[i].last : (double)NAN);
+        json_array_end(j);
+    }
     json_array_end(j);
     json_object_end(j);
+    free(columns);
 }
 
 /* What limits read has a plot with their bounds. */
@@ -168,24 +161,24 @@ static bool is_limited(const struct report *r, const char *metric)
     return false;
 }
 
-static void write_series(const struct report *r, size_t joined, FILE *out)
+static void write_series(const struct report *r, size_t wider, FILE *out)
 {
     struct json j = {.out = out, .compact = true};
     json_array(&j, NULL);
     for (size_t i = 0; i < r->summary->series_count; i++) {
-        const struct summary_series *s = &r->summary->series[i];
+        const struct history_series *s = &r->summary->series[i];
         json_object(&j, NULL);
         json_uint(&j, "limit", s->limit);
-        put_columns(r, s->node, s->columns, joined, &j);
+        put_columns(r, s, (unsigned)wider, &j);
     }
     for (size_t i = 0; i < r->summary->metric_count; i++) {
-        const struct summary_metric *m = &r->summary->metrics[i];
-        if (!m->columns || is_limited(r, m->metric))
+        const struct history_series *m = &r->summary->metrics[i];
+        if (!m->columns.list || is_limited(r, m->metric))
             continue;
         json_object(&j, NULL);
         json_text(&j, "metric", m->metric);
         json_text(&j, "process", m->process);
-        put_columns(r, m->node, m->columns, joined, &j);
+        put_columns(r, m, (unsigned)wider, &j);
     }
     json_array_end(&j);
 }
@@ -207,7 +200,7 @@ static size_t join_violations(const struct report *r, size_t limit, int64_t gap,
 {
     size_t n = 0, joined = 0;
     for (size_t i = 0; i < r->summary->violation_count; i++) {
-        const struct summary_violation *v = &r->summary->violations[i];
+        const struct history_violation *v = &r->summary->violations[i];
         if (v->limit == limit)
             spans[n++] = (struct span){report_run_time(r, v->node, v->begin), report_run_time(r, v->node, v->end)};
     }
@@ -269,9 +262,9 @@ static char *fitting_series(const struct report *r)
 {
     size_t bytes;
     char *json;
-    for (size_t n = 1; (json = text_of(write_series, r, n, &bytes)) && bytes > SERIES_BYTES; n *= 2) {
+    for (size_t n = 0; (json = text_of(write_series, r, n, &bytes)) && bytes > SERIES_BYTES; n++) {
         free(json);
-        if (n >= SUMMARY_COLUMNS) /* thousands of series: one column each is still too much */
+        if (n == WIDTH_MAX) /* thousands of series: one column each is still too much */
             return strdup("[]");
     }
     return json;

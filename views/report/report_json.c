@@ -303,7 +303,7 @@ static void put_metrics(const struct report *r, struct json *j)
 {
     json_array(j, "metrics");
     for (size_t i = 0; i < r->summary->metric_count; i++) {
-        const struct summary_metric *m = &r->summary->metrics[i];
+        const struct history_series *m = &r->summary->metrics[i];
         json_object(j, NULL);
         json_text(j, "metric", m->metric);
         json_text(j, "node", report_node_name(r, m->node));

@@ -19,7 +19,7 @@ enum { LOOKS_SHOWN = 3, LINES_MOST = 50 }; /* limits in the text without --all; 
 /* Where limit `limit` was violated most. */
 struct look {
     size_t limit;
-    const struct summary_violation *violation;
+    const struct history_violation *violation;
     double worst;
     int64_t from, until; /* of the node's clock: the records that the worst value was made of */
 };
@@ -39,23 +39,18 @@ static double worst_of(const struct experiment_limit *l, double min, double max)
 static void narrow(const struct report *r, struct look *look)
 {
     const struct experiment_limit *l = &r->experiment->limits[look->limit];
-    const struct summary_violation *v = look->violation;
-    const struct summary_series *s = r->summary->series, *end = s + r->summary->series_count;
+    const struct history_violation *v = look->violation;
+    const struct history_series *s = r->summary->series, *end = s + r->summary->series_count;
     double worst = NAN;
     while (s < end && (s->node != v->node || s->limit != v->limit))
         s++;
-    for (size_t i = 0; s < end && s->columns && i < SUMMARY_COLUMNS; i++) {
-        const struct summary_column *c = &s->columns[i];
+    for (size_t i = 0; s < end && i < s->columns.count; i++) {
+        const struct history_column *c = &s->columns.list[i];
         if (c->known == 0 || c->at < v->begin || c->at > v->end || !is_worse(l, worst_of(l, c->min, c->max), worst))
             continue;
         worst = worst_of(l, c->min, c->max);
         look->from = c->at;
-        look->until = v->end;
-        for (size_t k = i + 1; k < SUMMARY_COLUMNS; k++)
-            if (s->columns[k].count) {
-                look->until = s->columns[k].at;
-                break;
-            }
+        look->until = i + 1 < s->columns.count ? c[1].at : v->end;
     }
 }
 
@@ -65,7 +60,7 @@ static bool find_look(const struct report *r, size_t limit, struct look *look)
     const struct experiment_limit *l = &r->experiment->limits[limit];
     *look = (struct look){.limit = limit, .worst = NAN};
     for (size_t i = 0; i < r->summary->violation_count; i++) {
-        const struct summary_violation *v = &r->summary->violations[i];
+        const struct history_violation *v = &r->summary->violations[i];
         double worst = worst_of(l, v->min, v->max);
         if (v->limit != limit || (look->violation && !is_worse(l, worst, look->worst)))
             continue;

@@ -416,7 +416,7 @@ static void limit_rows(const struct report *r, struct table *t, size_t limit)
 static const char *why_unjudged(const struct report *r, const struct builtin_limit *l)
 {
     for (size_t i = 0; i < r->summary->gap_count; i++) {
-        const struct summary_gap *g = &r->summary->gaps[i];
+        const struct history_gap *g = &r->summary->gaps[i];
         if (g->why && g->node == l->node && g->limit == l->limit)
             return g->why;
     }
@@ -429,7 +429,7 @@ static int64_t violated_by_timeline(const struct report *r, const struct builtin
     int64_t sum = 0;
     *count = 0;
     for (size_t i = 0; i < r->summary->violation_count; i++) {
-        const struct summary_violation *v = &r->summary->violations[i];
+        const struct history_violation *v = &r->summary->violations[i];
         if (v->limit != l->limit || (l->epoch == 0 && v->node != l->node))
             continue;
         sum = saturate_add(sum, v->end - v->begin);
@@ -522,7 +522,7 @@ static void print_metrics(const struct report *r, FILE *out)
     report_title(r, "Metrics", out);
     struct table *t = table_with_heads("llllrrrrr", heads);
     for (size_t i = 0; i < s->metric_count; i++) {
-        const struct summary_metric *m = &s->metrics[i];
+        const struct history_series *m = &s->metrics[i];
         const char *unit = report_metric_unit(r, m->metric);
         bool in_ns = unit && strcmp(unit, "ns") == 0;
         struct report_unit shown =

@@ -72,7 +72,7 @@ static int64_t behind_its_cause(const struct report *r, const struct builtin_sna
 {
     int64_t at = report_run_time(r, n->node, n->moment);
     for (size_t i = 0; n->number && i < r->summary->violation_count; i++) {
-        const struct summary_violation *v = &r->summary->violations[i];
+        const struct history_violation *v = &r->summary->violations[i];
         int64_t later = saturate_add(report_run_time(r, v->node, v->begin), -at);
         if (v->limit == n->limit && later > 0 && later < 10 * CLOCK_MS &&
             strcmp(report_node_name(r, v->node), n->origin) == 0)
@@ -98,7 +98,7 @@ static void collect(const struct report *r, struct timeline *s)
     for (size_t i = 0; i < d->decision_count; i++)
         add(r, s, MOMENT_DECISION, d->decisions[i].node, i, d->decisions[i].at);
     for (size_t i = 0; i < d->violation_count; i++) {
-        const struct summary_violation *v = &d->violations[i];
+        const struct history_violation *v = &d->violations[i];
         add(r, s, MOMENT_VIOLATED, v->node, i, v->begin);
         if (!v->open)
             add(r, s, MOMENT_HOLDS, v->node, i, v->end);
@@ -123,7 +123,7 @@ static void widen(struct moment *m, int64_t period)
 /* Whether `m` joins `line`, the latest of its node. A repeated violation begins a line of its own. */
 static bool joins(const struct report *r, const struct moment *line, struct moment *m)
 {
-    const struct summary_violation *v = r->summary->violations;
+    const struct history_violation *v = r->summary->violations;
     if (!line || m->kind == MOMENT_DECISION || m->kind == MOMENT_GAP)
         return line && line->kind == m->kind;
     if ((m->kind != MOMENT_VIOLATED && m->kind != MOMENT_HOLDS) || line->kind < MOMENT_HOLDS ||
@@ -186,7 +186,7 @@ static bool make_timeline(const struct report *r, struct timeline *s)
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 /* The value furthest from holding. */
-static double worst(const struct report *r, const struct summary_violation *v)
+static double worst(const struct report *r, const struct history_violation *v)
 {
     bool least = v->limit < r->experiment->limit_count && r->experiment->limits[v->limit].compare == COMPARE_AT_LEAST;
     return least ? v->min : v->max;
@@ -217,10 +217,10 @@ static void decisions_cell(const struct report *r, struct table *t, const struct
 /* Repeated violations of a limit. */
 static void again_cell(const struct report *r, struct table *t, const struct moment *m)
 {
-    const struct summary_violation *all = r->summary->violations, *first = &all[m->index], *last = &all[m->last];
-    struct summary_violation joined_violation = *first;
+    const struct history_violation *all = r->summary->violations, *first = &all[m->index], *last = &all[m->last];
+    struct history_violation joined_violation = *first;
     int64_t sum = 0;
-    for (const struct summary_violation *v = first; v <= last; v++) {
+    for (const struct history_violation *v = first; v <= last; v++) {
         if (v->node != first->node || v->limit != first->limit)
             continue;
         sum = saturate_add(sum, v->end - v->begin);
@@ -239,7 +239,7 @@ static void again_cell(const struct report *r, struct table *t, const struct mom
 
 static void violation_cell(const struct report *r, struct table *t, const struct moment *m)
 {
-    const struct summary_violation *v = &r->summary->violations[m->index];
+    const struct history_violation *v = &r->summary->violations[m->index];
     const char *text = report_limit_text(r, v->limit);
     if (m->kind == MOMENT_HOLDS)
         table_cell(t, "%s: no longer violated, after %s", text, units_duration(v->end - v->begin).s);
@@ -249,7 +249,7 @@ static void violation_cell(const struct report *r, struct table *t, const struct
         table_cell(t, "%s: violated, worst %s", text, report_limit_value(r, v->limit, worst(r, v)).s);
 }
 
-const char *report_gap_cause(const struct report *r, const struct summary_gap *g)
+const char *report_gap_cause(const struct report *r, const struct history_gap *g)
 {
     if (g->limit < r->experiment->limit_count && r->experiment->limits[g->limit].global)
         return g->restarted ? "bezel-resmgr was started again"
@@ -258,7 +258,7 @@ const char *report_gap_cause(const struct report *r, const struct summary_gap *g
 }
 
 /* What the stored records say of gaps: sums over those that could be judged, and why another could not. */
-static void gap_end(struct table *t, const char *what, const struct summary_gap *sum, const char *why)
+static void gap_end(struct table *t, const char *what, const struct history_gap *sum, const char *why)
 {
     if (sum->judged)
         table_cell(t, "%s; by the stored records held %s, violated %s, unknown %s%s%s", what,
@@ -271,13 +271,13 @@ static void gap_end(struct table *t, const char *what, const struct summary_gap 
 /* Consecutive gaps of a node. Those of several limits at once count once. */
 static void gap_cell(const struct report *r, struct table *t, const struct moment *m)
 {
-    const struct summary_gap *all = r->summary->gaps, *first = &all[m->index];
-    struct summary_gap sum = {0};
+    const struct history_gap *all = r->summary->gaps, *first = &all[m->index];
+    struct history_gap sum = {0};
     const char *why = NULL;
     size_t count = 0;
     int64_t begin = INT64_MIN, length = 0;
     char what[160 + EXPERIMENT_NAME_MAX];
-    for (const struct summary_gap *g = first; g <= &all[m->last]; g++) {
+    for (const struct history_gap *g = first; g <= &all[m->last]; g++) {
         if (g->node != first->node)
             continue;
         count += g->begin != begin;
@@ -378,7 +378,7 @@ void report_json_gaps(const struct report *r, struct json *j)
 {
     json_array(j, "gaps");
     for (size_t i = 0; i < r->summary->gap_count; i++) {
-        const struct summary_gap *g = &r->summary->gaps[i];
+        const struct history_gap *g = &r->summary->gaps[i];
         json_object(j, NULL);
         json_text(j, "limit", report_limit_text(r, g->limit));
         json_text(j, "node", report_is_global(r, g->limit) ? NULL : report_node_name(r, g->node));
@@ -400,7 +400,7 @@ void report_json_violations(const struct report *r, struct json *j)
 {
     json_array(j, "violations");
     for (size_t i = 0; i < r->summary->violation_count; i++) {
-        const struct summary_violation *v = &r->summary->violations[i];
+        const struct history_violation *v = &r->summary->violations[i];
         json_object(j, NULL);
         json_text(j, "limit", report_limit_text(r, v->limit));
         json_text(j, "node", report_is_global(r, v->limit) ? NULL : report_node_name(r, v->node));

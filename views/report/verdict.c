@@ -128,12 +128,12 @@ static const struct builtin_conclusion *conclusion_at(const struct summary *s, u
 /* The first one that was found in the stored records; 0: none. */
 static int64_t first_violation_again(const struct summary *s, const struct builtin_limit *row)
 {
-    const struct summary_gap *gap = NULL;
+    const struct history_gap *gap = NULL;
     for (size_t i = 0; i < s->gap_count && !gap && row->epoch == 0; i++)
         if (s->gaps[i].node == row->node && s->gaps[i].limit == row->limit && s->gaps[i].violated > 0)
             gap = &s->gaps[i];
     for (size_t i = 0; gap && i < s->violation_count; i++) {
-        const struct summary_violation *v = &s->violations[i];
+        const struct history_violation *v = &s->violations[i];
         if (v->node == row->node && v->limit == row->limit && v->end > gap->begin)
             return v->begin > gap->begin ? v->begin : gap->begin;
     }
@@ -183,7 +183,7 @@ static int64_t judged_again(const struct summary *s, const struct builtin_limit 
 {
     int64_t sum = 0;
     for (size_t i = 0; i < s->gap_count && row->epoch == 0; i++) {
-        const struct summary_gap *g = &s->gaps[i];
+        const struct history_gap *g = &s->gaps[i];
         if (g->judged && g->node == row->node && g->limit == row->limit)
             sum = saturate_add(sum, g->held + g->violated);
     }

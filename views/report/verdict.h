@@ -13,7 +13,7 @@
 #define BEZEL_VIEWS_REPORT_VERDICT_H
 
 #include "config/experiment.h"
-#include "run/rundb/summary.h"
+#include "run/history/summary.h"
 
 /** In order of weight: the run's verdict is the heaviest of its limits'. */
 enum verdict_is { VERDICT_HELD = 0, VERDICT_UNKNOWN = 1, VERDICT_VIOLATED = 2, VERDICT_INFEASIBLE = 3 };

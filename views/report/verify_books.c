@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "config/experiment.h"
+#include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
-#include "run/rundb/summary.h"
 #include "views/report/verdict.h"
 
 #include <inttypes.h>

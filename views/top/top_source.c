@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/saturate.h"
+#include "run/history/history_decode.h"
 #include "run/read/run_reader.h"
 #include "views/report/report.h"
 
@@ -27,7 +28,8 @@ int top_source_open(const char *run, struct top_source **s)
     snprintf(it->run, sizeof it->run, "%s", run);
     int err = levels_open(run, &it->levels);
     if (!err)
-        err = top_history_open(&it->history, run);
+        err =
+            history_open(&it->history, run, HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES, HISTORY_NEWEST);
     if (!err && report_load_experiment(run, &it->experiment) != 0)
         it->experiment = NULL; /* what is wrong was logged */
     it->stale = true;
@@ -44,7 +46,7 @@ void top_source_close(struct top_source *s)
         return;
     for (size_t i = 0; i < s->quantiles_made; i++)
         quantile_free(s->quantiles[i]);
-    top_history_close(&s->history);
+    history_close(&s->history);
     levels_close(s->levels);
     experiment_free(s->experiment);
     top_index_free(&s->index);
@@ -95,16 +97,6 @@ static int add_streams(struct top_source *s)
     return 0;
 }
 
-/* Opening the database costs more than what is new in it: every other second will do. */
-static int read_database(struct top_source *s, int64_t budget)
-{
-    int64_t now = clock_now();
-    if (s->history.settled && now - s->read_at < 2 * CLOCK_S - CLOCK_S / 4)
-        return 0;
-    s->read_at = now;
-    return top_history_update(&s->history, budget);
-}
-
 int top_source_update(struct top_source *s, int64_t budget)
 {
     uint64_t age;
@@ -116,7 +108,7 @@ int top_source_update(struct top_source *s, int64_t budget)
     int err = !s->counts || age != s->age ? renew_index(s) : 0;
     if (!err)
         err = add_streams(s);
-    int rows = err ? err : read_database(s, budget);
+    int rows = err ? err : history_update(&s->history, budget);
     s->stale = s->stale || violations != s->history.violation_count;
     return rows < 0 ? rows : more || rows;
 }
@@ -183,16 +175,14 @@ static void renew_violations(struct top_source *s)
         return;
     s->violations = list;
     for (size_t i = 0; i < count; i++) {
-        const struct top_history_violation *v = &s->history.violations[i];
-        int64_t node = top_index_node_of_row(&s->index, v->owner);
-        if (node < 0)
+        const struct history_violation *v = &s->history.violations[i];
+        if (v->node >= s->index.node_count)
             continue;
-        list[s->violation_count++] =
-            (struct top_violation){.node = (uint32_t)node,
-                                   .limit = v->limit,
-                                   .begin = top_index_time(&s->index, (uint32_t)node, v->begin).ns,
-                                   .end = top_index_time(&s->index, (uint32_t)node, v->end).ns,
-                                   .open = v->open};
+        list[s->violation_count++] = (struct top_violation){.node = v->node,
+                                                            .limit = (int32_t)v->limit,
+                                                            .begin = top_index_time(&s->index, v->node, v->begin).ns,
+                                                            .end = top_index_time(&s->index, v->node, v->end).ns,
+                                                            .open = v->open};
     }
     qsort(list, s->violation_count, sizeof *list, by_begin);
     s->stale = false;
@@ -234,24 +224,6 @@ void top_source_window(const struct top_source *s, uint32_t node, int64_t *from,
     *from = saturate_add(top_index_own(&s->index, node, saturate_add(s->time, -s->interval)), 1);
 }
 
-void top_source_decode(enum builtin b, const struct packet_record *r, void *record)
-{
-    const struct dict_aspect *a = &builtin_aspects[b];
-    const struct builtin_layout *layout = builtin_layout(b);
-    memset(record, 0, layout->size);
-    *(int64_t *)((char *)record + offsetof(struct builtin_usage, at)) = saturate_ns((int64_t)r->timestamp);
-    for (uint32_t i = 0; i < a->field_count && i < r->value_count; i++) {
-        uint64_t value = packet_value(r, i);
-        void *member = (char *)record + layout->offsets[i];
-        if (a->fields[i].type == DICT_FLOAT64)
-            memcpy(member, &value, sizeof value);
-        else if (a->fields[i].type == DICT_ENUM)
-            *(int *)member = value < DICT_LABELS_MAX ? (int)value : -1;
-        else if (a->fields[i].type == DICT_INT64)
-            *(int64_t *)member = strcmp(a->fields[i].unit, "ns") == 0 ? saturate_ns((int64_t)value) : (int64_t)value;
-    }
-}
-
 static int take_own(const struct top_source_reading *r, const struct packet_record *record,
                     const struct levels_place *place)
 {
@@ -260,9 +232,9 @@ static int take_own(const struct top_source_reading *r, const struct packet_reco
     struct builtin_limit limit;
     (void)place;
     if (record && record->aspect == p->process->builtins[BUILTIN_USAGE] && (int64_t)record->timestamp >= n->usage.at) {
-        top_source_decode(BUILTIN_USAGE, record, &n->usage);
+        history_decode_record(record, BUILTIN_USAGE, &n->usage);
     } else if (record && record->aspect == p->process->builtins[BUILTIN_LIMIT]) {
-        top_source_decode(BUILTIN_LIMIT, record, &limit);
+        history_decode_record(record, BUILTIN_LIMIT, &limit);
         if (limit.limit >= 0 && limit.limit < MESSAGE_LIMITS_MAX && limit.at >= n->limits[limit.limit].at)
             n->limits[limit.limit] = limit;
     }

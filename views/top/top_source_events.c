@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "resmgr/policies/policy.h"
+#include "run/history/history_decode.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,33 +16,13 @@
 
 /* ---- decisions --------------------------------------------------------------------------------------------------- */
 
-static int64_t node_of(const struct top_source *s, const struct top_event *e)
+int64_t top_source_event_time(const struct top_source *s, const struct history_event *e)
 {
-    return top_index_node_of_row(&s->index, e->owner);
-}
-
-static int64_t at_of(const struct top_event *e)
-{
-    switch (e->table) {
-    case BUILTIN_KNOB:
-        return e->knob.at;
-    case BUILTIN_CONCLUSION:
-        return e->conclusion.at;
-    case BUILTIN_POLLING:
-        return e->polling.at;
-    default:
-        return e->decision.at;
-    }
-}
-
-int64_t top_source_event_time(const struct top_source *s, const struct top_event *e)
-{
-    int64_t node = node_of(s, e);
-    return node < 0 ? INT64_MAX : top_index_time(&s->index, (uint32_t)node, at_of(e)).ns;
+    return e->node < s->index.node_count ? top_index_time(&s->index, e->node, e->at).ns : INT64_MAX;
 }
 
 /* The limit that an event is about; -1: none. */
-static int64_t limit_of(const struct top_event *e)
+static int64_t limit_of(const struct history_event *e)
 {
     return e->table == BUILTIN_DECISION     ? e->decision.cause
            : e->table == BUILTIN_KNOB       ? e->knob.limit
@@ -52,9 +33,9 @@ static int64_t limit_of(const struct top_event *e)
 void top_source_decisions(struct top_source *s, struct top_id scope)
 {
     for (size_t i = s->history.event_count; i > 0; i--) {
-        const struct top_event *e = &s->history.events[i - 1];
-        int64_t node = node_of(s, e), at = top_source_event_time(s, e), limit = limit_of(e);
-        if (node < 0 || at > s->time || (scope.node != TOP_ANY && scope.node != (uint32_t)node))
+        const struct history_event *e = &s->history.events[i - 1];
+        int64_t at = top_source_event_time(s, e), limit = limit_of(e);
+        if (at > s->time || (scope.node != TOP_ANY && scope.node != e->node))
             continue;
         if (s->item_count == TOP_EVENTS_SHOWN) {
             s->left_out += i;
@@ -63,12 +44,12 @@ void top_source_decisions(struct top_source *s, struct top_id scope)
         struct top_item *item = top_source_add(s);
         if (!item)
             return;
-        item->id = (struct top_id){.node = (uint32_t)node, .instance = i, .field = TOP_ANY, .limit = -1};
-        item->texts[0] = s->index.nodes[node]->name;
+        item->id = (struct top_id){.node = e->node, .instance = i, .field = TOP_ANY, .limit = -1};
+        item->texts[0] = s->index.nodes[e->node]->name;
         item->at = at;
         item->index = i - 1;
         item->into = top_source_limit(s, limit) ? TOP_LIMITS : TOP_PROCESSES;
-        item->scope.node = (uint32_t)node;
+        item->scope.node = e->node;
         item->scope.limit = top_source_limit(s, limit) ? (int32_t)limit : -1;
         item->mark = e->table == BUILTIN_CONCLUSION && e->conclusion.what == CONCLUSION_VIOLATED ? '!' : ' ';
     }
@@ -110,7 +91,7 @@ void top_source_make_decision(const struct top_source *s, const struct top_item 
 {
     if (item->index >= s->history.event_count)
         return;
-    const struct top_event *e = &s->history.events[item->index];
+    const struct history_event *e = &s->history.events[item->index];
     char cause[TOP_TEXT_MAX];
     switch (e->table) {
     case BUILTIN_DECISION:
@@ -131,10 +112,10 @@ void top_source_make_decision(const struct top_source *s, const struct top_item 
 }
 
 /* The last decision of any node at the shown time; NULL: none. */
-static const struct top_event *last_decision(const struct top_source *s)
+static const struct history_event *last_decision(const struct top_source *s)
 {
     for (size_t i = s->history.event_count; i > 0; i--) {
-        const struct top_event *e = &s->history.events[i - 1];
+        const struct history_event *e = &s->history.events[i - 1];
         if (e->table == BUILTIN_DECISION && top_source_event_time(s, e) <= s->time)
             return e;
     }
@@ -149,7 +130,7 @@ void top_source_controller(const struct top_source *s, char *text, size_t size)
         return;
     }
     const struct experiment_adapt *a = &s->experiment->adapt;
-    const struct top_event *last = last_decision(s);
+    const struct history_event *last = last_decision(s);
     const char *policy = experiment_policy_word((int)a->policy), *by = a->by == ADAPT_BY_MANAGER ? "manager" : "agent";
     if (last) {
         write_decision(s, &last->decision, decision, sizeof decision);
@@ -170,12 +151,12 @@ void top_source_controller(const struct top_source *s, char *text, size_t size)
 void top_source_losses(struct top_source *s, struct top_id scope)
 {
     for (size_t i = s->history.loss_count; i > 0; i--) {
-        const struct top_loss *l = &s->history.losses[i - 1];
-        int64_t process = top_index_process_of_row(&s->index, l->owner);
+        const struct history_loss *l = &s->history.losses[i - 1];
+        int64_t process = top_index_process_of_row(&s->index, l->process);
         if (process < 0)
             continue;
         const struct top_index_process *p = &s->index.processes[process];
-        int64_t at = top_index_time(&s->index, p->node, l->loss.end).ns;
+        int64_t at = top_index_time(&s->index, p->node, l->end).ns;
         if (at > s->time || (scope.node != TOP_ANY && scope.node != p->node))
             continue;
         if (s->item_count == TOP_EVENTS_SHOWN) {
@@ -188,8 +169,8 @@ void top_source_losses(struct top_source *s, struct top_id scope)
         item->id = (struct top_id){p->node, i, 0, TOP_ANY, -1};
         item->texts[0] = s->index.nodes[p->node]->name;
         item->texts[1] = p->process->name;
-        item->values[1] = (double)l->loss.count;
-        item->values[2] = l->loss.ring;
+        item->values[1] = (double)l->count;
+        item->values[2] = l->ring;
         item->at = at;
         item->index = i - 1;
         item->mark = 'x';
@@ -214,7 +195,7 @@ static int take_totals(const struct top_source_reading *r, const struct packet_r
     (void)place;
     if (!record || record->aspect != p->builtins[BUILTIN_TOTALS])
         return 0;
-    top_source_decode(BUILTIN_TOTALS, record, &t);
+    history_decode_record(record, BUILTIN_TOTALS, &t);
     if (t.at < a->begin)
         a->before = t;
     else if (t.at >= a->end && a->behind.at == 0)
@@ -234,8 +215,8 @@ void top_source_make_loss(const struct top_source *s, const struct top_item *ite
 {
     if (item->index >= s->history.loss_count)
         return;
-    const struct top_loss *l = &s->history.losses[item->index];
-    struct around a = {.begin = l->loss.begin, .end = l->loss.end};
+    const struct history_loss *l = &s->history.losses[item->index];
+    struct around a = {.begin = l->begin, .end = l->end};
     for (size_t i = 0; i < s->stream_count; i++) {
         const struct top_index_process *p =
             s->stream_processes[i] < 0 ? NULL : &s->index.processes[s->stream_processes[i]];

@@ -7,8 +7,9 @@
 
 #include "config/experiment.h"
 #include "metric/quantile.h"
+#include "run/history/history.h"
 #include "run/levels/levels.h"
-#include "views/top/top_history.h"
+#include "views/top/top_index.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
@@ -47,9 +48,8 @@ struct top_source {
     char run[PATH_MAX];
     struct experiment *experiment; /* NULL: it cannot be read */
     struct levels *levels;
-    struct top_history history;
-    int64_t read_at; /* clock_now() when the database was looked at last */
-    uint64_t age;    /* of the model that is in the index */
+    struct history history;
+    uint64_t age; /* of the model that is in the index */
     struct top_index index;
     int64_t *stream_processes; /* by stream: number of the process; -1: none */
     size_t stream_count, stream_capacity;
@@ -100,9 +100,6 @@ typedef int top_source_take_record(const struct top_source_reading *r, const str
 int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_t from, int64_t until,
                     top_source_take_record *take, void *context) BEZEL_MUST_CHECK;
 
-/** Fill a struct builtin_<name> from a record of the own trace. */
-void top_source_decode(enum builtin b, const struct packet_record *r, void *record);
-
 /** Counts a record, or a loss. */
 top_source_take_record top_source_count;
 
@@ -127,6 +124,6 @@ void top_source_make_decision(const struct top_source *s, const struct top_item 
 void top_source_make_loss(const struct top_source *s, const struct top_item *item, char *text, size_t size);
 
 /** The run's time of an event. */
-int64_t top_source_event_time(const struct top_source *s, const struct top_event *e);
+int64_t top_source_event_time(const struct top_source *s, const struct history_event *e);
 
 #endif

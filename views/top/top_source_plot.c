@@ -211,17 +211,17 @@ static void plot_limit(const struct window *w, struct top_id id)
 {
     const struct top_source *s = w->s;
     const struct experiment_limit *l = top_source_limit(s, id.limit);
-    const struct top_series *series =
-        id.node < s->index.node_count ? top_history_series(&s->history, s->index.nodes[id.node]->row, id.limit) : NULL;
+    const struct history_series *series = history_limit(&s->history, id.node, (uint32_t)id.limit);
     snprintf(w->plot->title, sizeof w->plot->title, "value for %s of %s", top_source_limit_text(s, id.limit),
              l && l->global ? "all nodes" : node_name(s, id.node));
     w->plot->unit = l && l->unit == UNIT_DURATION  ? TOP_IN_NS
                     : l && l->unit == UNIT_PERCENT ? TOP_IN_PERCENT
                                                    : TOP_IN_NUMBER;
     w->plot->bound = l ? l->bound : (double)NAN;
-    for (size_t i = 0; series && i < series->count; i++) {
-        const struct top_series_column *c = &series->columns[i];
-        int64_t middle = saturate_ns((c->index << series->width) + (INT64_C(1) << series->width) / 2);
+    for (size_t i = 0; series && id.node < s->index.node_count && i < series->columns.count; i++) {
+        const struct history_column *c = &series->columns.list[i];
+        unsigned width = series->columns.width;
+        int64_t middle = saturate_ns((c->at >> width << width) + (INT64_C(1) << width) / 2);
         add_range(dot_at(w, top_index_time(&s->index, id.node, middle).ns), c->min, c->max);
     }
 }
@@ -243,10 +243,9 @@ static void mark_violations(const struct window *w, uint32_t node, int32_t limit
 static void mark_events(const struct window *w, uint32_t node)
 {
     const struct top_source *s = w->s;
-    int64_t owner = node < s->index.node_count ? s->index.nodes[node]->row : -1;
     for (size_t i = s->history.event_count; i > 0; i--) {
-        const struct top_event *e = &s->history.events[i - 1];
-        if ((owner >= 0 && e->owner != owner) || (e->table != BUILTIN_DECISION && e->table != BUILTIN_KNOB))
+        const struct history_event *e = &s->history.events[i - 1];
+        if ((node != TOP_ANY && e->node != node) || (e->table != BUILTIN_DECISION && e->table != BUILTIN_KNOB))
             continue;
         struct top_dot *d = dot_at(w, top_source_event_time(s, e));
         if (d)

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /** Shared by the summary's files. */
-#ifndef BEZEL_RUN_RUNDB_SUMMARY_INTERNAL_H
-#define BEZEL_RUN_RUNDB_SUMMARY_INTERNAL_H
+#ifndef BEZEL_RUN_HISTORY_SUMMARY_INTERNAL_H
+#define BEZEL_RUN_HISTORY_SUMMARY_INTERNAL_H
 
 #include "base/saturate.h"
+#include "run/history/summary.h"
 #include "run/model/latency.h"
 #include "run/rundb/rundb_sqlite.h"
-#include "run/rundb/summary.h"
 
 #include <math.h>
 
@@ -35,13 +35,13 @@ struct summary_loading {
     struct summary summary; /* first: what callers hold */
     const char *run;        /* its directory */
     struct text *texts;     /* that the summary owns; freed with it */
+    struct history history; /* of limits and metrics; its database is open while it is loaded */
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */
     struct latency latency;            /* of the records of SUT processes */
     int64_t latency_bound;             /* the widest of its errors */
     size_t bytes;                      /* that it has allocated, of SUMMARY_BYTES_MAX */
     size_t last;                       /* index of the row that was found last */
-    size_t last_series;                /* the same of a series */
     struct summary_cost cost;
     struct summary_rows { /* that summary_rows() appends to */
         enum builtin b;
@@ -110,8 +110,5 @@ void summary_load_notes(struct summary_loading *l);
 
 /** Loads costs, decisions and conclusions of nodes. After the processes. */
 void summary_load_nodes(struct summary_loading *l);
-
-/** Loads observations, violations and snapshots. After the processes. */
-void summary_load_timeline(struct summary_loading *l);
 
 #endif

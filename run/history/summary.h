@@ -6,13 +6,14 @@
  * CLOCK_MONOTONIC, started and ended of the run CLOCK_REALTIME. Times that nodes sent may be anything, so they are
  * clamped (saturate_ns()). Texts belong to the summary. Records of the own trace are in the structs of mdr/builtin.h.
  */
-#ifndef BEZEL_RUN_RUNDB_SUMMARY_H
-#define BEZEL_RUN_RUNDB_SUMMARY_H
+#ifndef BEZEL_RUN_HISTORY_SUMMARY_H
+#define BEZEL_RUN_HISTORY_SUMMARY_H
 
 #include "base/err.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
+#include "run/history/history.h"
 #include "run/model/run_clock.h"
 
 #include <stdbool.h>
@@ -94,58 +95,6 @@ struct summary_process {
     struct summary_stream *streams; /* in the order of rings */
 };
 
-/** Observations of a limit on a node in one of SUMMARY_COLUMNS equal parts of a time that has the first and the last.
- */
-struct summary_column {
-    int64_t at;            /* of the first of them */
-    uint32_t count, known; /* number of observations, and of those with a value */
-    double min, max, last; /* of those with a value */
-};
-
-enum { SUMMARY_COLUMNS = 800 };
-
-struct summary_series { /* the observations of a limit on a node */
-    uint32_t node, limit;
-    int64_t begin, end;             /* times of the first and the last observation */
-    struct summary_column *columns; /* SUMMARY_COLUMNS of them */
-    int64_t last;                   /* the loader's, as what follows: the time of the latest observation ... */
-    size_t open;                    /* ... the number of the violation that goes on ... */
-    int64_t base;                   /* ... where the first column begins */
-    unsigned width;                 /* ... log2 of the ns of a column */
-};
-
-struct summary_violation { /* in the order of `begin`; clocks of several nodes may differ */
-    uint32_t node, limit;
-    int64_t begin, end; /* from the first observation that found it to the first that did not, or the last one */
-    bool open;          /* no observation ended it */
-    double min, max;    /* of the values */
-};
-
-/**
- * A time in which a limit was not judged. In the order of `begin`, likewise. The members behind `end` are of who judges
- * it again from the stored records (views/report/rejudge.h).
- */
-struct summary_gap {
-    uint32_t node, limit;
-    int64_t begin, end;
-    bool restarted;                  /* bezeld was not running; else it did not come to judge */
-    bool judged;                     /* the next three are known, and are the gap */
-    int64_t held, violated, unknown; /* unknown: there was no value, or: */
-    int64_t doubtful;                /* part of unknown that still counts as not judged */
-    const char *why;                 /* it is not judged, or in part doubtful; static; NULL: it is judged, or nobody
-                                        tried */
-};
-
-struct summary_metric { /* over the run, from the values of each second */
-    uint32_t node;
-    const char *metric, *process;
-    uint64_t count;
-    double mean, min, max, last;
-    int64_t begin, end;             /* times of the first and the last of them */
-    struct summary_column *columns; /* as of a series; NULL behind the first SUMMARY_METRICS_PLOTTED metrics */
-};
-enum { SUMMARY_METRICS_PLOTTED = 64 };
-
 /** An incarnation of a program that the run started. */
 struct summary_program {
     const char *node, *name;
@@ -209,10 +158,10 @@ struct summary {
     struct builtin_expired *expired;     /* sums over all daemons of the node, as the next two; in the order of nodes */
     struct builtin_setpoints *setpoints; /* in the order of nodes */
     struct builtin_snapshot *snapshots;  /* in the order of `number`; behind them those of operators */
-    struct summary_series *series;
-    struct summary_violation *violations;
-    struct summary_gap *gaps;
-    struct summary_metric *metrics;
+    struct history_series *series;       /* of limits, in the order of nodes; the history owns them, as the metrics */
+    struct history_violation *violations; /* in the order of `begin`, as the gaps; clocks of several nodes may differ */
+    struct history_gap *gaps;
+    struct history_series *metrics; /* in the order of nodes and names */
     struct summary_event *events;
     struct summary_program *programs; /* in the order of nodes, names and incarnations */
     struct summary_note *notes;       /* in the order of `at` */

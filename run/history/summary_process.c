@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "run/rundb/summary_internal.h"
+#include "run/history/summary_internal.h"
 
 #include "run/rundb/rundb_live.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "run/rundb/summary_internal.h"
+#include "run/history/summary_internal.h"
 
 #include "base/clock.h"
 #include "base/uuid.h"
@@ -153,16 +153,6 @@ static const char setpoints_query[] =
     "SELECT node, max(at), max(epoch), sum(applied), sum(expired), sum(outdated), sum(repeated), sum(clamped), "
     "sum(lost),"
     " sum(unsent) FROM setpoints JOIN processes ON processes.id = daemon GROUP BY node ORDER BY node";
-/*
- * With a single max() SQLite takes the other columns from the row with the maximum: the latest value of a metric.
- */
-static const char metric_query[] =
-    "SELECT node, metric, process, count(metrics.value), avg(metrics.value), min(metrics.value), max(metrics.value), "
-    "last.value, min(at), max(at) FROM metrics"
-    " LEFT JOIN (SELECT node, metric, process, value, max(at) FROM metrics WHERE value IS NOT NULL"
-    " GROUP BY node, metric, process) AS last USING (node, metric, process)"
-    " GROUP BY node, metric, process ORDER BY node, metric, process";
-
 static const char limit_query[] =
     "SELECT node, limits.at, \"limit\", limits.state, value, worst, settling, held, violated, unknown, last_violated,"
     " unjudged, epoch FROM limits JOIN processes ON processes.id = daemon"
@@ -202,23 +192,6 @@ static void drop_copies(struct summary_loading *l)
             l->err = BEZEL_ETIMEDOUT;
     }
     s->limit_count = kept;
-}
-
-static void take_metric(struct summary_loading *l, sqlite3_stmt *s)
-{
-    struct summary_metric *m = summary_grow(l, &l->summary.metrics, &l->summary.metric_count, sizeof *m);
-    if (!m)
-        return;
-    m->node = summary_node_index(l, s, 0);
-    m->metric = summary_text(l, s, 1);
-    m->process = summary_text(l, s, 2);
-    m->count = summary_u64(s, 3);
-    m->min = summary_real(s, 5);
-    m->max = summary_real(s, 6);
-    m->mean = fmin(fmax(summary_real(s, 4), m->min), m->max); /* rounding could move it outside */
-    m->last = summary_real(s, 7);
-    m->begin = summary_ns(s, 8);
-    m->end = summary_ns(s, 9);
 }
 
 /* Marks the process of the note as refused; one that is not in the database was left out. */
@@ -296,5 +269,4 @@ void summary_load_nodes(struct summary_loading *l)
                  &s->conclusion_count);
     summary_rows(l, expired_query, BUILTIN_EXPIRED, &s->expired, &s->expired_count);
     summary_rows(l, setpoints_query, BUILTIN_SETPOINTS, &s->setpoints, &s->setpoints_count);
-    summary_each(l, metric_query, take_metric);
 }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "views/top/top_history.h"
+#include "run/history/history.h"
 #include "base/clock.h"
-#include "run/rundb/rundb_live.h"
+#include "mdr/message.h"
+#include "run/rundb/rundb.h"
 #include "tests/lib/scratch.h"
 
 #include <math.h>
@@ -15,19 +16,21 @@
 
 #include <cmocka.h>
 
-enum { NODE = 1, HELD = 1, VIOLATED = 2 };
+enum { NODE = 7, HELD = 1, VIOLATED = 2, MOST = 1 << 13 }; /* row of the second node */
 
-static void observe(struct top_history *h, int64_t limit, double seconds, int state, double value)
+#define TABLES (HISTORY_OF_LIMITS | HISTORY_OF_METRICS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES)
+
+static void observe(struct history *h, int64_t limit, double seconds, int state, double value)
 {
     struct builtin_observation o = {
-        .at = (int64_t)(seconds * (double)CLOCK_S), .limit = limit, .state = state, .value = value};
-    top_history_observe(h, NODE, &o);
+        .node = 1, .at = (int64_t)(seconds * (double)CLOCK_S), .limit = limit, .state = state, .value = value};
+    history_observe(h, &o);
 }
 
 static void a_violation_lasts_from_its_first_observation_to_the_first_without_it(void **state)
 {
     (void)state;
-    struct top_history h = {0};
+    struct history h = {.most = MOST};
     observe(&h, 0, 1, HELD, 5);
     observe(&h, 1, 1, VIOLATED, 50);
     observe(&h, 0, 2, VIOLATED, 9);
@@ -43,50 +46,52 @@ static void a_violation_lasts_from_its_first_observation_to_the_first_without_it
     assert_false(h.violations[1].open);
     assert_true(h.violations[2].open && h.violations[2].begin == 5 * CLOCK_S);
     struct builtin_observation behind_a_gap = {
-        .at = 10 * CLOCK_S, .limit = 0, .state = VIOLATED, .value = 12, .gap = 4 * CLOCK_S};
-    top_history_observe(&h, NODE, &behind_a_gap);
+        .node = 1, .at = 10 * CLOCK_S, .limit = 0, .state = VIOLATED, .value = 12, .gap = 4 * CLOCK_S};
+    history_observe(&h, &behind_a_gap);
     assert_true(!h.violations[2].open && h.violations[2].end == 6 * CLOCK_S);
     assert_true(h.violation_count == 4 && h.violations[3].open && h.violations[3].begin == 10 * CLOCK_S);
     observe(&h, MESSAGE_LIMITS_MAX, 6, VIOLATED, 1);
     observe(&h, -1, 6, VIOLATED, 1);
-    assert_int_equal(h.series_count, 2);
-    top_history_close(&h);
+    assert_int_equal(h.limit_count, 2);
+    history_close(&h);
 }
 
 static void a_series_is_bounded_and_keeps_its_extremes(void **state)
 {
     (void)state;
-    struct top_history h = {0};
+    struct history h = {.most = MOST};
     for (int i = 0; i < 20000; i++)
         observe(&h, 0, 0.1 * i, HELD, i == 12345 ? 1000 : i == 54 ? -7 : i % 2 ? NAN : 1);
-    const struct top_series *s = top_history_series(&h, NODE, 0);
-    assert_in_range(s->count, TOP_SERIES_COLUMNS / 2, TOP_SERIES_COLUMNS);
+    const struct history_series *s = history_limit(&h, 1, 0);
+    assert_in_range(s->columns.count, HISTORY_COLUMNS / 2, HISTORY_COLUMNS);
+    assert_true(s->begin == 0 && s->end == (int64_t)(1999.9 * CLOCK_S) && s->min == -7 && s->max == 1000);
     double least = NAN, most = NAN;
-    for (size_t i = 0; i < s->count; i++) {
-        least = fmin(least, s->columns[i].min);
-        most = fmax(most, s->columns[i].max);
-        assert_true(i == 0 || s->columns[i].index > s->columns[i - 1].index);
-        bool has = s->columns[i].index == (int64_t)(1234.5 * CLOCK_S) >> s->width;
-        assert_int_equal(s->columns[i].max == 1000, has);
+    for (size_t i = 0; i < s->columns.count; i++) {
+        const struct history_column *c = &s->columns.list[i];
+        least = fmin(least, c->min);
+        most = fmax(most, c->max);
+        assert_true(i == 0 || c->at > c[-1].at);
+        bool has = c->at >> s->columns.width == (int64_t)(1234.5 * CLOCK_S) >> s->columns.width;
+        assert_int_equal(c->max == 1000, has);
     }
     assert_true(least == -7 && most == 1000);
-    assert_null(top_history_series(&h, NODE + 1, 0));
-    top_history_close(&h);
+    assert_null(history_limit(&h, 0, 0));
+    history_close(&h);
 }
 
 static void violations_are_bounded_and_the_open_one_is_still_closed(void **state)
 {
     (void)state;
-    struct top_history h = {0};
+    struct history h = {.most = MOST};
     observe(&h, 1, 0, VIOLATED, 1);
-    for (int i = 0; i < 3 * TOP_VIOLATIONS_MAX; i++)
+    for (int i = 0; i < 3 * MOST; i++)
         observe(&h, 0, i + 1, i % 2 ? HELD : VIOLATED, 1);
     observe(&h, 2, 1e6, VIOLATED, 1);
-    for (int i = 0; i < TOP_VIOLATIONS_MAX; i++)
+    for (int i = 0; i < MOST; i++)
         observe(&h, 0, 1e6 + i + 1, i % 2 ? HELD : VIOLATED, 1);
     observe(&h, 2, 2e6, HELD, 1);
     observe(&h, 1, 2e6, HELD, 1); /* its beginning was dropped */
-    assert_true(h.violation_count <= TOP_VIOLATIONS_MAX && h.left_out > 0);
+    assert_true(h.violation_count <= MOST && h.left_out > 0);
     bool found = false;
     for (size_t i = 0; i < h.violation_count; i++) {
         assert_int_not_equal(h.violations[i].limit, 1);
@@ -94,7 +99,7 @@ static void violations_are_bounded_and_the_open_one_is_still_closed(void **state
         assert_false(h.violations[i].open);
     }
     assert_true(found);
-    top_history_close(&h);
+    history_close(&h);
 }
 
 /* ---- of a database ----------------------------------------------------------------------------------------------- */
@@ -119,7 +124,12 @@ static int begin_database(void **state)
     if (scratch_begin(state) != 0 || rundb_open(scratch_dir, &f) != 0 || rundb_close(f) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/run.db", scratch_dir);
-    return sqlite3_open(path, &db) == SQLITE_OK ? 0 : -1;
+    if (sqlite3_open(path, &db) != SQLITE_OK)
+        return -1;
+    insert("INSERT INTO nodes VALUES(3, 'desk', randomblob(16), zeroblob(16), 0, 'desk', 1, 0),"
+           " (%d, 'rack', zeroblob(16), zeroblob(16), 0, 'rack', 1, 0)",
+           NODE);
+    return 0;
 }
 
 static int end_database(void **state)
@@ -128,10 +138,11 @@ static int end_database(void **state)
     return scratch_end(state);
 }
 
-static void take_all(struct top_history *h)
+static void take_all(struct history *h)
 {
     int more;
-    while ((more = top_history_update(h, CLOCK_S)) > 0)
+    h->read_at -= 2 * CLOCK_S; /* it has paused */
+    while ((more = history_update(h, CLOCK_S)) > 0)
         ;
     assert_int_equal(more, 0);
 }
@@ -145,12 +156,12 @@ static void decide(int64_t at, int64_t after)
 static void each_row_is_taken_once_while_the_run_grows(void **state)
 {
     (void)state;
-    struct top_history h;
+    struct history h;
     decide(10, 2000);
-    assert_int_equal(top_history_open(&h, scratch_dir), 0);
+    assert_int_equal(history_open(&h, scratch_dir, TABLES, MOST), 0);
     take_all(&h);
     assert_int_equal(h.event_count, 1);
-    assert_true(h.events[0].table == BUILTIN_DECISION && h.events[0].owner == NODE);
+    assert_true(h.events[0].table == BUILTIN_DECISION && h.events[0].node == 1);
     assert_int_equal(h.events[0].decision.after, 2000);
     take_all(&h);
     decide(20, 4000);
@@ -163,21 +174,61 @@ static void each_row_is_taken_once_while_the_run_grows(void **state)
     assert_true(h.events[2].table == BUILTIN_KNOB && h.events[2].knob.after == 90 && isnan(h.events[2].knob.value));
     assert_string_equal(h.events[2].knob.knob, "quality");
     assert_int_equal(h.loss_count, 1);
-    assert_true(h.losses[0].owner == 5 && h.losses[0].loss.ring == 2 && h.losses[0].loss.count == 17 &&
-                h.losses[0].loss.end == 200);
+    assert_true(h.losses[0].process == 5 && h.losses[0].ring == 2 && h.losses[0].count == 17 && h.losses[0].end == 200);
     assert_true(h.violation_count == 1 && h.violations[0].limit == 3 && h.violations[0].begin == 40);
-    top_history_close(&h);
+    history_close(&h);
     insert("DELETE FROM decisions");
     insert("DELETE FROM knobs");
+}
+
+/* Its line of values is broken there, a restart of bezeld is a gap, and none reaches behind the observation before. */
+static void a_gap_breaks_the_line_of_a_limit(void **state)
+{
+    (void)state;
+    struct history h = {.most = MOST};
+    static const int64_t gaps[] = {-1, 0, CLOCK_S / 2, 0, -1, 100 * CLOCK_S};
+    for (int i = 0; i < 6; i++)
+        history_observe(&h, &(struct builtin_observation){
+                                .at = (i + 1) * CLOCK_S, .limit = 0, .state = HELD, .value = i, .gap = gaps[i]});
+    const struct history_columns *c = &history_limit(&h, 0, 0)->columns;
+    assert_int_equal(h.gap_count, 3);
+    assert_true(h.gaps[0].begin == 5 * CLOCK_S / 2 && h.gaps[0].end == 3 * CLOCK_S && !h.gaps[0].restarted);
+    assert_true(h.gaps[1].begin == 4 * CLOCK_S && h.gaps[1].end == 5 * CLOCK_S && h.gaps[1].restarted);
+    assert_true(h.gaps[2].begin == 5 * CLOCK_S && h.gaps[2].end == 6 * CLOCK_S && !h.gaps[2].restarted);
+    assert_int_equal(c->count, 7);
+    assert_true(c->list[2].at == 5 * CLOCK_S / 2 && c->list[2].known == 0 && isnan(c->list[2].last));
+    assert_true(isnan(c->list[4].last) && c->list[4].min == 3 && isnan(c->list[5].last));
+    history_close(&h);
+}
+
+/* Of processes and metrics with their names; the mean is of the values that are numbers. */
+static void metrics_have_their_statistics(void **state)
+{
+    (void)state;
+    struct history h;
+    insert("INSERT INTO metrics VALUES(%d, 10, 'fps', 'client', 30, 0), (%d, 10, 'fps', 'cl\xff', 1, 0),"
+           " (%d, 20, 'fps', 'client', 20, 0), (%d, 30, 'fps', 'client', NULL, 0), (3, 5, 'fps', 'client', 7, 0)",
+           NODE, NODE, NODE, NODE);
+    assert_int_equal(history_open(&h, scratch_dir, HISTORY_OF_METRICS, MOST), 0);
+    take_all(&h);
+    assert_int_equal(h.metric_count, 3);
+    const struct history_series *m = history_metric(&h, 1, "fps", "client");
+    assert_non_null(m);
+    assert_true(m->count == 2 && m->mean == 25 && m->min == 20 && m->max == 30 && m->last == 20);
+    assert_true(m->begin == 10 && m->end == 30 && history_metric(&h, 0, "fps", "client")->mean == 7);
+    assert_non_null(history_metric(&h, 1, "fps", "cl\\xFF"));
+    assert_null(history_metric(&h, 1, "fps", "server"));
+    history_close(&h);
+    insert("DELETE FROM metrics");
 }
 
 static void a_table_that_was_made_anew_is_read_anew(void **state)
 {
     (void)state;
-    struct top_history h;
+    struct history h;
     decide(10, 2000);
     decide(20, 3000);
-    assert_int_equal(top_history_open(&h, scratch_dir), 0);
+    assert_int_equal(history_open(&h, scratch_dir, TABLES, MOST), 0);
     take_all(&h);
     assert_int_equal(h.event_count, 2);
     insert("DELETE FROM decisions");
@@ -190,24 +241,24 @@ static void a_table_that_was_made_anew_is_read_anew(void **state)
     insert("DELETE FROM decisions");
     take_all(&h);
     assert_int_equal(h.event_count, 0);
-    top_history_close(&h);
+    history_close(&h);
 }
 
 static void events_are_bounded_and_the_newest_stay(void **state)
 {
     (void)state;
-    struct top_history h;
+    struct history h;
     insert("BEGIN");
     insert("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO decisions"
            " SELECT %d, i, 1, 1, 1000, i, -1, 0, 0, 0, 0 FROM n",
-           2 * TOP_EVENTS_MAX + 100, NODE);
+           2 * MOST + 100, NODE);
     insert("COMMIT");
-    assert_int_equal(top_history_open(&h, scratch_dir), 0);
+    assert_int_equal(history_open(&h, scratch_dir, TABLES, MOST), 0);
     take_all(&h);
-    assert_in_range(h.event_count, TOP_EVENTS_MAX / 2, TOP_EVENTS_MAX);
-    assert_int_equal(h.event_count + h.left_out, 2 * TOP_EVENTS_MAX + 100);
-    assert_int_equal(h.events[h.event_count - 1].decision.at, 2 * TOP_EVENTS_MAX + 100);
-    top_history_close(&h);
+    assert_in_range(h.event_count, MOST / 2, MOST);
+    assert_int_equal(h.event_count + h.left_out, 2 * MOST + 100);
+    assert_int_equal(h.events[h.event_count - 1].decision.at, 2 * MOST + 100);
+    history_close(&h);
 }
 
 int main(void)
@@ -217,6 +268,8 @@ int main(void)
         cmocka_unit_test(a_series_is_bounded_and_keeps_its_extremes),
         cmocka_unit_test(violations_are_bounded_and_the_open_one_is_still_closed),
         cmocka_unit_test(each_row_is_taken_once_while_the_run_grows),
+        cmocka_unit_test(a_gap_breaks_the_line_of_a_limit),
+        cmocka_unit_test(metrics_have_their_statistics),
         cmocka_unit_test(a_table_that_was_made_anew_is_read_anew),
         cmocka_unit_test(events_are_bounded_and_the_newest_stay),
     };

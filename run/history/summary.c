@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/utf8.h"
-#include "run/rundb/summary_internal.h"
+#include "run/history/history_decode.h"
+#include "run/history/summary_internal.h"
 
 #include "base/uuid.h"
 #include "run/rundb/rundb_live.h"
@@ -119,24 +120,15 @@ void summary_each(struct summary_loading *l, const char *query,
     sqlite3_finalize(s);
 }
 
+static const char *text_of(void *context, sqlite3_stmt *s, int at)
+{
+    return summary_text(context, s, at);
+}
+
 void summary_fill(struct summary_loading *l, sqlite3_stmt *s, enum builtin b, void *row)
 {
-    const struct dict_aspect *a = &builtin_aspects[b];
-    const struct builtin_layout *layout = builtin_layout(b);
-    *(uint32_t *)row = summary_node_index(l, s, 0); /* all of these structs begin with `node` and `at` */
-    *(int64_t *)((char *)row + offsetof(struct builtin_usage, at)) = summary_ns(s, 1);
-    for (int i = 0; i < (int)a->field_count; i++) {
-        const struct dict_field *f = &a->fields[i];
-        void *member = (char *)row + layout->offsets[i];
-        if (f->type == DICT_FLOAT64)
-            *(double *)member = summary_real(s, i + 2);
-        else if (f->type == DICT_STRING)
-            *(const char **)member = summary_text(l, s, i + 2);
-        else if (f->type == DICT_ENUM)
-            *(int *)member = sqlite3_column_int(s, i + 2);
-        else
-            *(int64_t *)member = strcmp(f->unit, "ns") == 0 ? summary_ns(s, i + 2) : sqlite3_column_int64(s, i + 2);
-    }
+    *(uint32_t *)row = summary_node_index(l, s, 0); /* all of these structs begin with `node` */
+    history_decode_row(s, 1, b, row, text_of, l);
 }
 
 static void take_row(struct summary_loading *l, sqlite3_stmt *s)
@@ -176,12 +168,14 @@ static void sum_final(sqlite3_context *context)
 }
 
 /* SQLite's own sum() overflows with an error, which ends the query: this one saturates. */
-static int open_database(struct summary_loading *l, const char *run)
+static int open_database(struct summary_loading *l, const char *run, uint32_t tables)
 {
-    int err = rundb_open_database(run, &l->db);
-    return err ? err
-               : rundb_error(l->db, sqlite3_create_function(l->db, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                                            NULL, sum_step, sum_final));
+    int err = history_open(&l->history, run, tables, SUMMARY_ROWS_MAX);
+    if (err)
+        return err;
+    l->db = history_rows_database(l->history.rows);
+    return rundb_error(l->db, sqlite3_create_function(l->db, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, NULL,
+                                                      sum_step, sum_final));
 }
 
 struct summary_latency summary_latency_of(const struct latency *l)
@@ -308,12 +302,59 @@ static void load_books(struct summary_loading *l)
     summary_load_notes(l);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct history_series *x = a, *y = b;
+    if (x->node != y->node || x->limit != y->limit || !x->metric)
+        return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                                  : (x->limit > y->limit) - (x->limit < y->limit);
+    int order = strcmp(x->metric, y->metric);
+    return order ? order : strcmp(x->process, y->process);
+}
+
+static void sort_series(struct history_series *list, size_t count)
+{
+    if (count > 0)
+        qsort(list, count, sizeof *list, by_name);
+}
+
+static void load_history(struct summary_loading *l)
+{
+    struct summary *s = &l->summary;
+    struct history *h = &l->history;
+    if (!l->err)
+        l->err = history_read(h);
+    if (!l->err && h->left_out)
+        l->err = rundb_refuse(BEZEL_EFULL, TOO_MANY);
+    sort_series(s->series = h->limits, s->series_count = h->limit_count);
+    sort_series(s->metrics = h->metrics, s->metric_count = h->metric_count);
+    s->violations = h->violations;
+    s->violation_count = h->violation_count;
+    s->gaps = h->gaps;
+    s->gap_count = h->gap_count;
+    h->violations = NULL; /* whoever judges gaps adds to them */
+    h->gaps = NULL;
+    h->violation_count = h->gap_count = 0;
+}
+
+/*
+ * A daemon that was restarted has another row for the same snapshot; the query merges them. Their moments may differ by
+ * nanoseconds, since each daemon has computed its own from the real-time clock.
+ */
+static const char snapshot_query[] =
+    "SELECT node, max(at), origin, number, \"limit\", value, min(moment), max(duration), sum(records),"
+    " max(snapshots.processes), min(nullif(first, 0)), max(last), max(snapshots.state)"
+    " FROM snapshots JOIN processes ON processes.id = daemon"
+    " GROUP BY node, number, CASE WHEN number = 0 THEN moment END"
+    " ORDER BY number = 0, number, CASE WHEN number = 0 THEN min(moment) END, node";
+
 static void load_all(struct summary_loading *l)
 {
     load_books(l);
     summary_each(l, "SELECT * FROM programs ORDER BY node, name, incarnation", take_program);
     summary_load_nodes(l);
-    summary_load_timeline(l);
+    load_history(l);
+    summary_rows(l, snapshot_query, BUILTIN_SNAPSHOT, &l->summary.snapshots, &l->summary.snapshot_count);
     summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
 }
 
@@ -340,15 +381,15 @@ static void check_pairs(struct summary_loading *l)
                                       "can compare");
 }
 
-static int load(const char *run, void (*tables)(struct summary_loading *l), struct summary **s)
+static int load(const char *run, uint32_t tables, void (*rows)(struct summary_loading *l), struct summary **s)
 {
     struct summary_loading *l = calloc(1, sizeof *l);
     if (!l)
         return BEZEL_ENOMEM;
     l->run = run;
-    l->err = open_database(l, run);
+    l->err = open_database(l, run, tables);
     if (!l->err) {
-        tables(l);
+        rows(l);
         check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
         l->summary.latency.bound = l->latency_bound;
@@ -357,7 +398,8 @@ static int load(const char *run, void (*tables)(struct summary_loading *l), stru
         l->summary.untaken_records = count_property(&l->summary, RUNDB_UNTAKEN_RECORDS);
     }
     latency_free(&l->latency);
-    sqlite3_close(l->db);
+    history_rows_close(l->history.rows);
+    l->history.rows = NULL;
     free(l->node_rows);
     free(l->process_rows);
     int err = l->err;
@@ -370,12 +412,12 @@ static int load(const char *run, void (*tables)(struct summary_loading *l), stru
 
 int summary_load(const char *run, struct summary **s)
 {
-    return load(run, load_all, s);
+    return load(run, HISTORY_OF_LIMITS | HISTORY_OF_METRICS, load_all, s);
 }
 
 int summary_load_books(const char *run, struct summary **s)
 {
-    return load(run, load_books, s);
+    return load(run, 0, load_books, s);
 }
 
 static void free_process(struct summary_process *p)
@@ -409,17 +451,12 @@ void summary_free(struct summary *s)
     free(s->expired);
     free(s->knobs);
     free(s->declared);
-    for (size_t i = 0; i < s->series_count; i++)
-        free(s->series[i].columns);
-    free(s->series);
+    history_close(&l->history);
     free(s->violations);
     free(s->gaps);
     free(s->snapshots);
     free(s->conclusions);
     free(s->setpoints);
-    for (size_t i = 0; i < s->metric_count; i++)
-        free(s->metrics[i].columns);
-    free(s->metrics);
     free(s->events);
     free(s->programs);
     free(s->notes);
