@@ -60,9 +60,11 @@ static void fill_trouble(const struct node *n, char text[MESSAGE_TEXT_MAX + 1])
 {
     const struct external_counts *c = external_counts(n->external);
     uint64_t unobserved = external_unobserved(n->external);
-    const char *refused = sender_refused(n->sender);
+    const char *refused = sender_refused(n->sender), *trouble = sender_trouble(n->sender);
     if (refused)
         message_text(text, MESSAGE_TEXT_MAX, refused);
+    else if (trouble)
+        snprintf(text, MESSAGE_TEXT_MAX + 1, "the collector at %s %s", sender_endpoint(n->sender), trouble);
     else if (c->unread)
         snprintf(
             text, MESSAGE_TEXT_MAX + 1,

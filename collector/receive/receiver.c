@@ -157,6 +157,20 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
     }
 }
 
+/* The sender of `frame` if its key may send packets. A node that a connection has, and whose key may not, is noted. */
+static struct peer *find_sender(struct receiver *in, const struct link_frame *frame)
+{
+    struct peer *peer = receiver_find(in, &frame->peer);
+    if (!peer || frame->roles & KEY_OBSERVE)
+        return peer;
+    if (!peer->key_taken)
+        receiver_note_node(in, peer->node, "BEZEL-KEY-TAKEN",
+                           "its key was taken back, or has lost the role observe, at the collector: nothing that it "
+                           "sends from now on is stored; it keeps its packets until the key is given back");
+    peer->key_taken = true;
+    return NULL;
+}
+
 static bool receive_one(struct receiver *in)
 {
     struct link_frame *frame = &in->frames[in->batch];
@@ -165,7 +179,7 @@ static bool receive_one(struct receiver *in)
         return false;
     *a = (struct received){.what = RECEIVED_REFUSED};
     in->received[in->batch] = clock_now();
-    struct peer *peer = frame->roles & KEY_OBSERVE ? receiver_find(in, &frame->peer) : NULL;
+    struct peer *peer = find_sender(in, frame);
     if (peer)
         peer->received_at = in->received[in->batch];
     bool within_rate = peer && receiver_charge(in, peer, frame->size, peer->received_at);

@@ -26,6 +26,7 @@ struct peer {
     bool over;           /* beyond its rate, which was logged */
     bool gap;            /* a packet of this connection was not stored: it will come again */
     bool bye;            /* sent BYE, which is answered when all before it is saved */
+    bool key_taken;      /* its key counts no more, which was noted */
 };
 
 struct receiver {

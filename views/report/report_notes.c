@@ -17,7 +17,7 @@ static bool is_same(const struct summary_note *a, const struct summary_note *b)
 
 bool report_note_is_change(const struct report *r, const struct summary_note *n)
 {
-    static const char *const codes[] = {"BEZEL-STEERED", "BEZEL-PAUSED", "BEZEL-RESUMED"};
+    static const char *const codes[] = {"BEZEL-STEERED", "BEZEL-PAUSED", "BEZEL-RESUMED", "BEZEL-KEY-TAKEN"};
     bool is_change = false;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         is_change = is_change || strcmp(n->code, codes[i]) == 0;
