@@ -232,14 +232,18 @@ static int open_rundb(const struct run *r, struct rundb **f)
 static int put_first_properties(const struct run *r)
 {
     struct rundb *f;
-    char value[256];
+    char value[256], sum[RUNDB_EXPERIMENT_MAX];
     const char *key;
-    int err = open_rundb(r, &f);
+    int err = rundb_sum_experiment(r->dir.path, sum);
+    if (!err)
+        err = open_rundb(r, &f);
     if (err)
         return err;
     err = rundb_put(f, "run", r->dir.uuid);
     if (!err)
         err = rundb_put(f, "name", r->e->name);
+    if (!err)
+        err = rundb_put(f, RUNDB_EXPERIMENT, sum);
     if (!err)
         err = rundb_put_int(f, "started", clock_now() + r->console.realtime_offset);
     for (unsigned i = 0; !err && rundir_version(i, &key, value, sizeof value); i++)

@@ -60,6 +60,13 @@ int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL
 #define RUNDB_ORDER_MEMORY  "order.memory"
 #define RUNDB_ORDER_WAIT    "order.wait"
 
+/** Property: the checksum of the file experiment.yaml with which the run was made: reports read that file again. */
+#define RUNDB_EXPERIMENT "experiment"
+enum { RUNDB_EXPERIMENT_MAX = 24 };
+
+/** Makes it of the file in run directory `run` as it is now. Returns 0, or an error with errno. */
+int rundb_sum_experiment(const char *run, char sum[RUNDB_EXPERIMENT_MAX]) BEZEL_MUST_CHECK;
+
 /** Property: draining was given up, so records that nodes still held are lost. */
 #define RUNDB_UNDRAINED "undrained"
 

@@ -4,8 +4,11 @@
 #include "run/rundb/rundb_sqlite.h"
 
 #include "base/checksum.h"
+#include "base/file.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,4 +103,19 @@ int rundb_check_seal(struct rundb *f)
     rundb_allow(0); /* its time is proportional to what is read anyway */
     int err = make(f, finished, right);
     return err ? err : strcmp(seal, right) == 0 ? RUNDB_SEALED : RUNDB_BROKEN;
+}
+
+int rundb_sum_experiment(const char *run, char sum[RUNDB_EXPERIMENT_MAX])
+{
+    enum { LONGEST = 16 << 20 }; /* more than a run is ever made with */
+    char path[PATH_MAX], *text;
+    size_t n;
+    if (snprintf(path, sizeof path, "%s/experiment.yaml", run) >= (int)sizeof path)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    int err = file_read_plain(path, 1, LONGEST, &text, &n);
+    if (err)
+        return err;
+    snprintf(sum, RUNDB_EXPERIMENT_MAX, "%016" PRIx64, checksum_add(CHECKSUM_START, text, n));
+    free(text);
+    return 0;
 }

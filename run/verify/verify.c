@@ -282,6 +282,21 @@ static int verify_seal(struct verify_walk *w)
     return is < 0 ? is : 0;
 }
 
+/* Reports read limits and settings from the file again. Runs of former versions have no checksum of it. */
+static void verify_experiment(struct verify_walk *w)
+{
+    char stored[RUNDB_EXPERIMENT_MAX], found[RUNDB_EXPERIMENT_MAX];
+    if (rundb_get(w->rundb, RUNDB_EXPERIMENT, stored, sizeof stored) != 0)
+        return;
+    int err = rundb_sum_experiment(w->run, found);
+    if (err)
+        report(w->v, VERIFY_DAMAGED, "experiment", "experiment.yaml", NULL, "it cannot be read: %s",
+               errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    else if (strcmp(stored, found) != 0)
+        report(w->v, VERIFY_DAMAGED, "experiment", "experiment.yaml", NULL,
+               "it was changed since the run began: reports would judge by other limits");
+}
+
 static int verify_loaded(struct verify_walk *w)
 {
     struct model *m = w->model;
@@ -292,6 +307,7 @@ static int verify_loaded(struct verify_walk *w)
     if (!err)
         err = verify_foreign(w);
     verify_recovered(w->v, w->rundb);
+    verify_experiment(w);
     for (const struct model_node *node = m->nodes; node && !err; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
             verify_stored(w->v, p);
