@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * The extremes of every time and count that the wire can carry, said by a node with valid messages: every reader of the
- * run ends, in order, and gives the records of the other node. With sanitizers, no arithmetic overflows on the way.
+ * run ends, in order, and gives the records of the other node: while the run goes on, from this machine and by a
+ * server, and when it has ended. With sanitizers, no arithmetic overflows on the way.
  */
 #include "collector/receive/receiver.h"
 #include "mdr/builtin.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/serve_process.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -24,12 +26,21 @@
 
 static const uint8_t run_id[16] = "a run's identity";
 
-static const uint64_t extremes[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+/* As float64, some of these are not a number, or infinite. */
+static const uint64_t extremes[] = {0,
+                                    1,
+                                    INT64_MAX / 2,
+                                    INT64_MAX - 1,
+                                    INT64_MAX,
+                                    UINT64_C(1) << 63,
+                                    UINT64_MAX,
+                                    UINT64_C(0x7ff0000000000000),
+                                    UINT64_C(0xfff0000000000000)};
 
-enum { EXTREMES = sizeof extremes / sizeof *extremes, HONEST = 100, ARGS = 8 };
+enum { EXTREMES = sizeof extremes / sizeof *extremes, HONEST = 100, ARGS = 10 };
 
-/* `RUN` stands for the run directory, `OUT` for a file or folder to write. `honest`: its output has HONEST lines of the
- * honest node. */
+/* `RUN` stands for the run directory, `SERVED` for its server, `OUT` for a file or folder to write. `honest`: its
+ * output has HONEST lines of the honest node. */
 static const struct reader {
     const char *args[ARGS];
     bool honest;
@@ -47,6 +58,32 @@ static const struct reader {
     {{"export", "--merge", "RUN", "OUT.merged"}, false},
     {{"export", "--format", "jsonl", "RUN"}, true}, /* the last one: it gives what the test counts */
 };
+
+static const struct reader live_readers[] = {
+    {{"verify", "RUN"}, false},
+    {{"report", "RUN"}, false},
+    {{"report", "--json", "RUN"}, false},
+    {{"top", "--plain", "-n", "2", "--interval", "200ms", "RUN"}, false},
+    {{"top", "--plain", "-n", "1", "--view", "aspects", "--own", "RUN"}, false},
+    {{"top", "--plain", "-n", "1", "--view", "messages", "RUN"}, false},
+    {{"top", "--plain", "-n", "1", "--view", "decisions", "RUN"}, false},
+    {{"top", "--plain", "-n", "1", "--view", "losses", "--back", "1s", "RUN"}, false},
+    {{"tail", "-n", "3", "RUN"}, false},
+    {{"tail", "-n", "3", "SERVED"}, false},
+    {{"tail", "-n", "all", "--process", "*", "SERVED"}, false},
+    {{"export", "--format", "jsonl", "RUN"}, true},
+    {{"export", "RUN", "OUT.live"}, false},
+};
+
+/* They end when they have given all of the honest node, and are interrupted. */
+static const struct reader followers[] = {
+    {{"tail", "-f", "-n", "all", "RUN"}, true},
+    {{"tail", "-f", "-n", "all", "SERVED"}, true},
+};
+
+static const struct reader view = {{"view", "--file", "OUT.view.html", "RUN"}, false};
+
+static const char longest[] = "a-name-of-sixty-three-characters-which-is-the-longest-one-it-is";
 
 /* ---- what is said ------------------------------------------------------------------------------------------------ */
 
@@ -130,14 +167,27 @@ static void say_messages(struct fake_sensor *f, uint64_t value)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-static void store(struct collector_process *c, uint64_t value)
+static void look_live(const struct collector_process *c, uint64_t value);
+
+/* Nodes that are there while the readers read: who says nothing for a while counts as gone. */
+static struct fake_sensor *present[2];
+
+static void turn(int64_t wait)
+{
+    for (int i = 0; i < 2; i++)
+        if (present[i])
+            fake_round(present[i], 0);
+    clock_sleep_until(clock_now() + wait);
+}
+
+static void store(struct collector_process *c, uint64_t value, bool live)
 {
     struct fake_sensor *good = fake_new("desk", run_id, 1), *evil = fake_new("evil", run_id, 2);
     assert_true(good && evil);
     evil->hello.realtime_offset = (int64_t)value;
     add_program(evil, "times", value, true);
     add_program(evil, "times", value, true);
-    add_program(evil, "values", value, false);
+    add_program(evil, longest, value, false);
     add_daemon(evil, value);
     assert_true(fake_connect(evil, c->endpoint));
     (void)!fake_settle(evil, CLOCK_S); /* a part may be refused */
@@ -147,6 +197,11 @@ static void store(struct collector_process *c, uint64_t value)
     fake_close_stream(good, p, 0);
     assert_true(fake_connect(good, c->endpoint));
     assert_true(fake_settle(good, PATIENCE));
+    present[0] = good;
+    present[1] = evil;
+    if (live)
+        look_live(c, value);
+    present[0] = present[1] = NULL;
     (void)!fake_say_bye(evil, CLOCK_S);
     assert_true(fake_say_books(good, p, PROCESS_ENDED, 0));
     assert_true(fake_say_bye(good, PATIENCE));
@@ -156,6 +211,8 @@ static void store(struct collector_process *c, uint64_t value)
 }
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
+
+static struct serve_process server;
 
 static pid_t spawn(const struct collector_process *c, const struct reader *r)
 {
@@ -167,6 +224,8 @@ static pid_t spawn(const struct collector_process *c, const struct reader *r)
     for (int i = 0; i < ARGS && r->args[i]; i++) {
         if (strcmp(r->args[i], "RUN") == 0)
             snprintf(words[i], sizeof words[i], "%s", c->run);
+        else if (strcmp(r->args[i], "SERVED") == 0)
+            snprintf(words[i], sizeof words[i], "%s", server.endpoint);
         else if (strncmp(r->args[i], "OUT", 3) == 0)
             snprintf(words[i], sizeof words[i], "%s/%s", c->dir, r->args[i]);
         else
@@ -196,7 +255,7 @@ static int await(pid_t pid)
             waitpid(pid, NULL, 0);
             return -1;
         }
-        clock_sleep_until(clock_now() + 5 * CLOCK_MS);
+        turn(5 * CLOCK_MS);
     }
     return status;
 }
@@ -221,9 +280,8 @@ static unsigned count_lines(const struct collector_process *c, const char *name,
     return n;
 }
 
-static void read_by(const struct collector_process *c, const struct reader *r, uint64_t value)
+static void judge(const struct collector_process *c, const struct reader *r, uint64_t value, int status)
 {
-    int status = await(spawn(c, r));
     unsigned complaints = count_lines(c, "err", "runtime error", true) + count_lines(c, "err", "Sanitizer", true);
     unsigned honest = r->honest ? count_lines(c, "out", "desk", false) : HONEST;
     if (status < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 4 || complaints || honest < HONEST) {
@@ -233,6 +291,56 @@ static void read_by(const struct collector_process *c, const struct reader *r, u
     }
 }
 
+static void read_by(const struct collector_process *c, const struct reader *r, uint64_t value)
+{
+    judge(c, r, value, await(spawn(c, r)));
+}
+
+static void follow_by(const struct collector_process *c, const struct reader *r, uint64_t value)
+{
+    int64_t deadline = clock_now() + PATIENCE;
+    pid_t pid = spawn(c, r);
+    while (count_lines(c, "out", "desk", false) < HONEST && clock_now() < deadline)
+        turn(20 * CLOCK_MS);
+    kill(pid, SIGINT);
+    int status = await(pid);
+    judge(c, r, value, status == SIGINT ? 0 : status);
+}
+
+/* A page that asks for everything, where there is a Python for it. */
+static void view_by(const struct collector_process *c, uint64_t value)
+{
+    char door[PATH_MAX];
+    int64_t deadline = clock_now() + PATIENCE;
+    snprintf(door, sizeof door, "%s/OUT.view.html", c->dir);
+    pid_t pid = spawn(c, &view);
+    while (access(door, R_OK) != 0 && clock_now() < deadline && waitpid(pid, NULL, WNOHANG) == 0)
+        turn(20 * CLOCK_MS);
+    pid_t page = fork();
+    if (page == 0) {
+        execlp("python3", "python3", "tests/lib/look_at_page.py", door, (char *)NULL);
+        _exit(127);
+    }
+    int looked = await(page);
+    kill(pid, SIGTERM);
+    judge(c, &view, value, await(pid));
+    if (looked != 0)
+        fail_msg("a page of extreme %llu: %x", (unsigned long long)value, (unsigned)looked);
+}
+
+/* While the run goes on: the evil node has said all that it says, and is still there. */
+static void look_live(const struct collector_process *c, uint64_t value)
+{
+    assert_true(serve_process_start(&server, c->run, "tcp://127.0.0.1:*", NULL));
+    for (size_t i = 0; i < sizeof live_readers / sizeof *live_readers; i++)
+        read_by(c, &live_readers[i], value);
+    for (size_t i = 0; i < sizeof followers / sizeof *followers; i++)
+        follow_by(c, &followers[i], value);
+    assert_int_equal(serve_process_end(&server, SIGTERM), 0);
+    if (system("command -v python3 >/dev/null") == 0)
+        view_by(c, value);
+}
+
 static void every_reader_ends_and_gives_what_others_recorded(void **state)
 {
     (void)state;
@@ -240,7 +348,7 @@ static void every_reader_ends_and_gives_what_others_recorded(void **state)
         struct collector_process c = {0};
         assert_true(collector_make(&c));
         assert_true(collector_start(&c, "tcp://127.0.0.1:*"));
-        store(&c, extremes[i]);
+        store(&c, extremes[i], !getenv("BEZEL_TEST_LIGHT") || i % 3 == 1);
         assert_int_equal(count_lines(&c, "log", "runtime error", true), 0);
         for (size_t k = 0; k < sizeof readers / sizeof *readers; k++)
             read_by(&c, &readers[k], extremes[i]);

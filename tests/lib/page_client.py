@@ -42,6 +42,13 @@ def admit(port, door):
     return cookie.group(1), token
 
 
+def strictly(text):
+    """As a browser reads JSON: without NaN and Infinity."""
+    def refuse(word):
+        raise ValueError("no JSON: " + word)
+    return json.loads(text, parse_constant=refuse)
+
+
 class Page:
     """A WebSocket. Raises ConnectionError where it is refused."""
 
@@ -106,9 +113,9 @@ class Page:
                 break
         if kind == 1:
             text = message.decode()
-            return json.loads(text) if text.startswith("{") else text
+            return strictly(text) if text.startswith("{") else text
         n = struct.unpack("<I", message[:4])[0]
-        header, at = json.loads(message[4:4 + n]), (4 + n + 7) // 8 * 8
+        header, at = strictly(message[4:4 + n]), (4 + n + 7) // 8 * 8
         for row in header["rows"]:
             for name in ["at", "count", "lost"] + (["min", "max", "last"] if row.get("values") else []):
                 count = row.get("columns", 0)
