@@ -140,6 +140,89 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
 }
 
+static void assert_refused(const struct message *of)
+{
+    m = *of;
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+}
+
+#define ASSERT_REFUSED(...)                                                                                            \
+    do {                                                                                                               \
+        static const struct message of = {__VA_ARGS__};                                                                \
+        assert_refused(&of);                                                                                           \
+    } while (0)
+
+/* What one field says, another one must not deny. */
+static void what_contradicts_itself_is_not_encoded(void **state)
+{
+    (void)state;
+    ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.needed = 1});
+    ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.budget = 1});
+    ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .value = 1}}});
+    ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .silent = 1}}});
+    ASSERT_REFUSED(.type = MESSAGE_REPLY, .reply = {.answer = ANSWER_FILES},
+                   .files = {.count = 1, .files = {{.sum = 1}}});
+    ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_START, .start = {.process = "p"}});
+    ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_START, .start = {.incarnation = 1}});
+    ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_QUERY, .subject = SUBJECT_OUTPUT}); /* of which */
+    ASSERT_REFUSED(.type = MESSAGE_LAUNCH, .launch = {.of = {.process = "p", .incarnation = 1}, .text_bytes = 3});
+    ASSERT_REFUSED(.type = MESSAGE_LAUNCH,
+                   .launch = {.of = {.process = "p", .incarnation = 1}, .arguments = 1, .text_bytes = 3});
+}
+
+/* An enum takes its last value, and no greater one. */
+static void assert_last(const struct message *of, size_t at, uint32_t last)
+{
+    for (uint32_t above = 0; above < 2; above++) {
+        const uint32_t value = last + above;
+        m = *of;
+        memcpy((uint8_t *)&m + at, &value, sizeof value);
+        int n = message_encode(&m, bytes, sizeof bytes);
+        if (above ? n != BEZEL_EINVAL : n <= 0)
+            fail_msg("type %d: value %u of the enum at byte %zu comes to %d", (int)of->type, value, at, n);
+    }
+}
+
+#define ASSERT_LAST(member, last, ...)                                                                                 \
+    do {                                                                                                               \
+        static const struct message of = {__VA_ARGS__};                                                                \
+        assert_last(&of, offsetof(struct message, member), (last));                                                    \
+    } while (0)
+#define COMMAND(...) .type = MESSAGE_COMMAND, .command = {__VA_ARGS__}
+#define REPLY(is)    .type = MESSAGE_REPLY, .reply = {.answer = (is)}
+
+static void every_enum_ends_with_its_last_value(void **state)
+{
+    (void)state;
+    ASSERT_LAST(process.role, ROLE_DAEMON, .type = MESSAGE_PROCESS);
+    ASSERT_LAST(books.state, PROCESS_LEFT, .type = MESSAGE_BOOKS);
+    ASSERT_LAST(command.verb, VERB_DISCARD, COMMAND(.verb = VERB_STOP));
+    ASSERT_LAST(command.subject, SUBJECT_FILE, COMMAND(.verb = VERB_QUERY));
+    ASSERT_LAST(command.ending, END_KILL, COMMAND(.verb = VERB_ENDING));
+    ASSERT_LAST(command.mode, ASPECT_OFF, COMMAND(.verb = VERB_SET, .subject = SUBJECT_ASPECTS));
+    ASSERT_LAST(command.knob.action, KNOB_RESET,
+                COMMAND(.verb = VERB_SET, .subject = SUBJECT_KNOBS, .knob = {.name = "k"}));
+    ASSERT_LAST(command.poll.given, POLL_GIVES_ALL, COMMAND(.verb = VERB_SET, .subject = SUBJECT_POLL));
+    ASSERT_LAST(command.poll.mode, POLL_MODE_BUSY_WAIT,
+                COMMAND(.verb = VERB_SET, .subject = SUBJECT_POLL, .poll = {.given = POLL_GIVES_ALL}));
+    ASSERT_LAST(command.poll.forward, POLL_FORWARD_COLLECT,
+                COMMAND(.verb = VERB_SET, .subject = SUBJECT_POLL, .poll = {.given = POLL_GIVES_ALL}));
+    ASSERT_LAST(reply.state, DAEMON_PAUSED, REPLY(ANSWER_REFUSED));
+    ASSERT_LAST(reply.answer, ANSWER_FILES, REPLY(ANSWER_REFUSED));
+    ASSERT_LAST(reply.polling.mode, POLL_MODE_BUSY_WAIT, REPLY(ANSWER_POLL));
+    ASSERT_LAST(reply.polling.forward, POLL_FORWARD_COLLECT, REPLY(ANSWER_POLL));
+    ASSERT_LAST(sessions.sessions[0].state, DAEMON_PAUSED, REPLY(ANSWER_SESSIONS), .sessions = {.count = 1});
+    ASSERT_LAST(launched.rows[0].state, LAUNCHED_LOST, REPLY(ANSWER_PROCESSES),
+                .launched = {.count = 1, .rows = {{.of = {.process = "p", .incarnation = 1}}}});
+    ASSERT_LAST(observation.limits[0].state, MESSAGE_LIMIT_VIOLATED, .type = MESSAGE_OBSERVATION,
+                .observation = {.limit_count = 1});
+    ASSERT_LAST(setpoint.infeasible, MESSAGE_INFEASIBLE_GLOBAL, .type = MESSAGE_SETPOINT);
+    ASSERT_LAST(partials.list[0].state, PARTIAL_KNOWN, .type = MESSAGE_PARTIALS, .partials = {.count = 1});
+    ASSERT_LAST(judgement.list[0].state, MESSAGE_LIMIT_VIOLATED, .type = MESSAGE_JUDGEMENT, .judgement = {.count = 1});
+    ASSERT_LAST(launch.output, LAUNCH_OUTPUT_STDERR, .type = MESSAGE_LAUNCH,
+                .launch = {.of = {.process = "p", .incarnation = 1}, .arguments = 1, .text_bytes = 4});
+}
+
 static void every_torn_or_longer_form_is_refused(void **state)
 {
     (void)state;
@@ -372,6 +455,8 @@ int main(void)
         cmocka_unit_test(the_longest_message_fits_and_is_process),
         cmocka_unit_test(too_small_a_buffer_says_so),
         cmocka_unit_test(what_breaks_a_bound_is_not_encoded),
+        cmocka_unit_test(what_contradicts_itself_is_not_encoded),
+        cmocka_unit_test(every_enum_ends_with_its_last_value),
         cmocka_unit_test(every_torn_or_longer_form_is_refused),
         cmocka_unit_test(another_version_is_told_from_nonsense),
         cmocka_unit_test(a_refusal_is_read_whatever_its_version_is),
