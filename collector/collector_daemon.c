@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/lifetime.h"
 #include "base/log.h"
-#include "base/serve.h"
 #include "base/ulimit.h"
 #include "collector/clock_server.h"
 #include "collector/receive/receiver.h"
@@ -208,8 +208,8 @@ int collector_daemon_endpoint(int err, const char *endpoint)
 
 static int open_signals(struct collector_daemon *v)
 {
-    serve_parent_pipe(v->options->parent_pipe);
-    v->signals = serve_signals();
+    lifetime_parent_pipe(v->options->parent_pipe);
+    v->signals = lifetime_signals();
     return v->signals < 0 ? report(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
 
@@ -364,7 +364,7 @@ static void serve_control(struct collector_daemon *v)
 static void take_signal(struct collector_daemon *v)
 {
     sigset_t set;
-    if (serve_terms(v->signals) == 0)
+    if (lifetime_terms(v->signals) == 0)
         return;
     v->finish = true;
     sigemptyset(&set);
@@ -375,7 +375,7 @@ static void take_signal(struct collector_daemon *v)
 
 static void watch_parent_pipe(struct collector_daemon *v)
 {
-    if (v->end_at || !serve_is_deserted(v->options->parent_pipe))
+    if (v->end_at || !lifetime_is_deserted(v->options->parent_pipe))
         return;
     log_warn("BEZEL-PARENT-PIPE",
              "the process that started this collector is gone: it ends with its last node, or in 2 s");

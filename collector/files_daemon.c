@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/lifetime.h"
 #include "base/log.h"
-#include "base/serve.h"
 #include "base/ulimit.h"
 #include "mdr/command/command_server.h"
 #include "mdr/run_file.h"
@@ -221,7 +221,7 @@ static void serve(struct files_daemon *v)
         struct link *links[] = {command_server_link(v->control)};
         struct command_request from;
         (void)link_wait(links, 1, &v->signals, 1, more ? 0 : CLOCK_S);
-        v->finish |= serve_terms(v->signals) > 0;
+        v->finish |= lifetime_terms(v->signals) > 0;
         for (int budget = COMMANDS_A_TURN; command_server_receive(v->control, &budget, &from);)
             if (command_server_message(v->control)->type == MESSAGE_COMMAND)
                 carry_out(v, &from);
@@ -231,7 +231,7 @@ static void serve(struct files_daemon *v)
 
 static int start(struct files_daemon *v)
 {
-    v->signals = serve_signals();
+    v->signals = lifetime_signals();
     v->run = v->signals < 0 ? -1 : collector_daemon_lock(v->options, NULL);
     int err = v->run < 0 ? BEZEL_ESYS : find_files(v);
     if (!err && v->options->key)

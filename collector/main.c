@@ -3,8 +3,8 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/log.h"
-#include "base/serve.h"
+#include "base/lifetime.h"
+#include "base/options.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "base/uuid.h"
@@ -16,7 +16,6 @@
 #include "run/store/store.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,268 +27,69 @@ struct arguments {
     struct collector_daemon_options daemon;
     struct relay_options inner; /* parent_count 0: it is the root */
     const char *parent_key;
+    uint64_t connections, processes, packet;
 };
 
 enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ and one node */
 
-static const char usage[] =
-    "usage: bezel-collector --run DIR [--listen ENDPOINT --control ENDPOINT] [--keys DIR --key FILE] [--ready FD]\n"
-    "                       [--parent-pipe FD] [--sync POLICY] [--keep SIZE|TIME] [--connections N] [--processes N]\n"
-    "                       [--packet SIZE] [--rate SIZE] [--clock KEEPER] [--order SETTINGS] [--serve ENDPOINT]\n"
-    "                       [--id UUID]\n"
-    "       bezel-collector --parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [--buffer SIZE]\n"
-    "                       [--keys DIR --key FILE --parent-key FILE] [--proxy ENDPOINT --forward LIST] ...\n"
-    "       bezel-collector --files --run DIR --control ENDPOINT [--keys DIR --key FILE] [--id UUID]\n"
-    "\n"
-    "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
-    "stored.\n"
-    "`bezel run` starts it. Started by hand, it repairs and continues a run whose collector was killed. Without\n"
-    "endpoints it repairs the run, completes run.db from what is stored, and ends.\n"
-    "\n"
-    "  --run DIR           run directory: trace/ and run.db\n"
-    "  --listen ENDPOINT   where nodes connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys\n"
-    "                      tcp:// on any address: of IPv4, [IPv6], an interface, or * for all\n"
-    "  --control ENDPOINT  where it takes commands: ipc:///PATH in a folder of mode 0700; with keys also tcp://\n"
-    "  --keys DIR          folder of public keys, of `bezel keygen`: the peers that are admitted, with their roles\n"
-    "  --key FILE          the collector's secret key; --keys and --key go together\n"
-    "  --ready FD          write the bound endpoint to descriptor FD when serving, then close it\n"
-    "  --parent-pipe FD    read end of a pipe: finish when its other end is closed\n"
-    "  --sync POLICY       never: acknowledge packets that are written (default); always: only those in stable\n"
-    "                      storage; a duration, 1 ms to 10 s: as always, but sync and acknowledge only this often\n"
-    "  --keep SIZE|TIME    keep so many bytes of packets (16 MiB or more), or those of so much time (10 s or more): "
-    "the\n"
-    "                      oldest expire, and are counted (default: everything is kept)\n"
-    "  --connections N     nodes served at a time, a further one is refused (1 to 4096; default 256)\n"
-    "  --processes N       processes that the run may have had, and nodes: a further process is not stored, a further\n"
-    "                      node is refused (1 to 1048576; default 65536)\n"
-    "  --packet SIZE       longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)\n"
-    "  --rate SIZE         bytes a second of each node; beyond it acknowledgements wait (default 0: unbounded)\n"
-    "  --clock KEEPER      what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, or "
-    "chrony;\n"
-    "                      nodes whose wall clocks are kept too compare times by them\n"
-    "  --order SETTINGS    how readers of a run that this collector begins order its records: BUFFERS:MEMORY:WAIT, "
-    "with\n"
-    "                      miso or siso, a size, and for how long they wait for a silent node (miso:64 MiB:5 s)\n"
-    "  --serve ENDPOINT    where consumers read the run from bezel-serve, which this collector starts, with its keys:\n"
-    "                      as --listen\n"
-    "  --id UUID           the run's id: DIR is made where it is missing, and has to be this user's alone\n"
-    "  --parent ENDPOINT   another collector, to which this one passes on what its nodes say: it stores nothing then.\n"
-    "                      Up to 4 times: one after the other is tried, and a silent one left\n"
-    "  --parent-key FILE   the parents' public key\n"
-    "  --buffer SIZE       bytes that may wait for the parent (4 MiB to 4 GiB; default 64 MiB)\n"
-    "  --proxy ENDPOINT    where commands for machines below connect: its first port\n"
-    "  --forward LIST      endpoints to which the ports of --proxy lead; behind = the next proxy\n"
-    "  --files             serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR\n"
-    "  --help, --version   print this, or the version, and end\n"
-    "\n"
+static struct arguments given = {
+    .daemon = {.ready = -1, .parent_pipe = -1, .sync = STORE_SYNC_NEVER, .order = ORDER_SETTINGS_DEFAULT},
+    .inner = {.buffer = RELAY_BUFFER},
+    .connections = 256,
+    .processes = 65536,
+    .packet = PACKET_MAX_BYTES};
+
+static const char about[] =
+    "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are stored. "
+    "`bezel run` starts it. Started by hand, it repairs and continues a run whose collector was killed. Without "
+    "endpoints it "
+    "repairs the run, completes run.db from what is stored, and ends.\n";
+static const char footer[] =
     "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong arguments.\n";
 
-enum option_id {
-    OPT_RUN = 256,
-    OPT_ID,
-    OPT_FILES,
-    OPT_PARENT,
-    OPT_PARENT_KEY,
-    OPT_BUFFER,
-    OPT_PROXY,
-    OPT_FORWARD,
-    OPT_LISTEN,
-    OPT_CONTROL,
-    OPT_KEYS,
-    OPT_KEY,
-    OPT_READY,
-    OPT_PARENT_PIPE,
-    OPT_LEASE, /* given up */
-    OPT_SYNC,
-    OPT_CONNECTIONS,
-    OPT_PROCESSES,
-    OPT_PACKET,
-    OPT_RATE,
-    OPT_CLOCK,
-    OPT_ORDER,
-    OPT_SERVE,
-    OPT_KEEP,
-    OPT_HELP,
-    OPT_VERSION
-};
-
-static const struct option long_options[] = {
-    {"run", required_argument, NULL, OPT_RUN},
-    {"id", required_argument, NULL, OPT_ID},
-    {"files", no_argument, NULL, OPT_FILES},
-    {"parent", required_argument, NULL, OPT_PARENT},
-    {"parent-key", required_argument, NULL, OPT_PARENT_KEY},
-    {"buffer", required_argument, NULL, OPT_BUFFER},
-    {"proxy", required_argument, NULL, OPT_PROXY},
-    {"forward", required_argument, NULL, OPT_FORWARD},
-    {"listen", required_argument, NULL, OPT_LISTEN},
-    {"control", required_argument, NULL, OPT_CONTROL},
-    {"keys", required_argument, NULL, OPT_KEYS},
-    {"key", required_argument, NULL, OPT_KEY},
-    {"ready", required_argument, NULL, OPT_READY},
-    {"parent-pipe", required_argument, NULL, OPT_PARENT_PIPE},
-    {"lease", optional_argument, NULL, OPT_LEASE}, /* given up */
-    {"sync", required_argument, NULL, OPT_SYNC},
-    {"connections", required_argument, NULL, OPT_CONNECTIONS},
-    {"processes", required_argument, NULL, OPT_PROCESSES},
-    {"packet", required_argument, NULL, OPT_PACKET},
-    {"rate", required_argument, NULL, OPT_RATE},
-    {"clock", required_argument, NULL, OPT_CLOCK},
-    {"order", required_argument, NULL, OPT_ORDER},
-    {"serve", required_argument, NULL, OPT_SERVE},
-    {"keep", required_argument, NULL, OPT_KEEP},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {NULL, 0, NULL, 0},
-};
-
-static int misuse(const char *what, const char *why)
+static int read_sync(const char *text, void *context)
 {
-    return serve_misuse("bezel-collector", "%s: %s", what, why);
-}
-
-static bool read_sync(const char *text, int64_t *sync)
-{
+    int64_t *sync = &((struct arguments *)context)->daemon.sync;
     const char *why;
     *sync = strcmp(text, "always") == 0 ? 0 : STORE_SYNC_NEVER;
     if (strcmp(text, "always") == 0 || strcmp(text, "never") == 0)
-        return true;
-    return units_read_duration(text, sync, &why) == 0 && *sync >= CLOCK_MS && *sync <= 10 * CLOCK_S;
+        return OPTIONS_GO_ON;
+    if (units_read_duration(text, sync, &why) != 0 || *sync < CLOCK_MS || *sync > 10 * CLOCK_S)
+        return options_misuse("--sync '%s': give never, always, or a duration from 1 ms to 10 s", text);
+    return OPTIONS_GO_ON;
 }
 
-/* Reads the limit that `option` sets. Returns NULL, or the range that it takes where `text` is outside. */
-static const char *read_limit(int option, const char *text, struct arguments *a)
+static int read_keep(const char *text, void *context)
 {
-    struct collector_daemon_options *o = &a->daemon;
-    const char *why;
-    uint64_t n = 0;
-    if (option == OPT_CONNECTIONS) {
-        if (units_read_count(text, &n, &why) != 0 || n < 1 || n > 4096)
-            return "--connections takes 1 to 4096";
-        o->limits.connections = (unsigned)n;
-    } else if (option == OPT_PROCESSES) {
-        if (units_read_count(text, &n, &why) != 0 || n < 1 || n > 1 << 20)
-            return "--processes takes 1 to 1048576";
-        o->limits.processes = (unsigned)n;
-    } else if (option == OPT_PACKET) {
-        if (units_read_size(text, &n, &why) != 0 || n < 256 * UNITS_KIB || n > UNITS_MIB)
-            return "--packet takes a size from 256 KiB to 1 MiB";
-        o->packet_max = (size_t)n;
-    } else if (option == OPT_BUFFER) {
-        if (units_read_size(text, &n, &why) != 0 || n < RELAY_BUFFER_LEAST || n > 4 * UNITS_GIB)
-            return "--buffer takes a size from 4 MiB to 4 GiB";
-        a->inner.buffer = n;
-    } else {
-        if (units_read_size(text, &n, &why) != 0 || n > 1024 * UNITS_GIB)
-            return "--rate takes a size, up to 1024 GiB a second; 0: unbounded";
-        o->limits.rate = n;
-    }
-    return NULL;
+    const char *why = store_keep_read(text, &((struct arguments *)context)->daemon.keep);
+    return why ? options_misuse("--keep '%s': %s", text, why) : OPTIONS_GO_ON;
 }
 
-/* The member that holds the text of `option`; NULL for options that are not plain texts. */
-static const char **text_of(struct arguments *a, int option)
+static int read_clock(const char *text, void *context)
 {
-    struct collector_daemon_options *o = &a->daemon;
-    switch (option) {
-    case OPT_PARENT_KEY:
-        return &a->parent_key;
-    case OPT_RUN:
-        return &o->run;
-    case OPT_ID:
-        return &o->id;
-    case OPT_LISTEN:
-        return &o->listen;
-    case OPT_CONTROL:
-        return &o->control;
-    case OPT_SERVE:
-        return &o->serve;
-    case OPT_PROXY:
-        return &o->proxy;
-    case OPT_FORWARD:
-        return &o->forward;
-    case OPT_KEYS:
-        return &o->keys;
-    case OPT_KEY:
-        return &o->key;
-    default:
-        return NULL;
-    }
+    if (clock_keeping_read(text, &((struct arguments *)context)->daemon.clock))
+        return OPTIONS_GO_ON;
+    return options_misuse("--clock '%s': give chrony, or ptp:BOUND with a duration from 1 ns to 1 s", text);
 }
 
-/* Returns -1 to go on, or the exit code. */
-static int read_parent(const char *endpoint, struct relay_options *inner)
+static int read_order(const char *text, void *context)
 {
+    if (order_settings_read(text, &((struct arguments *)context)->daemon.order))
+        return OPTIONS_GO_ON;
+    return options_misuse("--order '%s': give BUFFERS:MEMORY:WAIT: miso or siso, a size from 1 MiB to 4 GiB, and a "
+                          "duration from 1 ns to 1 h",
+                          text);
+}
+
+static int read_parent(const char *endpoint, void *context)
+{
+    struct relay_options *inner = &((struct arguments *)context)->inner;
     if (endpoint_check(endpoint) != 0)
-        return misuse(endpoint, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
+        return options_misuse("--parent %s: not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH", endpoint);
     if (inner->parent_count == RELAY_PARENTS_MAX)
-        return misuse(endpoint, "--parent may be given 4 times");
+        return options_misuse("--parent may be given 4 times");
     snprintf(inner->parents[inner->parent_count++], LINK_ENDPOINT_MAX, "%s", endpoint);
-    return -1;
-}
-
-/* Returns -1 to go on, or the exit code. */
-static int read_options(int argc, char **argv, struct arguments *a)
-{
-    struct collector_daemon_options *o = &a->daemon;
-    for (int c, code; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        const char **text = text_of(a, c), *why;
-        if (text) {
-            *text = optarg;
-            continue;
-        }
-        switch (c) {
-        case OPT_READY:
-        case OPT_PARENT_PIPE:
-            *(c == OPT_READY ? &o->ready : &o->parent_pipe) = serve_read_descriptor(optarg);
-            if (serve_read_descriptor(optarg) < 0)
-                return misuse(optarg, "not the number of an open descriptor");
-            break;
-        case OPT_FILES:
-            o->files = true;
-            break;
-        case OPT_PARENT:
-            if ((code = read_parent(optarg, &a->inner)) >= 0)
-                return code;
-            break;
-        case OPT_LEASE:
-            return serve_misuse("bezel-collector", "--lease is called --parent-pipe now"); /* given up */
-        case OPT_SYNC:
-            if (!read_sync(optarg, &o->sync))
-                return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
-            break;
-        case OPT_KEEP:
-            if ((why = store_keep_read(optarg, &o->keep)))
-                return misuse(optarg, why);
-            break;
-        case OPT_CLOCK:
-            if (!clock_keeping_read(optarg, &o->clock))
-                return misuse(optarg, "--clock takes chrony, or ptp:BOUND with a duration from 1 ns to 1 s");
-            break;
-        case OPT_ORDER:
-            if (!order_settings_read(optarg, &o->order))
-                return misuse(optarg,
-                              "--order takes BUFFERS:MEMORY:WAIT: miso or siso, a size from 1 MiB to 4 GiB, and "
-                              "a duration from 1 ns to 1 h");
-            break;
-        case OPT_CONNECTIONS:
-        case OPT_PROCESSES:
-        case OPT_PACKET:
-        case OPT_RATE:
-        case OPT_BUFFER:
-            if ((why = read_limit(c, optarg, a)))
-                return misuse(optarg, why);
-            break;
-        case OPT_HELP:
-            return serve_print(usage);
-        case OPT_VERSION:
-            return serve_print("bezel-collector " BEZEL_VERSION "\n");
-        default:
-            fputs("Try 'bezel-collector --help'.\n", stderr);
-            return EXIT_USAGE;
-        }
-    }
-    return -1;
+    return OPTIONS_GO_ON;
 }
 
 /* Whether anything of a run is in directory `run`. */
@@ -303,60 +103,136 @@ static bool is_begun(const char *run)
     return begun;
 }
 
-/* Checks an endpoint at which peers connect. Returns -1 to go on, or the exit code. */
-static int check_endpoint(const char *listen, bool keyed)
-{
-    if (endpoint_check(listen) != 0)
-        return misuse(listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
-    if (!keyed && !endpoint_path(listen) && !endpoint_is_loopback(listen))
-        return misuse(listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: "
-                              "make keys with `bezel keygen`, and give --keys DIR --key FILE");
-    return -1;
-}
-
-/* What goes with what. Returns -1 to go on, or the exit code. */
+/* What goes with what. */
 static int check_role(const struct arguments *a)
 {
     const struct collector_daemon_options *o = &a->daemon;
     bool inner = a->inner.parent_count > 0;
     if (inner && (o->run || o->files || o->serve || !o->listen || !o->control))
-        return serve_misuse("bezel-collector", "--parent needs --listen and --control, and stores no run: without "
-                                               "--run, --files and --serve");
+        return options_misuse(
+            "--parent needs --listen and --control, and stores no run: without --run, --files and --serve");
     if (!o->proxy != !o->forward || (o->proxy && !inner))
-        return serve_misuse("bezel-collector", "--proxy and --forward go together, and with --parent");
+        return options_misuse("--proxy and --forward go together, and with --parent");
     if (inner && (!a->parent_key != !o->key))
-        return serve_misuse("bezel-collector", "--key and --parent-key go together");
+        return options_misuse("--key and --parent-key go together");
     if (!inner && (!o->run || !(o->listen || o->files) != !o->control))
-        return serve_misuse("bezel-collector", "--run is needed, and --listen and --control go together");
+        return options_misuse("--run is needed, and --listen and --control go together");
     if (o->files && o->listen)
-        return serve_misuse("bezel-collector", "--files and --listen exclude each other");
-    return -1;
+        return options_misuse("--files and --listen exclude each other");
+    if (!o->keys != !o->key)
+        return options_misuse("--keys and --key go together: the folder of public keys and the own secret key");
+    return OPTIONS_GO_ON;
 }
 
-static int check_options(int argc, char **argv, const struct arguments *a)
+static int check_options(const struct arguments *a)
 {
     const struct collector_daemon_options *o = &a->daemon;
-    const char *why;
-    if (optind < argc)
-        return misuse(argv[optind], "no such argument");
+    const char *why, *place = o->listen;
     int code = check_role(a);
-    if (code >= 0)
+    if (code != OPTIONS_GO_ON)
         return code;
     if (o->id && !uuid_read(o->id, (uint8_t[16]){0}))
-        return misuse(o->id, "--id takes a UUID");
-    if (!o->keys != !o->key)
-        return misuse("--keys and --key",
-                      "one without the other: give the folder of public keys and the own secret key");
+        return options_misuse("--id '%s': give a UUID", o->id);
     if (!o->control)
-        return is_begun(o->run) ? -1 : misuse(o->run, "no run directory: neither run.db nor trace is in it");
-    code = o->listen ? check_endpoint(o->listen, o->key != NULL) : -1;
-    if (code < 0 && o->serve)
-        code = check_endpoint(o->serve, o->key != NULL);
-    if (code >= 0)
-        return code;
-    if ((why = endpoint_check_control(o->control, o->keys != NULL)))
-        return misuse(o->control, why);
-    return -1;
+        return is_begun(o->run) ? OPTIONS_GO_ON
+                                : options_misuse("%s: no run directory: neither run.db nor trace is in it", o->run);
+    why = place ? endpoint_check_listen(place, o->key != NULL) : NULL;
+    if (!why && o->serve)
+        why = endpoint_check_listen(place = o->serve, o->key != NULL);
+    if (!why)
+        why = endpoint_check_control(place = o->control, o->keys != NULL);
+    return why ? options_misuse("%s: %s", place, why) : OPTIONS_GO_ON;
+}
+
+static const struct options_entry entries[] = {
+    {"run", 0, "DIR", "the run directory, with trace/ and run.db", .value = &given.daemon.run},
+    {"listen", 0, "ENDPOINT", "where nodes connect: " ENDPOINT_LISTEN_HELP, .value = &given.daemon.listen},
+    {"control", 0, "ENDPOINT",
+     "where it takes commands: ipc:///PATH in a folder of mode 0700; with keys also tcp://, for peers with the "
+     "role control",
+     .value = &given.daemon.control},
+    {"keys", 0, "DIR",
+     "folder of public keys, of `bezel keygen`: the peers that are admitted, with their roles; nodes need the role "
+     "observe. All links over TCP are then encrypted (CURVE). A change in the folder takes effect within a second, "
+     "for new connections",
+     .value = &given.daemon.keys},
+    {"key", 0, "FILE", "the collector's secret key; --keys and --key go together", .value = &given.daemon.key},
+    LIFETIME_READY("the bound endpoint", &given.daemon.ready),
+    LIFETIME_PARENT_PIPE(&given.daemon.parent_pipe),
+    {"sync", 0, "POLICY",
+     "never: acknowledge packets that are written (default); always: only those in stable storage; a duration, 1 "
+     "ms to 10 s: as always, but sync only this often, or when 4 MiB wait, and acknowledge after that",
+     .read = read_sync},
+    {"keep", 0, "SIZE|TIME",
+     "keep so many bytes of packets (16 MiB or more), such as \"2 GiB\", or those of so much time (10 s or more), "
+     "such as \"48 h\" or \"7 days\": the oldest expire, and are counted (default: everything is kept)",
+     .read = read_keep},
+    {"connections", 0, "N", "nodes served at a time, a further one is refused (1 to 4096; default 256)",
+     .count = &given.connections, .least = 1, .most = 4096},
+    {"processes", 0, "N",
+     "processes that the run may have had, and nodes: a further process is not stored, a further node is refused, "
+     "and the report says so (1 to 1048576; default 65536)",
+     .count = &given.processes, .least = 1, .most = 1 << 20},
+    {"packet", 0, "SIZE", "longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)",
+     .size = &given.packet, .least = 256 * UNITS_KIB, .most = UNITS_MIB},
+    {"rate", 0, "SIZE",
+     "bytes a second of each node; beyond it packets are stored and acknowledgements wait, so that the node does "
+     "(default 0: unbounded)",
+     .size = &given.daemon.limits.rate, .most = 1024 * UNITS_GIB},
+    {"clock", 0, "KEEPER",
+     "what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, a duration from 1 ns to 1 "
+     "s; or chrony, which gives its own bound to the kernel. Nodes whose wall clocks are kept too compare times by "
+     "them",
+     .read = read_clock},
+    {"order", 0, "SETTINGS",
+     "how readers of a run that this collector begins order its records: BUFFERS:MEMORY:WAIT, with miso or siso, a "
+     "size, and for how long they wait for a silent node (default: miso:64 MiB:5 s)",
+     .read = read_order},
+    {"serve", 0, "ENDPOINT",
+     "where consumers read the run from bezel-serve, which this collector starts with its keys, again if it dies, "
+     "and ends with itself: as --listen",
+     .value = &given.daemon.serve},
+    {"id", 0, "UUID", "the run's id: DIR is made where it is missing, and has to be this user's alone",
+     .value = &given.daemon.id},
+    {"parent", 0, "ENDPOINT",
+     "another collector, to which this one passes on what its nodes send; it then stores nothing. Up to 4 times: "
+     "the first is tried first, and one that does not answer is left",
+     .read = read_parent},
+    {"parent-key", 0, "FILE",
+     "the parents' public key. At each parent the own key needs the role observe, and `nodes:` that match the "
+     "nodes below",
+     .value = &given.parent_key},
+    {"buffer", 0, "SIZE",
+     "bytes that may wait for the parent (4 MiB to 4 GiB; default 64 MiB). Nodes share half of it, 64 KiB at least "
+     "for each of --connections; while it is full nothing is taken from nodes, which keep it",
+     .size = &given.inner.buffer, .least = RELAY_BUFFER_LEAST, .most = 4 * UNITS_GIB},
+    {"proxy", 0, "ENDPOINT",
+     "the first port at which commands for machines below connect: tcp://HOST:PORT, with a number or * as HOST",
+     .value = &given.daemon.proxy},
+    {"forward", 0, "LIST",
+     "where the ports of --proxy lead, in their order: endpoints tcp://HOST:PORT, separated by blanks; behind = where "
+     "it connects instead, the port of the next proxy",
+     .value = &given.daemon.forward},
+    {"files", 0, NULL, "serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR",
+     .flag = &given.daemon.files},
+    {0},
+};
+
+static int read_options(int argc, char **argv)
+{
+    struct collector_daemon_options *d = &given.daemon;
+    struct options o = {.program = "bezel-collector",
+                        .usage = "--run DIR [--listen ENDPOINT --control ENDPOINT] [OPTIONS]\n"
+                                 "--parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [OPTIONS]\n"
+                                 "--files --run DIR --control ENDPOINT [OPTIONS]",
+                        .about = about,
+                        .footer = footer,
+                        .context = &given};
+    int code = options_read(&o, entries, argc, argv);
+    d->limits.connections = (unsigned)given.connections;
+    d->limits.processes = (unsigned)given.processes;
+    d->packet_max = (size_t)given.packet;
+    return code == OPTIONS_GO_ON ? check_options(&given) : code;
 }
 
 /*
@@ -371,27 +247,18 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
-    static struct arguments arguments = {.daemon = {.ready = -1,
-                                                    .parent_pipe = -1,
-                                                    .sync = STORE_SYNC_NEVER,
-                                                    .limits = {.connections = 256, .processes = 65536},
-                                                    .order = ORDER_SETTINGS_DEFAULT,
-                                                    .packet_max = PACKET_MAX_BYTES},
-                                         .inner = {.buffer = RELAY_BUFFER}};
-    const struct collector_daemon_options *options = &arguments.daemon;
+    const struct collector_daemon_options *options = &given.daemon;
     inherited_take("bezel-collector");
     keep_memory();
     file_raise_limit(); /* streams, and a connection for each node */
-    int code = read_options(argc, argv, &arguments);
-    if (code < 0)
-        code = check_options(argc, argv, &arguments);
-    if (code < 0 && ulimit_check_files(COLLECTOR_FILES) != 0)
+    int code = read_options(argc, argv);
+    if (code == OPTIONS_GO_ON && ulimit_check_files(COLLECTOR_FILES) != 0)
         code = EXIT_FAILED;
-    if (code >= 0)
+    if (code != OPTIONS_GO_ON)
         return code;
     if (!options->files)
         (void)ulimit_covers_clients(options->limits.connections, COLLECTOR_FILES);
-    if (arguments.inner.parent_count > 0)
-        return relay_daemon_run(options, &arguments.inner, arguments.parent_key);
+    if (given.inner.parent_count > 0)
+        return relay_daemon_run(options, &given.inner, given.parent_key);
     return options->files ? files_daemon_run(options) : collector_daemon_run(options);
 }

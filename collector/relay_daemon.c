@@ -5,8 +5,8 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/lifetime.h"
 #include "base/log.h"
-#include "base/serve.h"
 #include "base/ulimit.h"
 #include "base/uuid.h"
 #include "collector/clock_server.h"
@@ -69,8 +69,8 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
 {
     const struct collector_daemon_options *o = v->options;
     int err = 0;
-    serve_parent_pipe(o->parent_pipe);
-    v->signals = serve_signals();
+    lifetime_parent_pipe(o->parent_pipe);
+    v->signals = lifetime_signals();
     if (v->signals < 0) {
         log_error("BEZEL-START", "signalfd: %s", ulimit_reason(BEZEL_ESYS));
         return BEZEL_ESYS;
@@ -166,7 +166,7 @@ static void serve_control(struct relay_daemon *v)
 
 static void watch_parent_pipe(struct relay_daemon *v)
 {
-    if (v->end_at || !serve_is_deserted(v->options->parent_pipe))
+    if (v->end_at || !lifetime_is_deserted(v->options->parent_pipe))
         return;
     log_warn("BEZEL-PARENT-PIPE",
              "the process that started this collector is gone: it ends with its last node, or in 2 s");
@@ -204,7 +204,7 @@ static void serve(struct relay_daemon *v)
 {
     while (!v->finish) {
         wait_for_something(v);
-        v->finish |= serve_terms(v->signals) > 0;
+        v->finish |= lifetime_terms(v->signals) > 0;
         watch_parent_pipe(v);
         serve_control(v);
         (void)relay_turn(v->relay, clock_now());

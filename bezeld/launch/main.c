@@ -11,8 +11,9 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/inherited.h"
+#include "base/lifetime.h"
 #include "base/log.h"
-#include "base/serve.h"
+#include "base/options.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/launch/launcher.h"
@@ -22,7 +23,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -47,25 +47,13 @@ enum {
 #define GRACE       (2 * CLOCK_S)
 #define OUTPUT_KEPT (UINT64_C(64) * UNITS_MIB)
 
-static const char help[] =
-    "usage: bezel-launcher --dir DIR [--output SIZE] [--allow-root] [--ready FD]\n"
-    "\n"
-    "Starts the programs of experiments on this machine, for the bezeld that has `--launcher DIR`. It runs beside "
-    "that\n"
-    "bezeld, as the same user, and outlives it: programs go on when the bezeld is restarted.\n"
-    "\n"
-    "  --dir DIR       folder of its sockets and of the output of programs; made if it is missing, and must be this\n"
-    "                  user's alone (mode 0700). It must survive a restart of the bezeld\n"
-    "  --output SIZE   how much of the output of each program is kept until `bezel run` has fetched it: the last SIZE\n"
-    "                  bytes, 1 MiB or more (default: 64 MiB)\n"
-    "  --allow-root    starts programs as root where it runs as root; otherwise it refuses to\n"
-    "  --ready FD      writes `ready` there once it serves\n"
-    "      --help      this text\n"
-    "      --version   the version\n"
-    "\n"
-    "Programs end when their run ends, when nobody has asked about them for as long as the file says (`silence`), and\n"
-    "when bezel-launcher gets SIGTERM.\n"
-    "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";
+static const char about[] =
+    "Starts the programs of experiments on this machine, for the bezeld that has `--launcher DIR`. It runs beside that "
+    "bezeld, as the same user, and outlives it: programs go on when the bezeld is restarted.\n";
+static const char footer[] = "Programs end when their run ends, when nobody has asked about them for as long as "
+                             "the file says (`silence`), and when "
+                             "bezel-launcher gets SIGTERM.\n"
+                             "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";
 
 struct arguments {
     const char *dir;
@@ -86,47 +74,28 @@ struct service {
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
-static int misuse(const char *what)
-{
-    return serve_misuse("bezel-launcher", "%s", what) + 1;
-}
-
-/* Returns 0 to go on, or the exit code plus one. */
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
-    static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},
-        {"output", required_argument, NULL, 'o'},
-        {"allow-root", no_argument, NULL, 'r'},
-        {"ready", required_argument, NULL, 'y'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0},
+    struct options o = {.program = "bezel-launcher", .usage = "--dir DIR [OPTIONS]", .about = about, .footer = footer};
+    const struct options_entry entries[] = {
+        {"dir", 0, "DIR",
+         "folder of its sockets and of the output of programs; made if it is missing, and must be this user's alone "
+         "(mode 0700). It must survive a restart of the bezeld: a folder in /run that systemd removes with the bezeld "
+         "does not",
+         .value = &a->dir},
+        {"output", 0, "SIZE",
+         "how much of the output of each program is kept until `bezel run` has fetched it: the last SIZE bytes, 1 MiB "
+         "or more (default: 64 MiB). What is removed before, and what did not fit on the disk, is counted in the "
+         "report",
+         .size = &a->output, .least = UNITS_MIB, .most = INT64_MAX},
+        {"allow-root", 0, NULL, "starts programs as root where it runs as root; otherwise it refuses to",
+         .flag = &a->allow_root},
+        LIFETIME_READY("`ready`", &a->ready),
+        {0},
     };
-    const char *why;
     *a = (struct arguments){.ready = -1, .output = OUTPUT_KEPT};
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (c == 'd')
-            a->dir = optarg;
-        else if (c == 'o') {
-            if (units_read_size(optarg, &a->output, &why) != 0 || a->output < UNITS_MIB)
-                return misuse("--output takes a size of 1 MiB or more");
-        } else if (c == 'r')
-            a->allow_root = true;
-        else if (c == 'y') {
-            a->ready = serve_read_descriptor(optarg);
-            if (a->ready < 0)
-                return serve_misuse("bezel-launcher", "%s: not the number of an open descriptor", optarg) + 1;
-        } else if (c == 'h')
-            return serve_print(help) + 1;
-        else if (c == 'v')
-            return serve_print("bezel-launcher " BEZEL_VERSION "\n") + 1;
-        else
-            return fputs("Try 'bezel-launcher --help'.\n", stderr), EXIT_USAGE + 1;
-    }
-    if (optind != argc)
-        return misuse("unexpected argument: bezel-launcher takes options only");
-    return a->dir ? 0 : misuse("--dir is missing");
+    int code = options_read(&o, entries, argc, argv);
+    return code != OPTIONS_GO_ON || a->dir ? code : options_misuse("--dir is missing");
 }
 
 /* ---- A session: a process of its own ----------------------------------------------------------------------------- */
@@ -300,7 +269,7 @@ static int open_folder(struct service *s)
 
 static void serve(struct service *s, int ready)
 {
-    serve_ready(&ready);
+    lifetime_ready(&ready);
     while (!s->ending || s->count > 0) {
         struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
                                {.fd = s->ending ? -1 : s->listening, .events = POLLIN}};
@@ -317,8 +286,8 @@ int main(int argc, char **argv)
     struct arguments a;
     inherited_take("bezel-launcher");
     int code = read_arguments(argc, argv, &a);
-    if (code)
-        return code - 1;
+    if (code != OPTIONS_GO_ON)
+        return code;
     if (geteuid() == 0 && !a.allow_root) {
         log_error("BEZEL-LAUNCHER-ROOT", "programs would be started as root: start bezel-launcher as the user whose "
                                          "programs they are, or with --allow-root");

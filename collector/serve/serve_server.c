@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/lifetime.h"
 #include "base/log.h"
-#include "base/serve.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 
@@ -213,7 +213,7 @@ static void serve(struct serve_server *v)
 {
     while (!v->end_at || (v->count > 0 && clock_now() < v->end_at)) {
         wait_for_something(v);
-        if (serve_terms(v->signals) > 0 || serve_is_deserted(v->options->parent_pipe))
+        if (lifetime_terms(v->signals) > 0 || lifetime_is_deserted(v->options->parent_pipe))
             begin_end(v);
         receive_frames(v);
         uint64_t sent = v->sent;
@@ -237,8 +237,8 @@ static void on_interrupt(int sig)
 static int start(struct serve_server *v)
 {
     const struct serve_server_options *o = v->options;
-    serve_parent_pipe(o->parent_pipe);
-    v->signals = serve_signals();
+    lifetime_parent_pipe(o->parent_pipe);
+    v->signals = lifetime_signals();
     if (o->parent_pipe < 0)
         signal(SIGINT, on_interrupt);
     int err = v->signals < 0 ? BEZEL_ESYS : 0;

@@ -2,30 +2,23 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
 #include "base/units.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "ecs/course/control_client.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: bezel aspects [--node NODE] [--runs DIR] [RUN] on|count|off PATTERN...\n"
+static const char about[] =
+    "Sets the mode of all aspects whose names match a PATTERN, in the processes of a run and in those that start "
+    "later. '*' stands for any characters, '?' for one, '[a-z]' for one of a set; the last setting "
+    "counts. " COMMAND_RUN_OR_FILE "\n"
     "\n"
-    "Sets the mode of all aspects whose names match a PATTERN, in the processes of a run and in those that start\n"
-    "later. '*' stands for any characters, '?' for one, '[a-z]' for one of a set; the last setting counts. RUN is a\n"
-    "run directory or its name below the folder of runs; without RUN, the newest one.\n"
-    "On another machine RUN is the experiment's file, which reaches the nodes with an address.\n"
-    "\n"
-    "  on           recorded\n"
-    "  count        not recorded, but counted: lost with the cause off\n"
-    "  off          neither recorded nor counted\n"
-    "\n"
-    "  --node NODE  only on this node\n"
-    "  --runs DIR   the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
+    "  on     recorded\n"
+    "  count  not recorded, but counted: lost with the cause off\n"
+    "  off    neither recorded nor counted\n";
+static const char footer[] =
     "Exit codes: 0 done, 1 failed, 2 usage, or no such run, 4 the run is not running, or a node did not answer.\n";
 
 static bool read_mode(const char *word, enum message_aspect_mode *mode)
@@ -42,16 +35,15 @@ static int join_patterns(char **patterns, struct message_command *c)
 {
     size_t n = 0;
     if (!*patterns)
-        return command_misuse("aspects", "give a PATTERN, such as 'frame_*'");
+        return options_misuse("give a PATTERN, such as 'frame_*'");
     for (; *patterns; patterns++) {
         if (!experiment_pattern_ok(*patterns))
-            return command_misuse("aspects",
-                                  "'%s' matches no aspect: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets "
+            return options_misuse("'%s' matches no aspect: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets "
                                   "such as [a-z]",
                                   *patterns, EXPERIMENT_NAME_MAX);
         n += (size_t)snprintf(c->patterns + n, sizeof c->patterns - n, "%s%s", n ? " " : "", *patterns);
         if (n >= sizeof c->patterns)
-            return command_misuse("aspects", "the patterns together are longer than %d", MESSAGE_PATTERNS_MAX);
+            return options_misuse("the patterns together are longer than %d", MESSAGE_PATTERNS_MAX);
     }
     return OPTIONS_GO_ON;
 }
@@ -65,7 +57,7 @@ static int read_words(char **words, struct message_command *c, const char **run)
     *run = words[0];
     if (words[0] && read_mode(words[1], &c->mode))
         return join_patterns(words + 2, c);
-    return command_misuse("aspects", "give a mode: on, count or off");
+    return options_misuse("give a mode: on, count or off");
 }
 
 static bool take(void *context, const char *node, const struct message *answer)
@@ -84,10 +76,19 @@ int cmd_aspects(int argc, char **argv)
 {
     struct message_command command;
     const char *run = NULL;
-    struct options o = {.command = "aspects", .help = help, .most = UINT_MAX};
-    const struct options_entry entries[] = {{"node", .value = &o.node}, {"runs", .value = &o.runs}, {0}};
+    struct command_target t = {0};
+    struct options o = {.program = "bezel aspects",
+                        .usage = "[OPTIONS] [RUN] on|count|off PATTERN...",
+                        .about = about,
+                        .footer = footer,
+                        .most = UINT_MAX};
+    const struct options_entry entries[] = {
+        COMMAND_NODE(&t),
+        COMMAND_RUNS(&t),
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
         code = read_words(o.words, &command, &run);
-    return code == OPTIONS_GO_ON ? command_end(options_ask(&o, run, &command, ANSWER_ASPECTS, take, NULL)) : code;
+    return code == OPTIONS_GO_ON ? command_ask(&t, run, &command, ANSWER_ASPECTS, take, NULL) : code;
 }

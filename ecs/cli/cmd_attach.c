@@ -1,36 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "ecs/course/run_attach.h"
 
-static const char help[] =
-    "usage: bezel attach [OPTIONS] [RUN]\n"
-    "\n"
-    "Takes over RUN, a run directory, whose `bezel run` was killed or is gone with its terminal; by default the "
-    "newest\n"
-    "run. Nodes with an address go on without it for as long as the file's `silence` says, 30 seconds by default: "
-    "their\n"
-    "programs and records are taken over. What `bezel run` started itself on this machine has ended with it. Then all\n"
-    "is as with `bezel run`: the rest of the duration, the end, and the report. A run whose end was cut off is\n"
-    "completed.\n"
-    "\n"
-    "  -r, --runs DIR    folder of run directories (default: $BEZEL_RUNS, else ./runs)\n"
-    "  -q, --quiet       show no progress\n"
-    "  -j, --json        print the report as JSON, alone on stdout\n"
-    "  -h, --help\n"
-    "\n"
+static const char about[] =
+    "Takes over RUN whose `bezel run` was killed or is gone with its terminal. Nodes with an address go on "
+    "without it for as long as the file's `silence` says, 30 seconds by default: their programs and records are "
+    "taken over. What `bezel run` started itself on this machine has ended with it. Then all is as with `bezel "
+    "run`: the rest of the duration, the end, and the report. A run whose end was cut off is completed. " COMMAND_RUN
+    "\n";
+static const char footer[] =
     "Exit codes: those of `bezel run`; 1 also if its `bezel run` lives, 2 if the run has ended.\n";
 
 int cmd_attach(int argc, char **argv)
 {
-    struct options o = {.command = "attach", .help = help, .most = 1, .wanted = "give one RUN at most"};
     struct run_options run = {.interactive = false};
     char path[PATH_MAX];
+    struct command_target t = {0};
+    struct options o = {
+        .program = "bezel attach", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
     const struct options_entry entries[] = {
-        {"runs", 'r', .value = &o.runs}, {"quiet", 'q', .flag = &run.quiet}, {"json", 'j', .flag = &run.json}, {0}};
+        COMMAND_RUNS(&t),
+        {"quiet", 'q', NULL, "show no progress", .flag = &run.quiet},
+        {"json", 'j', NULL, "print the report as JSON, alone on stdout", .flag = &run.json},
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = options_find_run(&o, o.count ? o.words[0] : NULL, path);
+        code = command_find_run(&t, o.count ? o.words[0] : NULL, path);
     return code == OPTIONS_GO_ON ? run_attach(path, &run) : code;
 }

@@ -2,25 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 #include "base/table.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
 #include "ecs/cli/doctor.h"
-#include "ecs/cli/options.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: bezel doctor [--json] [--keys DIR]\n"
-    "\n"
-    "Checks this machine's clock, shared memory, privileges, samplers and tools, and suggests fixes. Changes nothing.\n"
-    "\n"
-    "  --json      print the checks as JSON\n"
-    "  --keys DIR  check the keys in this folder, too\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 no problem (there may be warnings), 1 a problem, 2 wrong usage.\n";
+static const char about[] =
+    "Checks this machine's clock, shared memory, privileges, samplers and tools, and suggests fixes. Changes "
+    "nothing.\n";
+static const char footer[] = "Exit codes: 0 no problem (there may be warnings), 1 a problem, 2 wrong usage.\n";
 
 static const char *const levels[] = {"ok", "warning", "problem"};
 
@@ -107,15 +101,19 @@ static int examine(bool json, const char *keys)
     else
         print_text(&d, stdout);
     doctor_free(&d);
-    return command_end(problems ? EXIT_FAILED : EXIT_OK);
+    return options_end(problems ? EXIT_FAILED : EXIT_OK);
 }
 
 int cmd_doctor(int argc, char **argv)
 {
     const char *keys = NULL;
     bool json = false;
-    struct options o = {.command = "doctor", .help = help, .wanted = "give no arguments"};
-    const struct options_entry entries[] = {{"json", .flag = &json}, {"keys", .value = &keys}, {0}};
+    struct options o = {.program = "bezel doctor", .usage = "[OPTIONS]", .about = about, .footer = footer};
+    const struct options_entry entries[] = {
+        {"json", 'j', NULL, "print the checks as JSON", .flag = &json},
+        {"keys", 0, "DIR", "check the keys in this folder, too", .value = &keys},
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     return code == OPTIONS_GO_ON ? examine(json, keys) : code;
 }

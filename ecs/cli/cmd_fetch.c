@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/uuid.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "ecs/course/fetch.h"
 #include "ecs/course/progress.h"
 #include "ecs/course/rundir.h"
@@ -15,19 +15,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: bezel fetch [--keys DIR] [--quiet] [--runs DIR] [RUN]\n"
-    "\n"
-    "Copies RUN home, whose collector was on another machine (collector: {node: NAME}), if `bezel run` could not do "
-    "so\n"
-    "at its end. What is here already is not copied again. Each file is checked against its checksum there; then the\n"
-    "copy there is removed. RUN is a run directory or its name in the folder of runs (default: the newest run).\n"
-    "\n"
-    "  --keys DIR  the folder of keys (default: `store.keys` of the experiment, from the current directory)\n"
-    "  --quiet     no progress\n"
-    "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
+static const char about[] =
+    "Copies RUN home, whose collector was on another machine (collector: {node: NAME}), if `bezel run` could not "
+    "do so at its end, because the line was cut or it was interrupted. What is here already is not copied again. "
+    "Each file is checked against its checksum there; then the copy there is removed. " COMMAND_RUN "\n";
+static const char footer[] =
     "Exit codes: 0 the run is here, 1 failed, 2 wrong usage, or no such run, 4 it could not be reached.\n";
 
 static void show(void *context, uint64_t done, uint64_t total)
@@ -81,12 +73,19 @@ int cmd_fetch(int argc, char **argv)
     char run[PATH_MAX], away[2 * PATH_MAX];
     bool quiet = false;
     struct experiment *e = NULL;
-    struct options o = {.command = "fetch", .help = help, .most = 1, .wanted = "give at most one RUN"};
+    struct command_target t = {0};
+    struct options o = {
+        .program = "bezel fetch", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
     const struct options_entry entries[] = {
-        {"keys", .value = &keys}, {"quiet", .flag = &quiet}, {"runs", .value = &o.runs}, {0}};
+        {"keys", 0, "DIR", "the folder of keys (default: `store.keys` of the experiment, from the current directory)",
+         .value = &keys},
+        {"quiet", 'q', NULL, "show no progress", .flag = &quiet},
+        COMMAND_RUNS(&t),
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = options_find_run(&o, o.words[0], run);
+        code = command_find_run(&t, o.words[0], run);
     if (code != OPTIONS_GO_ON)
         return code;
     if (!rundir_is_away(run, away, sizeof away)) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/log.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "mdr/link/link.h"
 
 #include <errno.h>
@@ -11,24 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: bezel keygen [--role ROLE]... [--node NODE]... [--dir DIR] [--force] NAME\n"
-    "\n"
-    "Makes a pair of keys. NAME.key, the secret key, stays with its owner; nobody else may read it. NAME.pub, the\n"
-    "public key, is to be copied into the folder of keys of everybody who accepts it. It lists the roles of its\n"
-    "holder and the nodes that it may speak for, and they may be changed there.\n"
-    "\n"
-    "  --role observe   may send packets to a collector (the default)\n"
-    "  --role control   may command a daemon\n"
-    "  --role launch    may have programs started\n"
-    "  --role read      may read the records of a run from its server\n"
-    "  --node NODE      may send packets in the name of this node, or of all that a pattern matches, such as 'desk*'\n"
-    "                   (default: the node called NAME)\n"
-    "  --dir DIR        folder of the two files, created with mode 0700 if it is missing (default: the current one)\n"
-    "  --force          replace an existing pair of that name; its secret key is lost\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 made, 1 failed, 2 wrong usage.\n";
+static const char about[] =
+    "Makes a pair of keys, for links beyond this machine. NAME.key, the secret key, stays with its owner; nobody "
+    "else may read it. NAME.pub, the public key, is to be copied into the folder of keys of everybody who "
+    "accepts it. It lists the roles of its holder and the nodes that it may speak for, and they may be changed "
+    "there.\n";
+static const char footer[] = "Exit codes: 0 made, 1 failed, 2 wrong usage.\n";
 
 struct request {
     const char *name, *dir;
@@ -41,7 +29,7 @@ static int read_role(const char *word, void *context)
 {
     unsigned role = key_role(word, strlen(word));
     if (role == 0)
-        return command_misuse("keygen", "'%s' is not a role: use observe, control, launch or read", word);
+        return options_misuse("'%s' is not a role: use observe, control, launch or read", word);
     ((struct request *)context)->roles |= role;
     return OPTIONS_GO_ON;
 }
@@ -51,30 +39,42 @@ static int read_node(const char *word, void *context)
     struct request *q = context;
     size_t n = strlen(q->nodes);
     if (!key_pattern_ok(word))
-        return command_misuse("keygen", "'%s' is not a node: use the name of one, or a pattern such as 'desk*'", word);
+        return options_misuse("'%s' is not a node: use the name of one, or a pattern such as 'desk*'", word);
     if (snprintf(q->nodes + n, sizeof q->nodes - n, "%s%s", n ? " " : "", word) >= (int)(sizeof q->nodes - n))
-        return command_misuse("keygen", "the nodes have more than %d bytes: use a pattern, such as 'desk*'",
-                              KEY_NODES_MAX);
+        return options_misuse("the nodes have more than %d bytes: use a pattern, such as 'desk*'", KEY_NODES_MAX);
     return OPTIONS_GO_ON;
 }
 
 static int read_options(int argc, char **argv, struct request *q)
 {
     *q = (struct request){.dir = "."};
-    struct options o = {
-        .command = "keygen", .help = help, .least = 1, .most = 1, .wanted = "give exactly one NAME", .context = q};
-    const struct options_entry entries[] = {{"role", .read = read_role},
-                                            {"node", .read = read_node},
-                                            {"dir", .value = &q->dir},
-                                            {"force", .flag = &q->replace},
-                                            {0}};
+    struct options o = {.program = "bezel keygen",
+                        .usage = "[OPTIONS] NAME",
+                        .about = about,
+                        .footer = footer,
+                        .least = 1,
+                        .most = 1,
+                        .context = q};
+    const struct options_entry entries[] = {
+        {"role", 0, "ROLE",
+         "what its holder may do; may be given several times: observe (send packets to a collector; the default), "
+         "control (command a daemon), launch (have programs started), read (read the records of a run from its server)",
+         .read = read_role},
+        {"node", 0, "NODE",
+         "a node in whose name its holder may send packets, or a pattern of such names, such as 'desk*'; may be given "
+         "several times (default: the node called NAME)",
+         .read = read_node},
+        {"dir", 0, "DIR", "folder of the two files, created with mode 0700 if it is missing (default: the current one)",
+         .value = &q->dir},
+        {"force", 0, NULL, "replace an existing pair of that name; its secret key is lost", .flag = &q->replace},
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
     q->name = o.words[0];
     if (!key_name_ok(q->name))
-        return command_misuse(
-            "keygen",
+        return options_misuse(
             "'%s' is not a name for a key: use 1 to %d letters, digits, '_', '-' or '.', and begin with "
             "neither '.' nor '-'",
             q->name, KEY_NAME_MAX);
@@ -130,5 +130,5 @@ int cmd_keygen(int argc, char **argv)
     printf("%s/%s.key  secret: keep it on the machine that uses it\n", q.dir, q.name);
     printf("%s/%s.pub  public, roles %s: copy it into the folder of keys of everybody who is to accept it\n", q.dir,
            q.name, key_roles_text(q.roles, roles));
-    return command_end(EXIT_OK);
+    return options_end(EXIT_OK);
 }

@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "ecs/course/control_client.h"
 #include "mdr/dict.h"
 
@@ -13,24 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: bezel knob [--process PROCESS] [--node NODE] [--json] [--runs DIR] [RUN] [NAME[=VALUE]]\n"
+static const char about[] =
+    "Lists the knobs of a run's processes, or sets one. A knob is a number that a program declares with "
+    "BEZEL_KNOB and reads where it can take a change. The value stays until the run ends. " COMMAND_RUN_OR_FILE "\n"
     "\n"
-    "Lists the knobs of a run's processes, or sets one. A knob is a number that a program declares with BEZEL_KNOB\n"
-    "and reads where it can take a change. The value stays until the run ends. RUN is a run directory or its name\n"
-    "below the folder of runs (default: the newest run); on another machine the experiment's file, which reaches the\n"
-    "nodes with an address.\n"
-    "\n"
-    "  NAME               list only this knob; needs RUN\n"
-    "  NAME=VALUE         set it, in all processes that have it, to a number in its range or to 'initial'\n"
-    "  --process PROCESS  only of this process, named as in the experiment\n"
-    "  --node NODE        only on this node\n"
-    "  --json             list them as JSON\n"
-    "  --runs DIR         the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 done, 1 failed, or there is no such knob, 2 usage, a value out of range, or no such run, 4 the run\n"
-    "is not running, or a node did not answer.\n";
+    "  NAME        list only this knob; needs RUN\n"
+    "  NAME=VALUE  set it, in all processes that have it, to a number in its range or to 'initial'\n";
+static const char footer[] =
+    "Exit codes: 0 done, 1 failed, or there is no such knob, 2 usage, a value out of range, or no such run, 4 "
+    "the run is not running, or a node did not answer.\n";
 
 /* A knob that a node listed. */
 struct row {
@@ -63,9 +54,9 @@ static int read_value(const char *text, struct message_knob *command)
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0')
-        return command_misuse("knob", "'%s' is not a value of a knob: use a whole number, or initial", text);
+        return options_misuse("'%s' is not a value of a knob: use a whole number, or initial", text);
     if (errno != 0 || value < INT32_MIN || value > INT32_MAX)
-        return command_misuse("knob", "'%s' is out of range; allowed: %d .. %d", text, INT32_MIN, INT32_MAX);
+        return options_misuse("'%s' is out of range; allowed: %d .. %d", text, INT32_MIN, INT32_MAX);
     command->action = KNOB_SET;
     command->value = (int32_t)value;
     return OPTIONS_GO_ON;
@@ -76,7 +67,7 @@ static int read_knob(const char *word, struct arguments *a)
     size_t n = strcspn(word, "=");
     snprintf(a->name, sizeof a->name, "%.*s", (int)n, word);
     if (n > MESSAGE_NAME_MAX || !dict_name_ok(a->name))
-        return command_misuse("knob", "'%.*s' is not a name of a knob", (int)n, word);
+        return options_misuse("'%.*s' is not a name of a knob", (int)n, word);
     if (word[n] == '\0')
         return OPTIONS_GO_ON;
     snprintf(a->command.name, sizeof a->command.name, "%s", a->name);
@@ -87,7 +78,7 @@ static int read_knob(const char *word, struct arguments *a)
 static int read_words(unsigned count, char **words, struct arguments *a)
 {
     if (a->process && strlen(a->process) > MESSAGE_NAME_MAX)
-        return command_misuse("knob", "'%s' is not a name of a process", a->process);
+        return options_misuse("'%s' is not a name of a process", a->process);
     if (count == 1 && strchr(words[0], '='))
         return read_knob(words[0], a);
     a->run = count > 0 ? words[0] : NULL;
@@ -230,22 +221,29 @@ int cmd_knob(int argc, char **argv)
 {
     struct arguments a = {0};
     struct control_client r;
-    struct options o = {.command = "knob", .help = help, .most = 2, .wanted = "give at most a RUN and a NAME"};
-    const struct options_entry entries[] = {{"process", .value = &a.process},
-                                            {"node", .value = &o.node},
-                                            {"json", .flag = &a.json},
-                                            {"runs", .value = &o.runs},
-                                            {0}};
+    struct command_target t = {0};
+    struct options o = {.program = "bezel knob",
+                        .usage = "[OPTIONS] [RUN] [NAME[=VALUE]]",
+                        .about = about,
+                        .footer = footer,
+                        .most = 2};
+    const struct options_entry entries[] = {
+        {"process", 0, "PROCESS", "only of this process, named as in the experiment", .value = &a.process},
+        COMMAND_NODE(&t),
+        {"json", 'j', NULL, "list them as JSON", .flag = &a.json},
+        COMMAND_RUNS(&t),
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
         code = read_words(o.count, o.words, &a);
     if (code == OPTIONS_GO_ON)
-        code = options_reach(&o, a.run, &r);
+        code = command_reach(&t, a.run, &r);
     if (code == EXIT_USAGE && o.count == 1 && dict_name_ok(o.words[0]))
         log_info("BEZEL-KNOB", "if %s is a knob, name the run before it: bezel knob latest %s", o.words[0], o.words[0]);
     if (code != OPTIONS_GO_ON)
         return code;
     code = a.command.name[0] == '\0' ? show(&r, &a) : set(&r, &a);
     control_client_close(&r);
-    return command_end(code);
+    return options_end(code);
 }

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "sensor/shm/segment_list.h"
 
 #include <errno.h>
@@ -15,23 +15,13 @@
 #include <string.h>
 #include <time.h>
 
-static const char help[] =
-    "usage: bezel ls [--keys DIR --key NAME --server NAME] [ENDPOINT]...\n"
-    "\n"
-    "Lists the sessions that bezelds serve (a session is one node of one run), and the processes that record, read by "
-    "a\n"
-    "run or not. Without ENDPOINT it asks the bezelds of this user on this machine: those that runs have started, and\n"
-    "the persistent one of systemd; and it looks for processes in this user's folder and in those of its runs. "
-    "ENDPOINT\n"
-    "is where a bezeld takes commands, as in `bezeld --control ENDPOINT`; over tcp it takes keys. Its processes are\n"
-    "those in its default folder and in the folders of its sessions.\n"
-    "\n"
-    "  --keys DIR     folder of keys\n"
-    "  --key NAME     the secret key there that asks, which has the role control at the bezeld\n"
-    "  --server NAME  the public key there that the bezeld has\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 listed, 1 failed, 2 usage, 4 a bezeld did not answer.\n";
+static const char about[] =
+    "Lists the sessions that bezelds serve (a session is one node of one run), and the processes that record, "
+    "read by a run or not. Without ENDPOINT it asks the bezelds of this user on this machine: those that runs "
+    "have started, and the persistent one of systemd; and it looks for processes in this user's folder and in "
+    "those of its runs. ENDPOINT is where a bezeld takes commands, as in `bezeld --control ENDPOINT`; over tcp "
+    "it takes keys. Its processes are those in its default folder and in the folders of its sessions.\n";
+static const char footer[] = "Exit codes: 0 listed, 1 failed, 2 usage, 4 a bezeld did not answer.\n";
 
 enum { LS_ANSWERS = 1024 }; /* parts of the list of processes that a bezeld is asked for */
 
@@ -80,7 +70,7 @@ static bool take_sessions(void *context, const char *name, const struct message 
         table_cell(t, "%02x%02x%02x%02x", s->run[0], s->run[1], s->run[2], s->run[3]);
         table_cell(t, "%s", s->experiment);
         table_cell(t, "%s", s->node);
-        table_cell(t, "%s", options_state(s->state));
+        table_cell(t, "%s", command_state(s->state));
         table_cell(t, "%u", s->processes);
         table_cell(t, "%s%s%s", s->host[0] ? s->host : "this machine", s->key[0] ? ", key " : "", s->key);
         table_cell(t, "%s", name);
@@ -205,17 +195,22 @@ int cmd_ls(int argc, char **argv)
     static const char *const heads[] = {"run", "experiment", "node", "state", "processes", "requested from", "bezeld"};
     static const char *const process_heads[] = {"process", "pid", "since", "records", "read by", "folder", "of"};
     struct arguments a = {.keys = NULL};
-    struct options o = {.command = "ls", .help = help, .most = 1024, .wanted = "give at most 1024 endpoints"};
+    struct options o = {
+        .program = "bezel ls", .usage = "[OPTIONS] [ENDPOINT]...", .about = about, .footer = footer, .most = 1024};
     const struct options_entry entries[] = {
-        {"keys", .value = &a.keys}, {"key", .value = &a.key}, {"server", .value = &a.server}, {0}};
+        {"keys", 0, "DIR", "the folder of keys", .value = &a.keys},
+        {"key", 0, "NAME", "the secret key there that asks, which has the role control at the bezeld", .value = &a.key},
+        {"server", 0, "NAME", "the public key there that the bezeld has", .value = &a.server},
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
     if (!a.keys != !a.key || !a.keys != !a.server)
-        return command_misuse("ls", "--keys, --key and --server go together");
+        return options_misuse("--keys, --key and --server go together");
     for (unsigned i = 0; i < o.count; i++)
         if (endpoint_check(o.words[i]) != 0)
-            return command_misuse("ls", "'%s' is not an endpoint: use ipc:///PATH or tcp://HOST:PORT", o.words[i]);
+            return options_misuse("'%s' is not an endpoint: use ipc:///PATH or tcp://HOST:PORT", o.words[i]);
     a.sessions = table_with_heads("llllrll", heads);
     a.processes = table_with_heads("lrlrlll", process_heads);
     if (o.count == 0) {
@@ -230,5 +225,5 @@ int cmd_ls(int argc, char **argv)
     table_print(a.sessions, 0, stdout);
     fputc('\n', stdout);
     table_print(a.processes, 0, stdout);
-    return command_end(code);
+    return options_end(code);
 }

@@ -2,32 +2,20 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
 #include "base/units.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "ecs/course/control_client.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: bezel poll [--period TIME] [--mode MODE] [--forward POLICY] [--batch N] [--node NODE] [--runs DIR] [RUN]\n"
-    "\n"
-    "Changes how the nodes of a run poll, at once and without losing a record. Without a change it prints the\n"
-    "settings in force, and the effective period, measured between two polls. RUN is a run directory or its name\n"
-    "below the folder of runs; without RUN, the newest one.\n"
-    "On another machine RUN is the experiment's file, which reaches the nodes with an address.\n"
-    "\n"
-    "  --period TIME     the polling period: 1 us .. 10 s; where a policy adapts it, within adapt.period\n"
-    "  --mode MODE       polling or busy-wait\n"
-    "  --forward POLICY  batch (a poll takes all waiting records) or collect (one record)\n"
-    "  --batch N         with batch, the most records that a poll takes; 0: all\n"
-    "  --node NODE       only on this node\n"
-    "  --runs DIR        the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 done, 1 failed, 2 usage, a setting that a node refuses, or no such run, 4 the run is not running,\n"
-    "or a node did not answer.\n";
+static const char about[] =
+    "Changes how the nodes of a run poll, at once and without losing a record. Without a change it prints the "
+    "settings in force, and the effective period, measured between two polls. " COMMAND_RUN_OR_FILE "\n";
+static const char footer[] =
+    "Exit codes: 0 done, 1 failed, 2 usage, a setting that a node refuses, or no such run, 4 the run is not "
+    "running, or a node did not answer.\n";
 
 static const char *const modes[] = {[POLL_MODE_POLLING] = "polling", [POLL_MODE_BUSY_WAIT] = "busy-wait"};
 static const char *const forwards[] = {[POLL_FORWARD_BATCH] = "batch", [POLL_FORWARD_COLLECT] = "collect"};
@@ -44,7 +32,7 @@ static int read_period(const char *text, void *context)
     int64_t period;
     const char *why;
     if (units_read_duration(text, &period, &why) != 0)
-        return command_misuse("poll", "'%s' is not a duration: %s", text, why);
+        return options_misuse("'%s' is not a duration: %s", text, why);
     poll->given |= POLL_GIVES_PERIOD;
     poll->period_ns = (uint64_t)period;
     return OPTIONS_GO_ON;
@@ -56,9 +44,9 @@ static int read_batch(const char *text, void *context)
     uint64_t batch;
     const char *why;
     if (units_read_count(text, &batch, &why) != 0)
-        return command_misuse("poll", "'%s' is not a count: %s", text, why);
+        return options_misuse("'%s' is not a count: %s", text, why);
     if (batch > EXPERIMENT_BATCH_MAX)
-        return command_misuse("poll", "'%s' is out of range; allowed: 0 .. %d", text, EXPERIMENT_BATCH_MAX);
+        return options_misuse("'%s' is out of range; allowed: 0 .. %d", text, EXPERIMENT_BATCH_MAX);
     poll->given |= POLL_GIVES_BATCH;
     poll->batch = (uint32_t)batch;
     return OPTIONS_GO_ON;
@@ -69,7 +57,7 @@ static int read_mode(const char *text, void *context)
     struct message_poll *poll = context;
     int word = find_word(modes, text);
     if (word < 0)
-        return command_misuse("poll", "'%s' is not a mode: use polling or busy-wait", text);
+        return options_misuse("'%s' is not a mode: use polling or busy-wait", text);
     poll->given |= POLL_GIVES_MODE;
     poll->mode = (enum message_poll_mode)word;
     return OPTIONS_GO_ON;
@@ -80,7 +68,7 @@ static int read_forward(const char *text, void *context)
     struct message_poll *poll = context;
     int word = find_word(forwards, text);
     if (word < 0)
-        return command_misuse("poll", "'%s' is not a forwarding policy: use batch or collect", text);
+        return options_misuse("'%s' is not a forwarding policy: use batch or collect", text);
     poll->given |= POLL_GIVES_FORWARD;
     poll->forward = (enum message_poll_forward)word;
     return OPTIONS_GO_ON;
@@ -115,16 +103,27 @@ static bool take(void *context, const char *node, const struct message *answer)
 int cmd_poll(int argc, char **argv)
 {
     struct message_command command = {.subject = SUBJECT_POLL};
-    struct options o = {
-        .command = "poll", .help = help, .most = 1, .wanted = "give at most one RUN", .context = &command.poll};
-    const struct options_entry entries[] = {{"period", .read = read_period},
-                                            {"mode", .read = read_mode},
-                                            {"forward", .read = read_forward},
-                                            {"batch", .read = read_batch},
-                                            {"node", .value = &o.node},
-                                            {"runs", .value = &o.runs},
-                                            {0}};
+    struct command_target t = {0};
+    struct options o = {.program = "bezel poll",
+                        .usage = "[OPTIONS] [RUN]",
+                        .about = about,
+                        .footer = footer,
+                        .most = 1,
+                        .context = &command.poll};
+    const struct options_entry entries[] = {
+        {"period", 0, "TIME", "the polling period: 1 us .. 10 s; where a policy adapts it, within adapt.period",
+         .read = read_period},
+        {"mode", 0, "MODE", "polling or busy-wait; the latter only with policy none or spp", .read = read_mode},
+        {"forward", 0, "POLICY",
+         "batch (a poll takes all waiting records) or collect (one record; not where the file has "
+         "sensing.forward.accumulate)",
+         .read = read_forward},
+        {"batch", 0, "N", "with batch, the most records that a poll takes; 0: all", .read = read_batch},
+        COMMAND_NODE(&t),
+        COMMAND_RUNS(&t),
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     command.verb = command.poll.given ? VERB_SET : VERB_QUERY;
-    return code == OPTIONS_GO_ON ? command_end(options_ask(&o, o.words[0], &command, ANSWER_POLL, take, NULL)) : code;
+    return code == OPTIONS_GO_ON ? command_ask(&t, o.words[0], &command, ANSWER_POLL, take, NULL) : code;
 }

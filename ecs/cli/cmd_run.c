@@ -4,8 +4,8 @@
 #include "base/program.h"
 #include "base/ulimit.h"
 #include "base/units.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/run.h"
 #include "ecs/course/rundir.h"
@@ -18,25 +18,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: bezel run [OPTIONS] FILE\n"
-    "       bezel run [OPTIONS] -- COMMAND [ARGUMENTS]\n"
-    "\n"
-    "Runs the experiment of FILE ('-': stdin), or one around COMMAND, which keeps the terminal. The run ends after\n"
-    "its duration, when the processes that it started have ended, or on ctrl-C. Then it drains all records into the\n"
-    "run directory, and prints the report on stdout. A second ctrl-C ends everything at once. A run that only\n"
-    "attaches to processes lasts its full duration, and observes matching processes that start meanwhile; without a\n"
-    "duration it ends one second after the last attached process.\n"
-    "\n"
-    "  -d, --duration D  how long the run lasts: '10 s', '2 min' (default: the file's; else until the processes end)\n"
-    "  -n, --name NAME   name of the experiment\n"
-    "  -r, --runs DIR    folder of run directories (default: $BEZEL_RUNS, else ./runs); DIR/latest is the newest\n"
-    "  -q, --quiet       show no progress\n"
-    "  -j, --json        print the report as JSON, alone on stdout; stdout of COMMAND goes to stderr\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 done, all limits held, 1 failed, 2 wrong file or usage, 3 a limit was violated,\n"
-    "4 unreachable or timed out.\n";
+static const char about[] =
+    "Runs the experiment of FILE ('-': stdin), or one around COMMAND, which keeps the terminal. The run ends "
+    "after its duration, when the processes that it started have ended, or on ctrl-C. Then it drains all records "
+    "into the run directory, and prints the report on stdout. A second ctrl-C ends everything at once. A run "
+    "that only attaches to processes lasts its full duration, and observes matching processes that start "
+    "meanwhile; without a duration it ends one second after the last attached process.\n";
+static const char footer[] =
+    "Exit codes: 0 done, all limits held, 1 failed, 2 wrong file or usage, 3 a limit was violated, 4 unreachable "
+    "or timed out.\n";
 
 struct arguments {
     struct run_options run;
@@ -46,26 +36,36 @@ struct arguments {
 
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
-    struct options o = {.command = "run",
-                        .help = help,
+    struct command_target t = {0};
+    struct options o = {.program = "bezel run",
+                        .usage = "[OPTIONS] FILE\n[OPTIONS] -- COMMAND [ARGUMENTS]",
+                        .about = about,
+                        .footer = footer,
                         .least = 1,
                         .most = UINT_MAX,
-                        .wanted = "give a FILE, or '--' and a COMMAND",
                         .stop_at_word = true /* options of COMMAND are not ours */};
     const struct options_entry entries[] = {
-        {"duration", 'd', .value = &a->duration}, {"name", 'n', .value = &a->name},    {"runs", 'r', .value = &o.runs},
-        {"quiet", 'q', .flag = &a->run.quiet},    {"json", 'j', .flag = &a->run.json}, {0}};
+        {"duration", 'd', "D",
+         "how long the run lasts: '10 s', '2 min' (default: the file's; else until the processes end)",
+         .value = &a->duration},
+        {"name", 'n', "NAME", "name of the experiment", .value = &a->name},
+        COMMAND_RUNS(&t),
+        {"quiet", 'q', NULL, "show no progress", .flag = &a->run.quiet},
+        {"json", 'j', NULL, "print the report as JSON, alone on stdout; stdout of COMMAND goes to stderr",
+         .flag = &a->run.json},
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
-    a->run.runs = rundir_runs(o.runs);
+    a->run.runs = rundir_runs(t.runs);
     a->run.interactive = o.dashes;
     if (o.dashes)
         a->command = o.words;
     else
         a->file = o.words[0];
     if (!o.dashes && o.count > 1)
-        return command_misuse("run", "give one FILE; options come before it, a command comes after '--'");
+        return options_misuse("give one FILE; options come before it, a command comes after '--'");
     return OPTIONS_GO_ON;
 }
 
@@ -139,10 +139,9 @@ int cmd_run(int argc, char **argv)
     int64_t duration = 0;
     const char *why;
     if (a.duration && units_read_duration(a.duration, &duration, &why) != 0)
-        return command_misuse("run", "--duration '%s': %s", a.duration, why);
+        return options_misuse("--duration '%s': %s", a.duration, why);
     if (a.name && !experiment_name_ok(a.name))
-        return command_misuse("run",
-                              "--name '%s' is not a name: use 1 to %d letters, digits, '_', '-' or '.', beginning with "
+        return options_misuse("--name '%s' is not a name: use 1 to %d letters, digits, '_', '-' or '.', beginning with "
                               "neither '.' nor '-'",
                               a.name, EXPERIMENT_NAME_MAX);
     struct experiment *e = NULL;

@@ -2,37 +2,21 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
 #include "base/program.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: bezel serve [--listen ENDPOINT] [--keys DIR [--key NAME]] [--consumers N] [--runs DIR] [RUN]\n"
-    "\n"
-    "Serves the records of a run, finished or growing, to consumers on this machine or others, until ctrl-C:\n"
-    "`bezel tail ENDPOINT`, programs with libbezel-consumer, and others (docs/WIRE.md). RUN is a run directory or its\n"
-    "name in the folder of runs (default: the newest run). While a run goes on its collector can do the same\n"
-    "(`store: {serve: ENDPOINT}` in the experiment file).\n"
-    "\n"
-    "  --listen ENDPOINT  where consumers connect: ipc:///PATH, tcp://127.0.0.1:PORT (default, with any free port); "
-    "with\n"
-    "                     keys tcp:// on any address, such as tcp://*:7770\n"
-    "  --keys DIR         folder of public keys, of `bezel keygen`: consumers need one there, with the role read; and "
-    "the\n"
-    "                     server's own, both parts\n"
-    "  --key NAME         the server's own key there (default: collector)\n"
-    "  --consumers N      consumers served at a time, a further one is refused (1 to 1024; default 64)\n"
-    "  --runs DIR         the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
-    "Prints where consumers connect to stderr. Exit codes: 0 ended, 1 failed, 2 wrong usage, or no such run, 4 the "
-    "run\n"
-    "lies on another machine.\n";
+static const char about[] =
+    "Serves the records of a run, finished or growing, to consumers on this machine or others, until ctrl-C: "
+    "`bezel tail ENDPOINT`, programs with libbezel-consumer, and others (docs/WIRE.md). It becomes bezel-serve. "
+    "While a run goes on its collector can do the same (`store: {serve: ENDPOINT}` in the experiment file). "
+    "Prints where consumers connect to stderr. " COMMAND_RUN "\n";
+static const char footer[] =
+    "Exit codes: 0 ended, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine.\n";
 
 struct request {
     const char *listen, *keys, *key, *consumers;
@@ -64,22 +48,28 @@ static int become(const struct request *q)
 int cmd_serve(int argc, char **argv)
 {
     struct request q = {.listen = "tcp://127.0.0.1:*"};
-    struct options o = {.command = "serve", .help = help, .most = 1, .wanted = "give at most a RUN"};
-    const struct options_entry entries[] = {{"listen", .value = &q.listen}, {"keys", .value = &q.keys},
-                                            {"key", .value = &q.key},       {"consumers", .value = &q.consumers},
-                                            {"runs", .value = &o.runs},     {0}};
+    struct command_target t = {0};
+    struct options o = {
+        .program = "bezel serve", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
+    const struct options_entry entries[] = {
+        {"listen", 0, "ENDPOINT",
+         "where consumers connect: ipc:///PATH, tcp://127.0.0.1:PORT (default, with any free port); with keys tcp:// "
+         "on any address, such as tcp://*:7770",
+         .value = &q.listen},
+        {"keys", 0, "DIR",
+         "folder of public keys, of `bezel keygen`: consumers need one there, with the role read; and the server's "
+         "own, both parts",
+         .value = &q.keys},
+        {"key", 0, "NAME", "the server's own key there, NAME.key (default: collector)", .value = &q.key},
+        {"consumers", 0, "N", "consumers served at a time, a further one is refused (1 to 1024; default 64)",
+         .value = &q.consumers},
+        COMMAND_RUNS(&t),
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON && q.key && !q.keys)
-        code = command_misuse("serve", "--key names a key in the folder of --keys");
+        code = options_misuse("--key names a key in the folder of --keys");
     if (code == OPTIONS_GO_ON)
-        code = options_find_run(&o, o.words[0], q.run);
-    if (code == OPTIONS_GO_ON)
-        code = options_check_home(q.run);
-    if (code != OPTIONS_GO_ON)
-        return code;
-    char *real = realpath(q.run, NULL); /* `latest` may lead elsewhere before this ends */
-    if (real)
-        snprintf(q.run, sizeof q.run, "%s", real);
-    free(real);
-    return become(&q);
+        code = command_open_real(&t, o.words[0], q.run);
+    return code == OPTIONS_GO_ON ? become(&q) : code;
 }

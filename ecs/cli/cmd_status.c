@@ -2,24 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "base/table.h"
 #include "base/units.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "views/report/names.h"
 
 #include <stdio.h>
 
-static const char help[] =
-    "usage: bezel status [--node NODE] [--runs DIR] [RUN]\n"
-    "\n"
-    "Shows what the parts of a run do now: state, records that were read and lost so far, packets that wait for the\n"
-    "collector, living processes, and how the node polls. RUN is a run directory or its name below the folder of\n"
-    "runs; without RUN, the newest one; on another machine the experiment's file, for the nodes with an address.\n"
-    "\n"
-    "  --node NODE  only this node\n"
-    "  --runs DIR   the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not answer.\n";
+static const char about[] =
+    "Shows what the parts of a run do now: of each node its state, the records that it has read and lost, the "
+    "packets that wait for the collector, living processes, and how it polls; of collectors what they have "
+    "stored or passed on; of the resource manager its decisions. " COMMAND_RUN_OR_FILE "\n";
+static const char footer[] =
+    "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not "
+    "answer.\n";
 
 static bool take_node(void *context, const char *name, const struct message *answer)
 {
@@ -27,7 +22,7 @@ static bool take_node(void *context, const char *name, const struct message *ans
     const struct message_node_status *n = &answer->reply.node;
     uint64_t lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
     table_cell(t, "%s", name);
-    table_cell(t, "%s", options_state(answer->reply.state));
+    table_cell(t, "%s", command_state(answer->reply.state));
     table_cell(t, "%s", units_count(n->records).s);
     table_cell(t, "%s", units_count(lost).s);
     table_cell(t, "%s", units_bytes(n->window_bytes + n->spool_bytes).s);
@@ -42,7 +37,7 @@ static bool take_collector(void *context, const char *name, const struct message
     const struct message_collector_status *c = &answer->reply.collector;
     (void)context;
     printf("%s: %s, %s records stored in %s packets of %s, %u nodes connected\n", name,
-           options_state(answer->reply.state), units_count(c->records).s, units_count(c->packets).s,
+           command_state(answer->reply.state), units_count(c->records).s, units_count(c->packets).s,
            units_bytes(c->bytes).s, c->peers);
     if (c->expired)
         printf("%s: of these, %s records in %s packets of %s have expired from the store (store.keep)\n", name,
@@ -57,7 +52,7 @@ static bool take_inner(void *context, const char *name, const struct message *an
     const struct message_collector_status *c = &answer->reply.collector;
     (void)context;
     printf("inner collector %s: %s, %s frames of %s passed on, %u nodes connected\n", name,
-           options_state(answer->reply.state), units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
+           command_state(answer->reply.state), units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
     if (answer->reply.text[0])
         printf("inner collector %s: %s\n", name, answer->reply.text);
     return true;
@@ -67,7 +62,7 @@ static bool take_manager(void *context, const char *name, const struct message *
 {
     const struct message_manager_status *m = &answer->reply.manager;
     (void)context;
-    printf("%s: %s, %s decisions, %u nodes reached\n", name, options_state(answer->reply.state),
+    printf("%s: %s, %s decisions, %u nodes reached\n", name, command_state(answer->reply.state),
            units_count(m->decisions).s, m->reached);
     return true;
 }
@@ -83,7 +78,7 @@ static int show_nodes(struct control_client *r)
 }
 
 /* Shows collectors and resource manager, which are where `bezel run` is, or known there. */
-static int show_others(struct options *o, bool managed, bool tree)
+static int show_others(struct command_target *t, const char *word, bool managed, bool tree)
 {
     static const struct {
         enum control_client_whom whom;
@@ -96,9 +91,9 @@ static int show_others(struct options *o, bool managed, bool tree)
     for (int i = 0; i < 3; i++) {
         if ((others[i].whom == CONTROL_CLIENT_INNER && !tree) || (others[i].whom == CONTROL_CLIENT_MANAGER && !managed))
             continue;
-        o->whom = others[i].whom;
+        t->whom = others[i].whom;
         struct message_command command = {.verb = VERB_QUERY};
-        int answered = options_ask(o, o->words[0], &command, others[i].wanted, others[i].take, NULL);
+        int answered = command_ask(t, word, &command, others[i].wanted, others[i].take, NULL);
         code = answered != EXIT_OK ? answered : code;
     }
     return code;
@@ -111,11 +106,11 @@ static void take_name(void *context, const char *what, const struct names_found 
 }
 
 /* Shows the names of the file that nothing in the run has; the run lies here. */
-static void show_names(struct options *o, const struct experiment *e)
+static void show_names(const struct command_target *t, const char *word, const struct experiment *e)
 {
     char run[PATH_MAX];
     struct summary *s;
-    if (options_find_run(o, o->words[0], run) != OPTIONS_GO_ON || summary_load_books(run, &s) != 0)
+    if (command_find_run(t, word, run) != OPTIONS_GO_ON || summary_load_books(run, &s) != 0)
         return; /* that was said, or nothing is stored here */
     names_each(s, e, true, take_name, NULL);
     summary_free(s);
@@ -123,19 +118,25 @@ static void show_names(struct options *o, const struct experiment *e)
 
 int cmd_status(int argc, char **argv)
 {
-    struct options o = {.command = "status", .help = help, .most = 1, .wanted = "give at most one RUN"};
-    const struct options_entry entries[] = {{"node", .value = &o.node}, {"runs", .value = &o.runs}, {0}};
+    struct command_target t = {0};
+    struct options o = {
+        .program = "bezel status", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
+    const struct options_entry entries[] = {
+        COMMAND_NODE(&t),
+        COMMAND_RUNS(&t),
+        {0},
+    };
     struct control_client r;
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = options_reach(&o, o.words[0], &r);
+        code = command_reach(&t, o.words[0], &r);
     if (code != OPTIONS_GO_ON)
         return code;
     bool managed = experiment_has_manager(r.experiment), tree = r.experiment->inner_count > 0;
     code = show_nodes(&r);
-    if (!options_is_file(o.words[0]))
-        show_names(&o, r.experiment);
+    if (!command_is_file(o.words[0]))
+        show_names(&t, o.words[0], r.experiment);
     control_client_close(&r);
-    int others = options_is_file(o.words[0]) || o.node ? EXIT_OK : show_others(&o, managed, tree);
-    return command_end(code != EXIT_OK ? code : others);
+    int others = command_is_file(o.words[0]) || t.node ? EXIT_OK : show_others(&t, o.words[0], managed, tree);
+    return options_end(code != EXIT_OK ? code : others);
 }

@@ -5,9 +5,9 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "collector/remote/remote_reader.h"
+#include "ecs/cli/command.h"
+#include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
-#include "ecs/cli/options_time.h"
 #include "export/record_writer.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
@@ -20,45 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: bezel tail [-f] [-n N] [--format FORMAT] [--node GLOB] [--process GLOB] [--aspect GLOB] [--all]\n"
-    "                  [--where CONDITION] [--from TIME] [--until TIME] [--since DURATION] [--runs DIR] [RUN]\n"
-    "       bezel tail [--keys DIR [--key NAME] [--server-key NAME]] ... ENDPOINT\n"
-    "\n"
-    "Prints the last records of a run, one a line, and with -f those that follow, until the run ends. Records of a\n"
-    "node come in the order of its clock, nodes in the order of the run's time (docs/CLOCKS.md); losses are told "
-    "where\n"
-    "they were. RUN is a run directory or its name in the folder of runs (default: the newest run); ENDPOINT is where\n"
-    "`bezel serve` or a collector serves it on this machine or another, such as tcp://desk:7770.\n"
-    "\n"
-    "  -f, --follow         go on with the records that follow (default: end with the last one that is stored now)\n"
-    "  -n, --lines N        begin with the last N records, or with `all` (default: 10; with --from or --since: all)\n"
-    "  --format FORMAT      text (default), csv or jsonl: as `bezel export --merge --format` has them\n"
-    "  --node GLOB          only nodes of this name\n"
-    "  --process GLOB       only processes of this name\n"
-    "  --aspect GLOB        only records of these aspects\n"
-    "  --all                also the monitor's own records, bezel_*, which are left out unless --process or --aspect\n"
-    "                       is given\n"
-    "  --where CONDITION    only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 "
-    "ms\";\n"
-    "                       OP is < <= = != >= or >; VALUE is a number, a duration, or for = and != a text\n"
-    "  --from TIME          only from this time on: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], ns since 1970, or as in the\n"
-    "                       report \"6.160 s\" after the run's start\n"
-    "  --until TIME         only before this time\n"
-    "  --since DURATION     only from so long before the newest record on: \"5 s\"\n"
-    "  --runs DIR           the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  --keys DIR           of an ENDPOINT beyond this machine: a folder with our secret key and the server's public "
-    "one\n"
-    "  --key NAME           our key there, NAME.key, which has the role read at the server (default: reader)\n"
-    "  --server-key NAME    the server's key there, NAME.pub (default: collector)\n"
-    "  -h, --help\n"
-    "\n"
-    "What is new is printed within half a second. A record that was stored later than others of its node that were\n"
-    "printed already is marked as late. The end of following is the end of the run, or ctrl-C.\n"
-    "\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine, or the server is "
-    "not\n"
-    "reached.\n";
+static const char about[] =
+    "Prints the last records of a run, one a line, and with -f those that follow, until the run ends. Records of "
+    "a node come in the order of its clock, nodes in the order of the run's time (docs/CLOCKS.md). Where records "
+    "were lost, a line says how many. What is new is printed within half a second. A record that was stored "
+    "later than others of its node that were printed already is marked as late. " COMMAND_RUN " ENDPOINT is where "
+    "`bezel serve` or a collector serves it on this machine or another, such as tcp://desk:7770.\n";
+static const char footer[] =
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine, or the "
+    "server is not reached.\n";
 
 enum { LINES = 10, LOOK_MS = 250 };
 
@@ -112,13 +82,13 @@ static int read_times(struct tail *t)
     if (!t->from && !t->until && !t->since)
         return OPTIONS_GO_ON;
     if (t->since && units_read_duration(t->since, &since, &why) != 0)
-        return command_misuse("tail", "--since: '%s' is not a duration: %s", t->since, why);
+        return options_misuse("--since: '%s' is not a duration: %s", t->since, why);
     int err = run_reader_newest(t->run, &t->filter, &newest);
     if (err)
         return fail(t, err);
-    int code = options_read_time("tail", "--from", t->from, t->run, newest, &t->filter.from);
+    int code = command_read_time("--from", t->from, t->run, newest, &t->filter.from);
     if (code == OPTIONS_GO_ON)
-        code = options_read_time("tail", "--until", t->until, t->run, newest, &t->filter.until);
+        code = command_read_time("--until", t->until, t->run, newest, &t->filter.until);
     if (code == OPTIONS_GO_ON && t->since && newest > INT64_MIN)
         t->filter.from = saturate_add(newest, -since);
     return code;
@@ -136,16 +106,16 @@ static int check_options(struct tail *t, enum record_writer_format *format, uint
     while (t->format && *format <= RECORD_WRITER_JSONL && strcmp(t->format, formats[*format]) != 0)
         (*format)++;
     if (*format > RECORD_WRITER_JSONL)
-        return command_misuse("tail", "'%s' is not a format: use text, csv or jsonl", t->format);
+        return options_misuse("'%s' is not a format: use text, csv or jsonl", t->format);
     *lines = t->from || t->since ? UINT64_MAX : LINES;
     if (t->lines && strcmp(t->lines, "all") == 0)
         *lines = UINT64_MAX;
     else if (t->lines && units_read_count(t->lines, lines, &why) != 0)
-        return command_misuse("tail", "-n: '%s' is not a count: %s, or all", t->lines, why);
+        return options_misuse("-n: '%s' is not a count: %s, or all", t->lines, why);
     if (t->from && t->since)
-        return command_misuse("tail", "give --from or --since");
+        return options_misuse("give --from or --since");
     if (t->where && record_filter_read(t->where, &t->filter.condition, &why) != 0)
-        return command_misuse("tail", "--where '%s': %s", t->where, why);
+        return options_misuse("--where '%s': %s", t->where, why);
     return OPTIONS_GO_ON;
 }
 
@@ -175,7 +145,7 @@ static int check_filter(const struct tail *t)
         log_warn("BEZEL-TAIL-NAME", "%s; so far: the run goes on, and it may still come", text);
         return OPTIONS_GO_ON;
     }
-    return err ? command_misuse("tail", "%s", text) : OPTIONS_GO_ON;
+    return err ? options_misuse("%s", text) : OPTIONS_GO_ON;
 }
 
 /* Prints all records that there are for now. */
@@ -236,7 +206,7 @@ static int print_run(struct tail *t)
     print_totals(t, run_reader_totals(t->reader), growing);
     if (!read)
         raise(SIGPIPE);
-    return command_end(read ? EXIT_OK : EXIT_FAILED);
+    return options_end(read ? EXIT_OK : EXIT_FAILED);
 }
 
 static int tail_run(struct tail *t, enum record_writer_format format, uint64_t lines)
@@ -273,11 +243,11 @@ static int make_request(struct tail *t, enum record_writer_format format, uint64
 {
     const char *why;
     int64_t since = 0;
-    int code = options_read_time("tail", "--from", t->from, NULL, INT64_MIN, &t->filter.from);
+    int code = command_read_time("--from", t->from, NULL, INT64_MIN, &t->filter.from);
     if (code == OPTIONS_GO_ON)
-        code = options_read_time("tail", "--until", t->until, NULL, INT64_MIN, &t->filter.until);
+        code = command_read_time("--until", t->until, NULL, INT64_MIN, &t->filter.until);
     if (code == OPTIONS_GO_ON && t->since && units_read_duration(t->since, &since, &why) != 0)
-        code = command_misuse("tail", "--since: '%s' is not a duration: %s", t->since, why);
+        code = options_misuse("--since: '%s' is not a duration: %s", t->since, why);
     *q = (struct read_request){.no_monitor = t->filter.no_monitor,
                                .follow = t->follow,
                                .schemas = format == RECORD_WRITER_CSV, /* for its heading */
@@ -288,7 +258,7 @@ static int make_request(struct tail *t, enum record_writer_format format, uint64
     if (!put_option(q->node, sizeof q->node, t->filter.node) ||
         !put_option(q->process, sizeof q->process, t->filter.process) ||
         !put_option(q->aspect, sizeof q->aspect, t->filter.aspect) || !put_option(q->where, sizeof q->where, t->where))
-        code = command_misuse("tail", "a glob has more than %d bytes, or a condition more than %d", MESSAGE_TEXT_MAX,
+        code = options_misuse("a glob has more than %d bytes, or a condition more than %d", MESSAGE_TEXT_MAX,
                               READ_WHERE_MAX);
     return code;
 }
@@ -299,7 +269,7 @@ static int check_note(const struct read_reading *said)
     if (!said->note[0])
         return OPTIONS_GO_ON;
     if (!said->grows)
-        return command_misuse("tail", "%s", said->note);
+        return options_misuse("%s", said->note);
     log_warn("BEZEL-TAIL-NAME", "%s; so far: the run goes on, and it may still come", said->note);
     return OPTIONS_GO_ON;
 }
@@ -352,7 +322,7 @@ static int print_server(struct tail *t, struct remote_reader *r, enum record_wri
         return fail_remote(r, err);
     if (!read)
         raise(SIGPIPE);
-    return command_end(read ? EXIT_OK : EXIT_FAILED);
+    return options_end(read ? EXIT_OK : EXIT_FAILED);
 }
 
 static int tail_server(struct tail *t, const char *endpoint, enum record_writer_format format, uint64_t lines)
@@ -380,23 +350,43 @@ static int tail_server(struct tail *t, const char *endpoint, enum record_writer_
 int cmd_tail(int argc, char **argv)
 {
     struct tail t = {.filter = RECORD_FILTER_ALL};
-    struct options o = {.command = "tail", .help = help, .most = 1, .wanted = "give at most a RUN"};
-    const struct options_entry entries[] = {{"follow", 'f', .flag = &t.follow},
-                                            {"lines", 'n', .value = &t.lines},
-                                            {"format", .value = &t.format},
-                                            {"node", .value = &t.filter.node},
-                                            {"process", .value = &t.filter.process},
-                                            {"aspect", .value = &t.filter.aspect},
-                                            {"all", .flag = &t.all},
-                                            {"where", .value = &t.where},
-                                            {"from", .value = &t.from},
-                                            {"until", .value = &t.until},
-                                            {"since", .value = &t.since},
-                                            {"runs", .value = &o.runs},
-                                            {"keys", .value = &t.place.keys},
-                                            {"key", .value = &t.place.key},
-                                            {"server-key", .value = &t.place.server},
-                                            {0}};
+    struct command_target target = {0};
+    struct options o = {.program = "bezel tail",
+                        .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
+                        .about = about,
+                        .footer = footer,
+                        .most = 1};
+    const struct options_entry entries[] = {
+        {"follow", 'f', NULL,
+         "go on with the records that follow, until the run ends or ctrl-C (default: end with the last one that is "
+         "stored now)",
+         .flag = &t.follow},
+        {"lines", 'n', "N", "begin with the last N records, or with `all` (default: 10; with --from or --since: all)",
+         .value = &t.lines},
+        {"format", 0, "FORMAT", "text (default), csv or jsonl: as `bezel export --merge --format` has them",
+         .value = &t.format},
+        {"node", 0, "GLOB", "only nodes of this name", .value = &t.filter.node},
+        {"process", 0, "GLOB", "only processes of this name", .value = &t.filter.process},
+        {"aspect", 0, "GLOB", "only records of these aspects", .value = &t.filter.aspect},
+        {"all", 0, NULL,
+         "also the monitor's own records, bezel_*, which are left out unless --process or --aspect is given",
+         .flag = &t.all},
+        {"where", 0, "CONDITION",
+         "only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 ms\"; OP is < <= = != "
+         ">= or >; VALUE is a number in the unit of the field, a duration, or for = and != a text",
+         .value = &t.where},
+        {"from", 0, "TIME", "only from this time on: " COMMAND_TIMES, .value = &t.from},
+        {"until", 0, "TIME", "only before this time", .value = &t.until},
+        {"since", 0, "DURATION", "only from so long before the newest record on: \"5 s\"", .value = &t.since},
+        COMMAND_RUNS(&target),
+        {"keys", 0, "DIR",
+         "of an ENDPOINT beyond this machine: a folder with our secret key and the server's public one",
+         .value = &t.place.keys},
+        {"key", 0, "NAME", "our key there, NAME.key, which has the role read at the server (default: reader)",
+         .value = &t.place.key},
+        {"server-key", 0, "NAME", "the server's key there, NAME.pub (default: collector)", .value = &t.place.server},
+        {0},
+    };
     enum record_writer_format format = RECORD_WRITER_TEXT;
     uint64_t lines = LINES;
     int code = options_read(&o, entries, argc, argv);
@@ -406,18 +396,12 @@ int cmd_tail(int argc, char **argv)
     if (code == OPTIONS_GO_ON && o.words[0] && remote_reader_is_endpoint(o.words[0]))
         return tail_server(&t, o.words[0], format, lines);
     if (code == OPTIONS_GO_ON && (t.place.keys || t.place.key || t.place.server))
-        code = command_misuse("tail", "--keys, --key and --server-key go with an ENDPOINT, such as tcp://desk:7770");
+        code = options_misuse("--keys, --key and --server-key go with an ENDPOINT, such as tcp://desk:7770");
     if (code == OPTIONS_GO_ON)
-        code = options_find_run(&o, o.words[0], t.run);
-    if (code == OPTIONS_GO_ON)
-        code = options_check_home(t.run);
+        code = command_open_real(&target, o.words[0], t.run);
     if (code != OPTIONS_GO_ON)
         return code;
     catch_signals();
-    char *real = realpath(t.run, NULL); /* `latest` may lead elsewhere before this ends */
-    if (real)
-        snprintf(t.run, sizeof t.run, "%s", real);
-    free(real);
     code = read_times(&t);
     if (code == OPTIONS_GO_ON)
         code = tail_run(&t, format, lines);

@@ -5,8 +5,8 @@
 #include "base/plain.h"
 #include "base/ulimit.h"
 #include "base/units.h"
+#include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "run/rundb/rundb.h"
 #include "run/verify/verify.h"
 #include "views/report/verify_books.h"
@@ -15,20 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: bezel verify [--json] [--runs DIR] [RUN]\n"
-    "\n"
-    "Checks that the records of RUN are complete: each is stored, or counted as lost with its cause. Prints a line\n"
-    "for each finding, with its file, place and remedy, and a last line for the run. RUN is a run directory or its\n"
-    "name in the folder of runs (default: the newest run); it may still be going on. Reads every record, writes\n"
-    "nothing.\n"
-    "\n"
-    "  --json      print the findings as JSON (docs/DURABILITY.md)\n"
-    "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit codes: 0 complete; 1 damaged, or not readable; 2 wrong usage, or no such run; 3 incomplete: all that is\n"
-    "there is right, and all that is missing is listed.\n";
+static const char about[] =
+    "Checks that the records of RUN are complete: each is stored, or counted as lost with its cause. Prints a "
+    "line for each finding, with its file, place and remedy, and a last line for the run. " COMMAND_RUN " It may "
+    "still be going on. Reads every record, writes nothing.\n";
+static const char footer[] =
+    "Exit codes: 0 complete; 1 damaged, or not readable; 2 wrong usage, or no such run; 3 incomplete: all that "
+    "is there is right, and all that is missing is listed.\n";
 
 enum { VERIFY_FORMAT = 1 }; /* grows when a field changes its meaning; new fields leave it as it is */
 
@@ -146,19 +139,23 @@ static int verify_and_print(const char *run, bool as_json)
         put_total_text(&v);
     if (err)
         log_error("BEZEL-VERIFY", "%s: %s", run, rundb_why(err));
-    return command_end(err ? EXIT_FAILED : codes[verify_is(&v)]);
+    return options_end(err ? EXIT_FAILED : codes[verify_is(&v)]);
 }
 
 int cmd_verify(int argc, char **argv)
 {
     bool as_json = false;
     char run[PATH_MAX];
-    struct options o = {.command = "verify", .help = help, .most = 1, .wanted = "give at most one RUN"};
-    const struct options_entry entries[] = {{"json", .flag = &as_json}, {"runs", .value = &o.runs}, {0}};
+    struct command_target t = {0};
+    struct options o = {
+        .program = "bezel verify", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
+    const struct options_entry entries[] = {
+        {"json", 'j', NULL, "print the findings as JSON (docs/DURABILITY.md)", .flag = &as_json},
+        COMMAND_RUNS(&t),
+        {0},
+    };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = options_find_run(&o, o.words[0], run);
-    if (code == OPTIONS_GO_ON)
-        code = options_check_home(run);
+        code = command_open_run(&t, o.words[0], run);
     return code == OPTIONS_GO_ON ? verify_and_print(run, as_json) : code;
 }

@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "base/inherited.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/ulimit.h"
 #include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -69,11 +69,11 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
         usage(stdout);
-        return command_end(EXIT_OK);
+        return options_end(EXIT_OK);
     }
     if (strcmp(name, "--version") == 0) {
         puts("bezel " BEZEL_VERSION);
-        return command_end(EXIT_OK);
+        return options_end(EXIT_OK);
     }
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)

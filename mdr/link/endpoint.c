@@ -140,6 +140,17 @@ int endpoint_check_connect(const char *endpoint, bool keys)
     return BEZEL_EPERM;
 }
 
+const char *endpoint_check_listen(const char *listen, bool keys)
+{
+    if (endpoint_check(listen) != 0)
+        return "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH";
+    if (!keys && !endpoint_path(listen) && !endpoint_is_loopback(listen))
+        return "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: make keys with "
+               "`bezel "
+               "keygen`, and give --keys DIR --key FILE";
+    return NULL;
+}
+
 const char *endpoint_check_control(const char *control, bool keys)
 {
     char dir[PATH_MAX];

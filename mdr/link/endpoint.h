@@ -43,6 +43,17 @@ int endpoint_check_connect(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 int endpoint_try(const char *endpoint) BEZEL_MUST_CHECK;
 
 /**
+ * Why peers may not connect at endpoint `listen`; NULL where they may: on ipc, on tcp on loopback, or with `keys` on
+ * any tcp. Static storage.
+ */
+const char *endpoint_check_listen(const char *listen, bool keys);
+
+/** How --help describes such endpoints. */
+#define ENDPOINT_LISTEN_HELP                                                                                           \
+    "tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys tcp:// on any address: of IPv4, [IPv6], an "    \
+    "interface, or * for all"
+
+/**
  * Why commands may not be accepted at endpoint `control`; NULL where they may: on ipc in a folder that only this user
  * can use, or, with `keys`, on tcp. Static storage.
  */

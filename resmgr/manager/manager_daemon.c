@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/lifetime.h"
 #include "base/log.h"
-#include "base/serve.h"
 #include "base/ulimit.h"
 #include "mdr/command/command_caller.h"
 #include "mdr/command/command_server.h"
@@ -81,9 +81,9 @@ static int open_all(struct manager_daemon *s, const struct manager_daemon_option
 {
     struct message_leadership leadership = {.epoch = o->epoch};
     s->epoch = o->epoch;
-    s->signals = serve_signals();
+    s->signals = lifetime_signals();
     s->parent_pipe = o->parent_pipe;
-    serve_parent_pipe(s->parent_pipe);
+    lifetime_parent_pipe(s->parent_pipe);
     if (s->signals < 0 || getrandom(&leadership.holder, sizeof leadership.holder, 0) != sizeof leadership.holder) {
         log_error("BEZEL-RESMGR", "cannot set up signals or draw a random identity: %s; the manager does not start",
                   strerror(errno));
@@ -224,11 +224,11 @@ static void turn(struct manager_daemon *s)
 /* The first SIGTERM ends the manager: there is nothing to drain. */
 static bool is_to_end(const struct manager_daemon *s)
 {
-    bool deserted = serve_is_deserted(s->parent_pipe);
+    bool deserted = lifetime_is_deserted(s->parent_pipe);
     if (deserted)
         log_warn("BEZEL-PARENT-PIPE",
                  "`bezel run` is gone (its parent pipe is closed): the manager ends, and nodes keep how they poll");
-    return serve_terms(s->signals) > 0 || deserted || s->shutdown;
+    return lifetime_terms(s->signals) > 0 || deserted || s->shutdown;
 }
 
 static void wait_for_something(struct manager_daemon *s)
@@ -284,7 +284,7 @@ int manager_daemon_run(const struct manager_daemon_options *options)
     int ready = options->ready, err = open_all(s, options),
         code = err == BEZEL_EMALFORMED || err == BEZEL_EINVAL ? EXIT_USAGE : EXIT_FAILED;
     if (!err) {
-        serve_ready(&ready);
+        lifetime_ready(&ready);
         serve(s);
         code = conclude(s);
     }

@@ -4,50 +4,22 @@
 #include "base/file.h"
 #include "base/inherited.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/program.h"
-#include "base/serve.h"
-#include "base/units.h"
 #include "views/page/view_server.h"
 #include "views/report/report.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: bezel-view --run DIR [--port PORT] [--file FILE] [--control] [--allow-origin ORIGIN]\n"
-    "\n"
-    "Serves the page of `bezel view`, which starts it: see there.\n"
-    "\n"
-    "  --run DIR              the run directory\n"
-    "  --port PORT            where it serves on 127.0.0.1 (default: a free port)\n"
-    "  --file FILE            the file that opens the page (default: one in a folder of its own)\n"
-    "  --control              pages that have the secret may control the run\n"
-    "  --allow-origin ORIGIN  pages of this origin may connect, too: http://HOST:PORT\n"
-    "  --report=live|ended    print the data of the report, of a run that goes on or is over, and end\n"
-    "  --help, --version      print this, or the version, and end\n"
-    "\n"
-    "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
+static const char about[] = "Serves the page of `bezel view`, which starts it: see there.\n";
+static const char footer[] = "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
 enum { VIEW_NICE = 5 };
-enum { OPT_RUN = 256, OPT_PORT, OPT_FILE, OPT_CONTROL, OPT_ORIGIN, OPT_REPORT, OPT_HELP, OPT_VERSION };
-
-static const struct option long_options[] = {
-    {"run", required_argument, NULL, OPT_RUN},
-    {"port", required_argument, NULL, OPT_PORT},
-    {"file", required_argument, NULL, OPT_FILE},
-    {"control", no_argument, NULL, OPT_CONTROL},
-    {"allow-origin", required_argument, NULL, OPT_ORIGIN},
-    {"report", required_argument, NULL, OPT_REPORT},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {NULL, 0, NULL, 0},
-};
-
 static volatile sig_atomic_t stop;
 static const char *report; /* "live" or "ended": the report is to be printed */
 
@@ -56,51 +28,35 @@ static void on_stop(int sig)
     stop = sig;
 }
 
-static int misuse(const char *why)
+static int read_options(int argc, char **argv, struct view_server_options *v)
 {
-    return serve_misuse("bezel-view", "%s", why);
-}
-
-static bool read_port(const char *text, uint16_t *port)
-{
-    const char *why;
-    uint64_t n;
-    if (units_read_count(text, &n, &why) != 0 || n < 1 || n > UINT16_MAX)
-        return false;
-    *port = (uint16_t)n;
-    return true;
-}
-
-/* Returns -1 to go on, or the exit code to end with. */
-static int read_options(int argc, char **argv, struct view_server_options *o)
-{
-    for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        if (c == OPT_HELP)
-            return serve_print(usage);
-        if (c == OPT_VERSION)
-            return serve_print("bezel-view " BEZEL_VERSION "\n");
-        if (c == OPT_RUN)
-            o->run = optarg;
-        else if (c == OPT_FILE)
-            o->file = optarg;
-        else if (c == OPT_CONTROL)
-            o->control = true;
-        else if (c == OPT_ORIGIN)
-            o->allowed = optarg;
-        else if (c == OPT_REPORT)
-            report = optarg;
-        else if (c != OPT_PORT)
-            return misuse("this option is unknown, or lacks its value");
-        else if (!read_port(optarg, &o->port))
-            return misuse("--port takes 1 to 65535");
-    }
-    if (optind < argc)
-        return misuse("there are words that are no options");
-    if (o->allowed && strncmp(o->allowed, "http://", 7) != 0 && strncmp(o->allowed, "https://", 8) != 0)
-        return misuse("--allow-origin takes http://HOST:PORT or https://HOST:PORT");
+    uint64_t port = 0;
+    struct options o = {.program = "bezel-view", .usage = "--run DIR [OPTIONS]", .about = about, .footer = footer};
+    const struct options_entry entries[] = {
+        {"run", 0, "DIR", "the run directory", .value = &v->run},
+        {"port", 0, "PORT", "where it serves on 127.0.0.1 (default: a free port)", .count = &port, .least = 1,
+         .most = UINT16_MAX},
+        {"file", 0, "FILE",
+         "the file that opens the page, of mode 0600, which is removed at the end (default: one in a folder of its "
+         "own)",
+         .value = &v->file},
+        {"control", 0, NULL, "print a secret, with which a page may control the run", .flag = &v->control},
+        {"allow-origin", 0, "ORIGIN", "pages of this origin may connect, too: http://HOST:PORT", .value = &v->allowed},
+        {"report", 0, "live|ended",
+         "print the data of the report, of a run that goes on or is over, and end: it calls itself so, to serve pages "
+         "meanwhile",
+         .value = &report},
+        {0},
+    };
+    int code = options_read(&o, entries, argc, argv);
+    v->port = (uint16_t)port;
+    if (code != OPTIONS_GO_ON)
+        return code;
+    if (v->allowed && strncmp(v->allowed, "http://", 7) != 0 && strncmp(v->allowed, "https://", 8) != 0)
+        return options_misuse("--allow-origin takes http://HOST:PORT or https://HOST:PORT");
     if (report && strcmp(report, "live") != 0 && strcmp(report, "ended") != 0)
-        return misuse("--report takes live or ended");
-    return o->run ? -1 : misuse("--run DIR is missing");
+        return options_misuse("--report takes live or ended");
+    return v->run ? OPTIONS_GO_ON : options_misuse("--run is missing");
 }
 
 static int print_report(const char *run)
@@ -115,7 +71,7 @@ int main(int argc, char **argv)
     struct view_server_options o = {0};
     inherited_take("bezel-view");
     int code = read_options(argc, argv, &o);
-    if (code >= 0)
+    if (code != OPTIONS_GO_ON)
         return code;
     if (report)
         return print_report(o.run);

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/cli/options_time.h"
+#include "ecs/cli/command_time.h"
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "ecs/cli/commands.h"
-#include "ecs/cli/options.h"
 #include "run/history/summary.h"
 
 #include <stdlib.h>
@@ -61,13 +60,11 @@ static int64_t started_at(const char *run)
 }
 
 /* Reads a time after the run's start, as reports have it. */
-static int read_relative(const char *command, const char *option, const char *text, const char *run, int64_t after,
-                         int64_t *ns)
+static int read_relative(const char *option, const char *text, const char *run, int64_t after, int64_t *ns)
 {
     int64_t started = started_at(run);
     if (started == 0)
-        return command_misuse(
-            command,
+        return options_misuse(
             run ? "%s '%s': the start of the run is not known yet: use a time of the clock"
                 : "%s '%s': the start of a run that is read over the network is not known here: use a "
                   "time of the clock",
@@ -76,8 +73,7 @@ static int read_relative(const char *command, const char *option, const char *te
     return OPTIONS_GO_ON;
 }
 
-int options_read_time(const char *command, const char *option, const char *text, const char *run, int64_t near,
-                      int64_t *ns)
+int command_read_time(const char *option, const char *text, const char *run, int64_t near, int64_t *ns)
 {
     uint64_t count;
     int64_t after;
@@ -89,8 +85,8 @@ int options_read_time(const char *command, const char *option, const char *text,
         return OPTIONS_GO_ON;
     }
     if (units_read_duration(text, &after, &why) == 0)
-        return read_relative(command, option, text, run, after, ns);
+        return read_relative(option, text, run, after, ns);
     if (read_clock(text, near, ns))
         return OPTIONS_GO_ON;
-    return command_misuse(command, "%s: '%s' is not a time: use " OPTIONS_TIMES, option, text);
+    return options_misuse("%s: '%s' is not a time: use " COMMAND_TIMES, option, text);
 }

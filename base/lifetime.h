@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** How long a daemon lives: from its report that it serves, to SIGTERM or the end of its parent. */
+#ifndef BEZEL_BASE_LIFETIME_H
+#define BEZEL_BASE_LIFETIME_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/** Options of daemons, rows of base/options.h; `fd`: where the descriptor goes, -1 before. */
+#define LIFETIME_READY(what, fd)                                                                                       \
+    {                                                                                                                  \
+        "ready", 0, "FD",                                                                                              \
+            "write " what " to descriptor FD when it serves; FD is closed without a line if it cannot start",          \
+            .descriptor = (fd)                                                                                         \
+    }
+#define LIFETIME_PARENT_PIPE(fd)                                                                                       \
+    {                                                                                                                  \
+        "parent-pipe", 0, "FD", "FD is the read end of a pipe: end as on SIGTERM when its other end is closed",        \
+            .descriptor = (fd)                                                                                         \
+    }
+
+/**
+ * Returns a non-blocking descriptor from which SIGTERM is read, or -1 with errno; and SIGHUP, which ends a daemon in
+ * the same order when its terminal is gone, unless it was started with nohup. Ignores SIGINT, which a terminal sends to
+ * the whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread starts.
+ */
+int lifetime_signals(void);
+
+/** How many of these arrived at `signals` since the last call. */
+unsigned lifetime_terms(int signals);
+
+/** Makes the parent pipe `pipe` (-1: none) non-blocking, for lifetime_is_deserted(). */
+void lifetime_parent_pipe(int pipe);
+
+/** Whether the process that holds the other end of parent pipe `pipe` is gone; false for -1. */
+bool lifetime_is_deserted(int pipe);
+
+/** Reports to the parent that this daemon serves: writes "ready" to *fd, closes it and sets it to -1. -1: no report. */
+void lifetime_ready(int *fd);
+
+#endif

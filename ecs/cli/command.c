@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/cli/command.h"
+
+#include "base/log.h"
+#include "ecs/course/control_client.h"
+#include "ecs/course/rundir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int command_find_run(const struct command_target *t, const char *word, char run[PATH_MAX])
+{
+    char below[PATH_MAX];
+    const char *folder = rundir_runs(t->runs);
+    int err = rundir_find(word, folder, run, PATH_MAX);
+    if (err && word && *word && !strchr(word, '/') &&
+        snprintf(below, sizeof below, "%s/%s", folder, word) < (int)sizeof below) {
+        int there = rundir_find(below, folder, run, PATH_MAX);
+        err = there == BEZEL_ENOENT ? err : there;
+    }
+    if (err == 0)
+        return OPTIONS_GO_ON;
+    if (err == BEZEL_EINVAL)
+        log_error("BEZEL-RUN-UNKNOWN",
+                  "%s is not a run directory: it has neither experiment.yaml, nor run.db, nor trace",
+                  word ? word : run);
+    else if (word)
+        log_error("BEZEL-RUN-UNKNOWN", "there is no run '%s', neither as a directory nor in %s", word, folder);
+    else
+        log_error("BEZEL-RUN-UNKNOWN", "there is no run in %s yet: 'bezel run' makes one", folder);
+    return EXIT_USAGE;
+}
+
+int command_open_run(const struct command_target *t, const char *word, char run[PATH_MAX])
+{
+    char place[2 * PATH_MAX];
+    int code = command_find_run(t, word, run);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    if (!rundir_is_away(run, place, sizeof place))
+        return OPTIONS_GO_ON;
+    if (rundir_is_running(run))
+        log_error("BEZEL-RUN-AWAY", "%s: the run goes on, and lies %s; it comes here at its end", run, place);
+    else
+        log_error("BEZEL-RUN-AWAY", "%s: the run is not here, it lies %s; fetch it with: bezel fetch %s", run, place,
+                  run);
+    return EXIT_UNREACHABLE;
+}
+
+int command_open_real(const struct command_target *t, const char *word, char run[PATH_MAX])
+{
+    int code = command_open_run(t, word, run);
+    char *real = code == OPTIONS_GO_ON ? realpath(run, NULL) : NULL;
+    if (real)
+        snprintf(run, PATH_MAX, "%s", real);
+    free(real);
+    return code;
+}
+
+bool command_is_file(const char *word)
+{
+    struct stat st;
+    return word && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int command_reach(const struct command_target *t, const char *word, struct control_client *r)
+{
+    char run[PATH_MAX];
+    int code = OPTIONS_GO_ON;
+    bool file = command_is_file(word);
+    if (!file)
+        code = command_find_run(t, word, run);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    code = file ? control_client_open_file(word, t->whom, t->node, r) : control_client_open(run, t->whom, t->node, r);
+    return code == EXIT_OK ? OPTIONS_GO_ON : code;
+}
+
+int command_ask(const struct command_target *t, const char *word, const struct message_command *command,
+                enum message_answer wanted, bool (*take)(void *context, const char *node, const struct message *answer),
+                void *context)
+{
+    struct control_client r;
+    int code = command_reach(t, word, &r);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    code = control_client_ask(&r, command, wanted, take, context);
+    control_client_close(&r);
+    return options_end(code);
+}
+
+const char *command_state(enum message_daemon_state state)
+{
+    static const char *const words[] = {
+        [DAEMON_STARTING] = "starting", [DAEMON_ACTIVE] = "active", [DAEMON_DRAINING] = "draining",
+        [DAEMON_DRAINED] = "drained",   [DAEMON_FAILED] = "failed", [DAEMON_PAUSED] = "paused"};
+    return words[state];
+}
