@@ -216,7 +216,7 @@ static void messages_pair_as_readers_pair_them(void **state)
                             &senders[0], &at[1], &sent[1], &senders[1], &at[2], &sent[2], &senders[2]),
                      9);
     for (int i = 0; i < 3; i++) {
-        const struct levels_stream *s = levels_stream(view->levels, senders[i]);
+        const struct levels_stream *s = levels_stream(view->c.levels, senders[i]);
         assert_int_equal(s->ring, i);
         assert_string_equal(s->process->name, "asker");
     }
@@ -338,12 +338,12 @@ static void the_line_of_a_limit_has_each_observation_once(void **state)
     size_t columns;
     (void)state;
     observe(observer, true);
-    view->history.read_at -= 2 * CLOCK_S; /* it has paused */
+    view->c.history.read_at -= 2 * CLOCK_S; /* it has paused */
     take_in();
-    assert_non_null(history_limit(&view->history, 0, LIMIT));
+    assert_non_null(history_limit(&view->c.history, 0, LIMIT));
     assert_true(counts_of(all, &columns) == PACKETS && columns == 1);
     observe(observer, false);
-    assert_int_equal(history_limit(&view->history, 0, LIMIT)->count, PACKETS);
+    assert_int_equal(history_limit(&view->c.history, 0, LIMIT)->count, PACKETS);
     assert_true(counts_of(all, &columns) == 2 * PACKETS && columns == 1);
 }
 
@@ -355,9 +355,9 @@ static void a_line_is_of_one_process(void **state)
     (void)state;
     observe(observer, true);
     observe(add_observer(), true);
-    view->history.read_at -= 2 * CLOCK_S;
+    view->c.history.read_at -= 2 * CLOCK_S;
     take_in();
-    assert_int_equal(history_limit(&view->history, 0, LIMIT)->count, 2 * PACKETS);
+    assert_int_equal(history_limit(&view->c.history, 0, LIMIT)->count, 2 * PACKETS);
     assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/1/2/3/0", &columns) == PACKETS);
     assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 3/-1/1/2/3/0", &columns) == PACKETS);
 }

@@ -120,7 +120,7 @@ static void put_node(const struct run_view *v, struct json *j, const struct mode
 void run_view_catalogue(struct run_view *v, FILE *out)
 {
     struct json j = {.out = out, .compact = true};
-    const struct model *m = levels_model(v->levels, NULL);
+    const struct model *m = levels_model(v->c.levels, NULL);
     json_object(&j, NULL);
     json_text(&j, "is", "catalogue");
     json_text(&j, "run", m->run);
@@ -131,8 +131,8 @@ void run_view_catalogue(struct run_view *v, FILE *out)
         put_node(v, &j, node);
     json_array_end(&j);
     json_array(&j, "streams"); /* [process, ring, thread, its latest name or null], by their numbers */
-    for (size_t i = 0; i < levels_stream_count(v->levels); i++) {
-        const struct levels_stream *s = levels_stream(v->levels, i);
+    for (size_t i = 0; i < levels_stream_count(v->c.levels); i++) {
+        const struct levels_stream *s = levels_stream(v->c.levels, i);
         json_array(&j, NULL);
         json_int(&j, NULL, s->process->row);
         json_uint(&j, NULL, s->ring);

@@ -5,28 +5,19 @@
 #ifndef BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
 #define BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
 
-#include "run/history/history.h"
-#include "run/levels/levels.h"
 #include "views/page/run_view.h"
+#include "views/picture/catalogue.h"
 
 #include <limits.h>
 
-struct run_view_stream {
-    int64_t process; /* its row in the database */
-    size_t stream;
-};
-
 struct run_view {
     char run[PATH_MAX];
-    struct levels *levels;
-    int64_t started; /* ns since 1970 */
+    struct catalogue c; /* its history: of records in which the monitor tells of several limits or metrics at once */
+    int64_t started;    /* ns since 1970 */
     int64_t newest;
-    uint64_t ahead; /* streams that end in a time that is still to come */
-    uint64_t age, model_age, updates;
-    size_t stream_count;
-    struct run_view_stream *streams; /* of all streams, in the order of processes */
-    size_t *chosen;                  /* room for all streams */
-    struct history history; /* of limits and metrics: of records in which the monitor tells of several at once */
+    uint64_t ahead;             /* streams that end in a time that is still to come */
+    uint64_t restarts, updates; /* how often the start was found to be another one */
+    const size_t *chosen;       /* streams */
 };
 
 /** Finds the streams of a row: v->chosen. Returns their number; 0: there is no such process or stream. */

@@ -55,7 +55,7 @@ static int take(const struct packet_record *r, const struct levels_place *place,
 static enum dict_kind kind_of(struct run_view *v, const struct page_row *row)
 {
     size_t n = row->records > 0 && row->aspect > 0 && row->key < 0 ? run_view_choose(v, row) : 0;
-    const struct dict *d = n ? levels_stream(v->levels, v->chosen[0])->process->dict : NULL;
+    const struct dict *d = n ? levels_stream(v->c.levels, v->chosen[0])->process->dict : NULL;
     return d && row->aspect <= d->aspect_count ? d->aspects[row->aspect - 1].kind : DICT_EVENT;
 }
 
@@ -67,9 +67,9 @@ static void read_row(struct run_view_messages *m, struct run_view *v, const stru
     int err = 0;
     for (size_t i = 0; i < n && err == 0; i++) {
         of.stream = v->chosen[i];
-        of.process = levels_stream(v->levels, of.stream)->process;
+        of.process = levels_stream(v->c.levels, of.stream)->process;
         int64_t begin = run_view_own(v, of.process->node, from), end = run_view_own(v, of.process->node, until);
-        err = levels_records(v->levels, of.stream, row->aspect, begin > 0 ? begin : 0, end, take, &of);
+        err = levels_records(v->c.levels, of.stream, row->aspect, begin > 0 ? begin : 0, end, take, &of);
     }
 }
 

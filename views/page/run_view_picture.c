@@ -109,7 +109,7 @@ static int add_to_column(const struct packet_record *r, const struct levels_plac
 static uint64_t count_records(struct row *row)
 {
     uint64_t sum = 0;
-    ssize_t n = levels_columns(row->v->levels, row->v->chosen, row->streams, row->wanted->aspect, LEVELS_COUNT,
+    ssize_t n = levels_columns(row->v->c.levels, row->v->chosen, row->streams, row->wanted->aspect, LEVELS_COUNT,
                                row->from, row->until, row->width, row->columns, COLUMNS_MOST);
     for (ssize_t i = 0; i < n; i++)
         sum += row->columns[i].count;
@@ -126,13 +126,11 @@ static const char *string_of(const struct row *row, int64_t number)
 /* The history of the key: of a limit or of a metric; NULL: it has none. */
 static const struct history_series *history_of(const struct row *row)
 {
-    const struct history *h = &row->v->history;
+    const struct history *h = &row->v->c.history;
     const uint32_t *builtins = row->process->builtins;
     int64_t key = row->wanted->key;
-    uint32_t node = 0;
-    for (const struct model_node *n = levels_model(row->v->levels, NULL)->nodes; n && n != row->process->node;
-         n = n->next)
-        node++;
+    int64_t number = catalogue_process_of_row(&row->v->c, row->wanted->process);
+    uint32_t node = number < 0 ? 0 : row->v->c.processes[number].node;
     if (row->wanted->field != FIELD_VALUE || row->process->role != ROLE_DAEMON)
         return NULL;
     if (row->wanted->aspect == builtins[BUILTIN_OBSERVATION])
@@ -151,7 +149,7 @@ static const struct history_series *history_of(const struct row *row)
  */
 static int64_t take_history(struct row *row)
 {
-    const struct levels_stream *stream = levels_stream(row->v->levels, row->v->chosen[0]);
+    const struct levels_stream *stream = levels_stream(row->v->c.levels, row->v->chosen[0]);
     const struct history_series *s = row->streams == 1 ? history_of(row) : NULL;
     if (!s || !s->columns.list || (s->columns.width > row->width && count_records(row) <= SCAN_MOST))
         return INT64_MIN;
@@ -171,13 +169,13 @@ static int64_t take_history(struct row *row)
     }
     row->count = n;
     free(columns);
-    return row->v->history.settled ? s->end : INT64_MAX;
+    return row->v->c.history.settled ? s->end : INT64_MAX;
 }
 
 /* Reads records of one of the row's streams; where it is damaged, up to there. Returns 0, 1 or an error. */
 static int read_stream(struct row *row, size_t stream, int64_t from, int64_t until, levels_take *take)
 {
-    int err = levels_records(row->v->levels, stream, row->wanted->aspect, from, until, take, row);
+    int err = levels_records(row->v->c.levels, stream, row->wanted->aspect, from, until, take, row);
     row->damaged = row->damaged || err == BEZEL_EMALFORMED;
     return err == BEZEL_EMALFORMED ? 0 : err;
 }
@@ -199,7 +197,7 @@ static int columns_of(struct row *row)
     if (row->wanted->key >= 0 && row->aspect)
         return columns_of_key(row);
     uint32_t field = row->wanted->field < 0 ? LEVELS_COUNT : (uint32_t)row->wanted->field;
-    ssize_t n = levels_columns(row->v->levels, row->v->chosen, row->streams, row->wanted->aspect, field, row->from,
+    ssize_t n = levels_columns(row->v->c.levels, row->v->chosen, row->streams, row->wanted->aspect, field, row->from,
                                row->until, row->width, row->columns, COLUMNS_MOST);
     row->count = n > 0 ? (size_t)n : 0;
     return n < 0 ? (int)n : 0;
@@ -258,7 +256,7 @@ static void take_pair(struct row *row, const struct packet_record *r)
         return;
     row->pairs[row->pair_count++] =
         (struct pair){.at = run_view_time(row->v, row->process->node, (int64_t)r->timestamp),
-                      .sent_at = run_view_time(row->v, levels_stream(row->v->levels, sent->stream)->process->node,
+                      .sent_at = run_view_time(row->v, levels_stream(row->v->c.levels, sent->stream)->process->node,
                                                (int64_t)sent->time),
                       .sender = sent->stream,
                       .aspect = sent->aspect};
@@ -296,7 +294,7 @@ static int64_t last_end(struct row *row)
     if (!is_span(row))
         return row->until;
     ssize_t n = levels_columns(
-        row->v->levels, row->v->chosen, row->streams, row->wanted->aspect, 0, row->until,
+        row->v->c.levels, row->v->chosen, row->streams, row->wanted->aspect, 0, row->until,
         saturate_add(row->until, window > INT64_MAX / SPANS_BEYOND ? INT64_MAX / 2 : window * SPANS_BEYOND),
         width_of(window * 2, 64), row->columns, COLUMNS_MOST);
     for (ssize_t i = 0; i < n; i++)
@@ -312,7 +310,7 @@ static int scan(struct row *row, int64_t until)
     for (size_t i = 0; i < row->streams && err >= 0 && row->records <= row->records_most; i++) {
         row->stream = row->v->chosen[i];
         err = read_stream(row, row->stream, row->from, until, take_record);
-        if (levels_was_cut(row->v->levels))
+        if (levels_was_cut(row->v->c.levels))
             row->records = UINT64_MAX;
     }
     return err < 0 ? err : 0;
@@ -341,7 +339,7 @@ static int put_records(struct row *row, struct json *j)
     int err = scan(row, until);
     if (err || row->records > row->records_most)
         return err;
-    levels_set_deadline(row->v->levels, INT64_MAX); /* it has just been read */
+    levels_set_deadline(row->v->c.levels, INT64_MAX); /* it has just been read */
     if (row->messages && row->aspect && row->aspect->kind == DICT_RECEIVED)
         row->pairs = malloc(row->records_most * sizeof *row->pairs);
     json_array(j, "records");
@@ -379,7 +377,7 @@ static bool begin_row(struct row *row, int64_t from, int64_t until, uint32_t pix
     row->streams = run_view_choose(v, row->wanted);
     if (row->streams == 0)
         return false;
-    row->process = levels_stream(v->levels, v->chosen[0])->process;
+    row->process = levels_stream(v->c.levels, v->chosen[0])->process;
     const struct dict *d = row->process->dict;
     if (row->wanted->aspect > 0 && (!d || row->wanted->aspect > d->aspect_count))
         return false;
@@ -404,7 +402,7 @@ static bool is_damaged(const struct row *row)
 {
     bool damaged = row->damaged;
     for (size_t i = 0; i < row->streams; i++)
-        damaged = damaged || levels_stream(row->v->levels, row->v->chosen[i])->cut;
+        damaged = damaged || levels_stream(row->v->c.levels, row->v->chosen[i])->cut;
     return damaged;
 }
 
@@ -416,10 +414,10 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
     json_object(j, NULL);
     if (begin_row(row, from, until, pixels)) {
         struct clock_reading bound = run_clock_at(&row->process->node->run_clock, row->until);
-        levels_set_deadline(row->v->levels, deadline);
+        levels_set_deadline(row->v->c.levels, deadline);
         double before = holds_on(row) ? value_before(row) : NAN;
         err = columns_of(row);
-        json_bool(j, "cut", row->cut || levels_was_cut(row->v->levels));
+        json_bool(j, "cut", row->cut || levels_was_cut(row->v->c.levels));
         json_uint(j, "columns", row->count);
         json_bool(j, "values", row->wanted->field >= 0);
         json_double(j, "wide", ldexp(1, (int)row->width));
@@ -429,7 +427,7 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
         if (!err && row->records_most > 0)
             err = put_records(row, j);
         json_bool(j, "damaged", is_damaged(row));
-        levels_set_deadline(row->v->levels, INT64_MAX);
+        levels_set_deadline(row->v->c.levels, INT64_MAX);
     }
     json_object_end(j);
     return err;
@@ -441,7 +439,7 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
     struct levels_column *columns = malloc(COLUMNS_MOST * sizeof *columns);
     int err = columns ? 0 : BEZEL_ENOMEM;
     uint64_t left = RECORDS_OF_ALL;
-    levels_set_deadline(v->levels, deadline);
+    levels_set_deadline(v->c.levels, deadline);
     struct run_view_messages *messages = run_view_messages_read(v, q, from, until);
     json_array(j, "rows");
     for (size_t i = 0; i < q->row_count && !err; i++) {
@@ -451,7 +449,7 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
         left -= row.records <= row.records_most ? row.records : 0;
     }
     json_array_end(j);
-    levels_set_deadline(v->levels, INT64_MAX);
+    levels_set_deadline(v->c.levels, INT64_MAX);
     run_view_messages_free(messages);
     free(columns);
     return err;

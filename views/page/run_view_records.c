@@ -69,7 +69,7 @@ static int64_t find_extreme(const struct listing *l, size_t streams, int64_t fro
     while ((until - from) >> width >> NARROWER)
         width++;
     for (bool is_last = !columns; !is_last; width = width > NARROWER ? width - NARROWER : 0) {
-        ssize_t n = levels_columns(l->v->levels, l->v->chosen, streams, l->wanted->aspect, (uint32_t)l->wanted->field,
+        ssize_t n = levels_columns(l->v->c.levels, l->v->chosen, streams, l->wanted->aspect, (uint32_t)l->wanted->field,
                                    from, until, width, columns, COLUMNS_MOST);
         const struct levels_column *found = extreme_of(columns, n, most);
         is_last = !found || width == 0;
@@ -131,7 +131,7 @@ static int read_part(struct listing *l, int64_t from, int64_t until, bool counts
 {
     l->taken = 0;
     l->counts = counts;
-    int err = levels_records(l->v->levels, l->stream, l->wanted->aspect, from, until, take, l);
+    int err = levels_records(l->v->c.levels, l->stream, l->wanted->aspect, from, until, take, l);
     l->damaged = l->damaged || err == BEZEL_EMALFORMED;
     return err == BEZEL_EMALFORMED || err > 0 ? 0 : err;
 }
@@ -145,7 +145,7 @@ static int begin_before(struct listing *l, int64_t from, int64_t *begin)
         if (*begin == from)
             return 0;
         err = read_part(l, *begin, l->middle - 1, true);
-        if (err || l->taken > RECORDS_MOST || levels_was_cut(l->v->levels)) {
+        if (err || l->taken > RECORDS_MOST || levels_was_cut(l->v->c.levels)) {
             l->more = true;
             return err;
         }
@@ -198,7 +198,7 @@ static void put_place(const struct listing *l, const struct listed *it, struct j
     snprintf(text, sizeof text, "%" PRId64, it->own);
     json_text(j, "own", text); /* ns of the node's clock: all 64 bits */
     json_uint(j, "stream", it->stream);
-    json_text(j, "file", levels_stream(l->v->levels, it->stream)->path);
+    json_text(j, "file", levels_stream(l->v->c.levels, it->stream)->path);
     json_uint(j, "packet", it->packet);
     json_uint(j, "offset", it->record);
 }
@@ -273,7 +273,7 @@ static void put_list(struct listing *l, enum page_around around, struct json *j)
 static int fill(struct listing *l, const struct page_request *q, size_t n)
 {
     int err = 0;
-    l->process = levels_stream(l->v->levels, l->v->chosen[0])->process;
+    l->process = levels_stream(l->v->c.levels, l->v->chosen[0])->process;
     int64_t from = run_view_own(l->v, l->process->node, q->from);
     int64_t until = run_view_own(l->v, l->process->node, q->until);
     from = from > 0 ? from : 0;
@@ -286,7 +286,7 @@ static int fill(struct listing *l, const struct page_request *q, size_t n)
     for (size_t i = 0; i < n && !err; i++) {
         l->stream = l->v->chosen[i];
         err = read_stream(l, from, until);
-        l->damaged = l->damaged || levels_stream(l->v->levels, l->stream)->cut;
+        l->damaged = l->damaged || levels_stream(l->v->c.levels, l->stream)->cut;
     }
     return err;
 }
@@ -300,7 +300,7 @@ int run_view_records(struct run_view *v, const struct page_request *q, int64_t d
     l->v = v;
     l->wanted = &q->rows[0];
     size_t n = run_view_choose(v, l->wanted);
-    levels_set_deadline(v->levels, deadline);
+    levels_set_deadline(v->c.levels, deadline);
     int err = n ? fill(l, q, n) : 0;
     json_object(&j, NULL);
     json_text(&j, "is", "records");
@@ -310,8 +310,8 @@ int run_view_records(struct run_view *v, const struct page_request *q, int64_t d
     json_array_end(&j);
     json_bool(&j, "more", l->more);
     json_bool(&j, "damaged", l->damaged);
-    json_bool(&j, "cut", levels_was_cut(v->levels));
-    levels_set_deadline(v->levels, INT64_MAX);
+    json_bool(&j, "cut", levels_was_cut(v->c.levels));
+    levels_set_deadline(v->c.levels, INT64_MAX);
     json_object_end(&j);
     free(l);
     return err;

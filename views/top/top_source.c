@@ -25,11 +25,7 @@ int top_source_open(const char *run, struct top_source **s)
     struct top_source *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
-    snprintf(it->run, sizeof it->run, "%s", run);
-    int err = levels_open(run, &it->levels);
-    if (!err)
-        err =
-            history_open(&it->history, run, HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES, HISTORY_NEWEST);
+    int err = catalogue_open(&it->c, run, HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES);
     if (!err && report_load_experiment(run, &it->experiment) != 0)
         it->experiment = NULL; /* what is wrong was logged */
     it->stale = true;
@@ -46,11 +42,8 @@ void top_source_close(struct top_source *s)
         return;
     for (size_t i = 0; i < s->quantiles_made; i++)
         quantile_free(s->quantiles[i]);
-    history_close(&s->history);
-    levels_close(s->levels);
+    catalogue_close(&s->c);
     experiment_free(s->experiment);
-    top_index_free(&s->index);
-    free(s->stream_processes);
     free(s->violations);
     free(s->counts);
     free(s->nodes);
@@ -61,98 +54,37 @@ void top_source_close(struct top_source *s)
 }
 
 /* Numbers of processes and nodes are those of the model that the levels have by now. */
-static int renew_index(struct top_source *s)
+static int renew(struct top_source *s)
 {
-    int err = top_index_build(&s->index, levels_model(s->levels, &s->age));
     free(s->counts);
     free(s->nodes);
-    s->counts = calloc(s->index.process_count + 1, sizeof *s->counts);
-    s->nodes = calloc(s->index.node_count + 1, sizeof *s->nodes);
-    s->stream_count = 0;
+    s->counts = calloc(s->c.process_count + 1, sizeof *s->counts);
+    s->nodes = calloc(s->c.node_count + 1, sizeof *s->nodes);
+    s->changes = s->c.changes;
     s->stale = true;
-    return err ? err : s->counts && s->nodes ? 0 : BEZEL_ENOMEM;
-}
-
-static int64_t node_number(const struct top_source *s, const struct model_node *node)
-{
-    return top_index_node_of_row(&s->index, node->row);
-}
-
-static int add_streams(struct top_source *s)
-{
-    size_t count = levels_stream_count(s->levels);
-    if (count > s->stream_capacity) {
-        int64_t *larger = realloc(s->stream_processes, 2 * count * sizeof *larger);
-        if (!larger)
-            return BEZEL_ENOMEM;
-        s->stream_processes = larger;
-        s->stream_capacity = 2 * count;
-    }
-    for (; s->stream_count < count; s->stream_count++) {
-        const struct model_process *p = levels_stream(s->levels, s->stream_count)->process;
-        int64_t node = p ? node_number(s, p->node) : -1;
-        s->stream_processes[s->stream_count] =
-            node < 0 ? -1 : top_index_process(&s->index, (uint32_t)node, p->instance);
-    }
-    return 0;
+    return s->counts && s->nodes ? 0 : BEZEL_ENOMEM;
 }
 
 int top_source_update(struct top_source *s, int64_t budget)
 {
-    uint64_t age;
-    size_t violations = s->history.violation_count;
-    int more = levels_update(s->levels, budget);
+    size_t violations = s->c.history.violation_count;
+    int more = catalogue_update(&s->c, budget), err = 0;
     if (more < 0)
         return more;
-    (void)levels_model(s->levels, &age);
-    int err = !s->counts || age != s->age ? renew_index(s) : 0;
-    if (!err)
-        err = add_streams(s);
-    int rows = err ? err : history_update(&s->history, budget);
-    s->stale = s->stale || violations != s->history.violation_count;
-    return rows < 0 ? rows : more || rows;
+    if (!s->counts || s->changes != s->c.changes)
+        err = renew(s);
+    s->stale = s->stale || violations != s->c.history.violation_count;
+    return err ? err : more;
 }
 
 const char *top_source_run(const struct top_source *s)
 {
-    return levels_model(s->levels, NULL)->run;
-}
-
-/* The times of the streams that are ahead, or of the others. Returns how many streams these are. */
-static uint64_t find_range(const struct top_source *s, bool ahead, int64_t *first, int64_t *last)
-{
-    uint64_t count = 0;
-    *first = INT64_MAX;
-    *last = INT64_MIN;
-    for (size_t i = 0; i < s->stream_count; i++) {
-        const struct levels_stream *stream = levels_stream(s->levels, i);
-        if (s->stream_processes[i] < 0 || stream->first > stream->last || stream->ahead != ahead)
-            continue;
-        uint32_t node = s->index.processes[s->stream_processes[i]].node;
-        int64_t begin = top_index_time(&s->index, node, stream->first).ns;
-        int64_t end = top_index_time(&s->index, node, stream->last).ns;
-        *first = begin < *first ? begin : *first;
-        *last = end > *last ? end : *last;
-        count++;
-    }
-    return count;
-}
-
-/* Streams that are ahead count only where all are. Returns how many there are beside others. */
-static uint64_t range_of(const struct top_source *s, int64_t *first, int64_t *last)
-{
-    int64_t begin, end;
-    uint64_t ahead = find_range(s, true, &begin, &end);
-    if (find_range(s, false, first, last) > 0)
-        return ahead;
-    *first = begin;
-    *last = end;
-    return 0;
+    return levels_model(s->c.levels, NULL)->run;
 }
 
 void top_source_range(const struct top_source *s, int64_t *first, int64_t *last)
 {
-    (void)range_of(s, first, last);
+    (void)catalogue_range(&s->c, first, last);
 }
 
 /* ---- violations -------------------------------------------------------------------------------------------------- */
@@ -168,20 +100,20 @@ static int by_begin(const void *a, const void *b)
 /* An open one has an end that moves, which nobody looks at. */
 static void renew_violations(struct top_source *s)
 {
-    size_t count = s->history.violation_count;
+    size_t count = s->c.history.violation_count;
     struct top_violation *list = realloc(s->violations, (count + 1) * sizeof *list);
     s->violation_count = 0;
     if (!list)
         return;
     s->violations = list;
     for (size_t i = 0; i < count; i++) {
-        const struct history_violation *v = &s->history.violations[i];
-        if (v->node >= s->index.node_count)
+        const struct history_violation *v = &s->c.history.violations[i];
+        if (v->node >= s->c.node_count)
             continue;
         list[s->violation_count++] = (struct top_violation){.node = v->node,
                                                             .limit = (int32_t)v->limit,
-                                                            .begin = top_index_time(&s->index, v->node, v->begin).ns,
-                                                            .end = top_index_time(&s->index, v->node, v->end).ns,
+                                                            .begin = catalogue_time(s->c.nodes[v->node], v->begin).ns,
+                                                            .end = catalogue_time(s->c.nodes[v->node], v->end).ns,
                                                             .open = v->open};
     }
     qsort(list, s->violation_count, sizeof *list, by_begin);
@@ -210,24 +142,24 @@ static int take_record(const struct packet_record *r, const struct levels_place 
 int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_t from, int64_t until,
                     top_source_take_record *take, void *context)
 {
-    const struct levels_stream *l = levels_stream(s->levels, stream);
-    if (s->stream_processes[stream] < 0 || l->last < from || l->first > until || l->first > l->last || from > until)
+    const struct levels_stream *l = levels_stream(s->c.levels, stream);
+    if (s->c.stream_processes[stream] < 0 || l->last < from || l->first > until || l->first > l->last || from > until)
         return 0;
-    struct reading reading = {{s, (size_t)s->stream_processes[stream], l, context}, take};
-    int err = levels_records(s->levels, stream, aspect, from, until, take_record, &reading);
+    struct reading reading = {{s, (size_t)s->c.stream_processes[stream], l, context}, take};
+    int err = levels_records(s->c.levels, stream, aspect, from, until, take_record, &reading);
     return err > 0 ? 0 : err;
 }
 
 void top_source_window(const struct top_source *s, uint32_t node, int64_t *from, int64_t *until)
 {
-    *until = top_index_own(&s->index, node, s->time);
-    *from = saturate_add(top_index_own(&s->index, node, saturate_add(s->time, -s->interval)), 1);
+    *until = catalogue_own(s->c.nodes[node], s->time);
+    *from = saturate_add(catalogue_own(s->c.nodes[node], saturate_add(s->time, -s->interval)), 1);
 }
 
 static int take_own(const struct top_source_reading *r, const struct packet_record *record,
                     const struct levels_place *place)
 {
-    const struct top_index_process *p = &r->s->index.processes[r->process];
+    const struct catalogue_process *p = &r->s->c.processes[r->process];
     struct top_node *n = &r->s->nodes[p->node];
     struct builtin_limit limit;
     (void)place;
@@ -244,9 +176,9 @@ static int take_own(const struct top_source_reading *r, const struct packet_reco
 /* What a node's daemons recorded last; of a stream that has ended by then, at its end. */
 static int read_own(struct top_source *s, size_t stream)
 {
-    const struct top_index_process *p = &s->index.processes[s->stream_processes[stream]];
-    const struct levels_stream *l = levels_stream(s->levels, stream);
-    int64_t until = top_index_own(&s->index, p->node, s->time);
+    const struct catalogue_process *p = &s->c.processes[s->c.stream_processes[stream]];
+    const struct levels_stream *l = levels_stream(s->c.levels, stream);
+    int64_t until = catalogue_own(s->c.nodes[p->node], s->time);
     if (p->process->role != ROLE_DAEMON || !p->process->builtins[BUILTIN_USAGE])
         return 0;
     if (l->closed && l->last < until)
@@ -267,12 +199,12 @@ int top_source_count(const struct top_source_reading *r, const struct packet_rec
 static int count_streams(struct top_source *s, bool own)
 {
     int err = 0;
-    for (size_t i = 0; i < s->stream_count && !err; i++) {
-        if (s->stream_processes[i] < 0)
+    for (size_t i = 0; i < s->c.stream_count && !err; i++) {
+        if (s->c.stream_processes[i] < 0)
             continue;
-        const struct top_index_process *p = &s->index.processes[s->stream_processes[i]];
-        struct top_counts *c = &s->counts[s->stream_processes[i]];
-        int64_t from, until, last = levels_stream(s->levels, i)->last;
+        const struct catalogue_process *p = &s->c.processes[s->c.stream_processes[i]];
+        struct top_counts *c = &s->counts[s->c.stream_processes[i]];
+        int64_t from, until, last = levels_stream(s->c.levels, i)->last;
         c->last = last > c->last ? last : c->last;
         top_source_window(s, p->node, &from, &until);
         if (c->item_count)
@@ -282,8 +214,8 @@ static int count_streams(struct top_source *s, bool own)
         if (!err)
             err = read_own(s, i);
     }
-    for (size_t i = 0; i < s->index.process_count; i++) {
-        const struct top_index_process *p = &s->index.processes[i];
+    for (size_t i = 0; i < s->c.process_count; i++) {
+        const struct catalogue_process *p = &s->c.processes[i];
         if (p->process->role != ROLE_SUT)
             continue;
         s->nodes[p->node].records += s->counts[i].records;
@@ -332,7 +264,7 @@ const char *top_source_limit_text(const struct top_source *s, int64_t limit)
 
 bool top_source_shows(const struct top_source *s, const struct top_state *state, struct top_id scope, size_t i)
 {
-    const struct top_index_process *p = &s->index.processes[i];
+    const struct catalogue_process *p = &s->c.processes[i];
     if ((p->process->role != ROLE_SUT && !state->own) || (scope.node != TOP_ANY && scope.node != p->node))
         return false;
     return scope.instance == 0 || scope.instance == p->process->instance;
@@ -345,13 +277,13 @@ static double per_second(const struct top_source *s, uint64_t count)
 
 static void add_nodes(struct top_source *s)
 {
-    for (uint32_t i = 0; i < s->index.node_count; i++) {
+    for (uint32_t i = 0; i < s->c.node_count; i++) {
         const struct top_node *n = &s->nodes[i];
         struct top_item *item = top_source_add(s);
         if (!item)
             return;
         item->id.node = item->scope.node = i;
-        item->texts[0] = s->index.nodes[i]->name;
+        item->texts[0] = s->c.nodes[i]->name;
         item->values[0] = per_second(s, n->records);
         item->values[1] = per_second(s, n->bytes);
         item->values[2] = (double)n->lost;
@@ -361,7 +293,7 @@ static void add_nodes(struct top_source *s)
             item->values[3] = n->usage.sensor_cpu;
             item->values[4] = n->usage.period > 0 ? (double)n->usage.period : (double)NAN;
         }
-        int64_t bound = top_index_time(&s->index, i, top_index_own(&s->index, i, s->time)).bound;
+        int64_t bound = catalogue_time(s->c.nodes[i], catalogue_own(s->c.nodes[i], s->time)).bound;
         item->values[5] = bound < INT64_MAX ? (double)bound : (double)NAN;
     }
 }
@@ -370,8 +302,8 @@ static void add_nodes(struct top_source *s)
  * runs, what its rings hold is not stored yet. */
 static const char *process_state(const struct top_source *s, size_t i)
 {
-    const struct top_index_process *p = &s->index.processes[i];
-    int64_t own = top_index_own(&s->index, p->node, s->time);
+    const struct catalogue_process *p = &s->c.processes[i];
+    int64_t own = catalogue_own(s->c.nodes[p->node], s->time);
     if (p->process->started < INT64_MAX && (int64_t)p->process->started > own)
         return "to come";
     if (p->process->state == PROCESS_RUNNING || own < s->counts[i].last)
@@ -381,15 +313,15 @@ static const char *process_state(const struct top_source *s, size_t i)
 
 static void add_processes(struct top_source *s, const struct top_state *state, struct top_id scope)
 {
-    for (size_t i = 0; i < s->index.process_count; i++) {
-        const struct top_index_process *p = &s->index.processes[i];
+    for (size_t i = 0; i < s->c.process_count; i++) {
+        const struct catalogue_process *p = &s->c.processes[i];
         struct top_item *item = top_source_shows(s, state, scope, i) ? top_source_add(s) : NULL;
         if (!item)
             continue;
         item->id.node = item->scope.node = p->node;
         item->id.instance = item->scope.instance = p->process->instance;
         item->texts[0] = p->process->name;
-        item->texts[1] = s->index.nodes[p->node]->name;
+        item->texts[1] = s->c.nodes[p->node]->name;
         item->texts[2] = process_state(s, i);
         item->values[0] = per_second(s, s->counts[i].records);
         item->values[1] = per_second(s, s->counts[i].bytes);
@@ -416,7 +348,7 @@ static void lead_limit(struct top_source *s, struct top_item *item, const struct
     item->into = aspect ? TOP_ASPECTS : TOP_PROCESSES;
     item->scope.node = l && l->global ? TOP_ANY : node;
     item->scope.limit = aspect ? item->id.limit : -1;
-    item->at = is_new ? top_index_time(&s->index, node, row->at).ns : v ? v->begin : TOP_NEVER;
+    item->at = is_new ? catalogue_time(s->c.nodes[node], row->at).ns : v ? v->begin : TOP_NEVER;
     if (v || is_new)
         item->values[2] = (double)(s->time - (is_new || goes_on ? item->at : v->end));
 }
@@ -431,7 +363,7 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->id.node = node;
     item->id.limit = limit;
     item->texts[0] = top_source_limit_text(s, limit);
-    item->texts[1] = l && l->global ? "all" : s->index.nodes[node]->name;
+    item->texts[1] = l && l->global ? "all" : s->c.nodes[node]->name;
     item->texts[2] = row->state >= 0 && row->state < 3 ? states[row->state] : "?";
     item->mark = row->state == 2 ? '!' : ' ';
     item->unit = l && l->unit == UNIT_DURATION ? "ns" : l && l->unit == UNIT_PERCENT ? "%" : NULL;
@@ -449,12 +381,12 @@ static void add_limits(struct top_source *s, struct top_id scope)
         bool any = false;
         if (scope.limit >= 0 && (uint32_t)scope.limit != limit)
             continue;
-        for (uint32_t node = 0; node < s->index.node_count; node++)
+        for (uint32_t node = 0; node < s->c.node_count; node++)
             if (s->nodes[node].limits[limit].at && (scope.node == TOP_ANY || scope.node == node)) {
                 add_limit(s, node, (int32_t)limit, &s->nodes[node].limits[limit]);
                 any = true;
             }
-        if (!any && s->experiment && s->index.node_count)
+        if (!any && s->experiment && s->c.node_count)
             add_limit(s, 0, (int32_t)limit, &(struct builtin_limit){.value = NAN, .worst = NAN});
     }
 }
@@ -465,7 +397,7 @@ static void count_limits(const struct top_source *s, struct top_data *d)
     d->limit_count = s->experiment ? s->experiment->limit_count : 0;
     for (size_t limit = 0; limit < d->limit_count; limit++) {
         int worst = 0;
-        for (uint32_t node = 0; node < s->index.node_count; node++) {
+        for (uint32_t node = 0; node < s->c.node_count; node++) {
             int state = s->nodes[node].limits[limit].state;
             worst = state > worst ? state : worst;
         }
@@ -479,12 +411,12 @@ static void count_limits(const struct top_source *s, struct top_data *d)
 /* What the view is confined to, as words. */
 static void write_title(const struct top_source *s, struct top_id scope, char *text, size_t size)
 {
-    int64_t i = scope.instance && scope.node != TOP_ANY ? top_index_process(&s->index, scope.node, scope.instance) : -1;
-    const struct model_process *p = i >= 0 ? s->index.processes[i].process : NULL;
+    int64_t i = scope.instance && scope.node != TOP_ANY ? catalogue_process(&s->c, scope.node, scope.instance) : -1;
+    const struct model_process *p = i >= 0 ? s->c.processes[i].process : NULL;
     const struct dict *dict = p ? p->dict : NULL;
     const struct dict_aspect *a =
         dict && scope.aspect && scope.aspect <= dict->aspect_count ? &dict->aspects[scope.aspect - 1] : NULL;
-    snprintf(text, size, "%s%s%s%s%s%s%s", scope.node < s->index.node_count ? s->index.nodes[scope.node]->name : "",
+    snprintf(text, size, "%s%s%s%s%s%s%s", scope.node < s->c.node_count ? s->c.nodes[scope.node]->name : "",
              p ? "/" : "", p ? p->name : "", a ? " " : "", a ? a->name : "", scope.limit >= 0 ? " for limit " : "",
              scope.limit >= 0 ? top_source_limit_text(s, scope.limit) : "");
 }
@@ -534,18 +466,18 @@ static int add_items(struct top_source *s, const struct top_state *state, enum t
 static void fill_totals(const struct top_source *s, struct top_data *d)
 {
     uint64_t records = 0, bytes = 0, lost = 0;
-    for (size_t i = 0; i < s->index.node_count; i++) {
+    for (size_t i = 0; i < s->c.node_count; i++) {
         records += s->nodes[i].records;
         bytes += s->nodes[i].bytes;
         lost += s->nodes[i].lost;
         d->process_count += s->nodes[i].processes;
     }
-    d->node_count = s->index.node_count;
+    d->node_count = s->c.node_count;
     d->records = per_second(s, records);
     d->bytes = per_second(s, bytes);
     d->lost = (double)lost;
-    for (size_t i = 0; i < s->stream_count; i++)
-        d->damaged = d->damaged || levels_stream(s->levels, i)->cut;
+    for (size_t i = 0; i < s->c.stream_count; i++)
+        d->damaged = d->damaged || levels_stream(s->c.levels, i)->cut;
     count_limits(s, d);
     top_source_controller(s, d->controller, sizeof d->controller);
 }
@@ -571,7 +503,7 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
                            .scope = place->scope,
                            .make = make_text,
                            .context = s};
-    uint64_t ahead = range_of(s, &d->first, &d->last);
+    uint64_t ahead = catalogue_range(&s->c, &d->first, &d->last);
     s->time = d->time = state->follow ? d->last : state->time;
     s->interval = d->interval = interval_of(s, state, place->scope.limit);
     s->item_count = s->record_count = 0;
@@ -580,8 +512,8 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
         renew_violations(s);
     if (d->first > d->last || !s->counts)
         return 0;
-    memset(s->counts, 0, s->index.process_count * sizeof *s->counts);
-    memset(s->nodes, 0, s->index.node_count * sizeof *s->nodes);
+    memset(s->counts, 0, s->c.process_count * sizeof *s->counts);
+    memset(s->nodes, 0, s->c.node_count * sizeof *s->nodes);
     int err = place->view == TOP_ASPECTS ? top_source_aspects(s, state, place->scope) : 0;
     if (!err)
         err = count_streams(s, state->own);

@@ -17,7 +17,7 @@
 
 static const struct dict *dict_of(const struct top_source *s, size_t process)
 {
-    return s->index.processes[process].process->dict;
+    return s->c.processes[process].process->dict;
 }
 
 static bool is_rate(const struct top_source *s, int32_t limit)
@@ -46,7 +46,7 @@ static bool is_number(const struct dict_aspect *a, uint32_t field)
 
 static void add_row(struct top_source *s, size_t process, const struct dict_aspect *a, uint32_t field, int32_t limit)
 {
-    const struct top_index_process *p = &s->index.processes[process];
+    const struct catalogue_process *p = &s->c.processes[process];
     struct top_item *item = top_source_add(s);
     if (!item)
         return;
@@ -152,7 +152,7 @@ static int take_values(const struct top_source_reading *r, const struct packet_r
     const struct dict_aspect *a = &dict_of(s, r->process)->aspects[record->aspect - 1];
     for (size_t i = rows->first[record->aspect] - 1; i < s->item_count; i++) {
         const struct top_item *item = &s->items[i];
-        if (item->id.aspect != record->aspect || item->id.instance != s->index.processes[r->process].process->instance)
+        if (item->id.aspect != record->aspect || item->id.instance != s->c.processes[r->process].process->instance)
             break;
         s->stats[i].records++;
         if (item->id.field < record->value_count)
@@ -171,7 +171,7 @@ static void find_rows(const struct top_source *s, const struct top_counts *c, st
 int top_source_read_values(struct top_source *s, size_t stream, int64_t from, int64_t until)
 {
     struct rows rows;
-    find_rows(s, &s->counts[s->stream_processes[stream]], &rows);
+    find_rows(s, &s->counts[s->c.stream_processes[stream]], &rows);
     return top_source_read(s, stream, 0, from, until, take_values, &rows);
 }
 
@@ -217,7 +217,7 @@ void top_source_finish_aspects(struct top_source *s)
 
 int top_source_aspects(struct top_source *s, const struct top_state *state, struct top_id scope)
 {
-    for (size_t i = 0; i < s->index.process_count; i++)
+    for (size_t i = 0; i < s->c.process_count; i++)
         if (top_source_shows(s, state, scope, i))
             add_rows(s, i, scope);
     return make_stats(s);
@@ -237,7 +237,7 @@ static int take_visible(const struct top_source_reading *r, const struct packet_
     const struct dict_aspect *a = &dict_of(s, r->process)->aspects[record->aspect - 1];
     for (size_t i = rows->first[record->aspect] - 1; i < s->item_count; i++) {
         const struct top_item *item = &s->items[i];
-        if (item->id.aspect != record->aspect || item->id.instance != s->index.processes[r->process].process->instance)
+        if (item->id.aspect != record->aspect || item->id.instance != s->c.processes[r->process].process->instance)
             break;
         if (s->stats[i].visible && item->id.field < record->value_count)
             add_value(s, &s->stats[i], number_of(&a->fields[item->id.field], packet_value(record, item->id.field)));
@@ -265,13 +265,13 @@ int top_source_refine(struct top_source *s, const uint32_t *rows, size_t count)
         s->stats[i].visible = false;
     for (size_t i = 0; i < count && i < TOP_QUANTILES_MAX; i++)
         s->stats[rows[i]] = (struct top_stat){.min = NAN, .max = NAN, .visible = true};
-    for (size_t i = 0; i < s->stream_count && !err; i++) {
-        if (!is_visible(s, s->stream_processes[i]))
+    for (size_t i = 0; i < s->c.stream_count && !err; i++) {
+        if (!is_visible(s, s->c.stream_processes[i]))
             continue;
         struct rows first;
         int64_t from, until;
-        find_rows(s, &s->counts[s->stream_processes[i]], &first);
-        top_source_window(s, s->index.processes[s->stream_processes[i]].node, &from, &until);
+        find_rows(s, &s->counts[s->c.stream_processes[i]], &first);
+        top_source_window(s, s->c.processes[s->c.stream_processes[i]].node, &from, &until);
         err = top_source_read(s, i, 0, from, until, take_visible, &first);
     }
     for (size_t i = 0; i < count && i < TOP_QUANTILES_MAX; i++)
@@ -356,7 +356,7 @@ static void add_records(struct top_source *s, struct top_id scope)
         if (!item)
             return;
         item->id = (struct top_id){it->ring, it->offset, 1, it->process, -1};
-        item->at = top_index_time(&s->index, s->index.processes[it->process].node, it->at).ns;
+        item->at = catalogue_time(s->c.nodes[s->c.processes[it->process].node], it->at).ns;
         item->values[1] = it->ring;
         item->index = i;
         item->mark = it->lost ? 'x' : record_breaks(s, it, scope.limit) ? '!' : ' ';
@@ -371,11 +371,11 @@ int top_source_records(struct top_source *s, const struct top_state *state, stru
         s->records = malloc(2 * TOP_RECORDS_MAX * sizeof *s->records);
     if (!s->records)
         return BEZEL_ENOMEM;
-    for (size_t i = 0; i < s->stream_count && !err; i++) {
+    for (size_t i = 0; i < s->c.stream_count && !err; i++) {
         int64_t from, until;
-        if (s->stream_processes[i] < 0 || !top_source_shows(s, state, scope, (size_t)s->stream_processes[i]))
+        if (s->c.stream_processes[i] < 0 || !top_source_shows(s, state, scope, (size_t)s->c.stream_processes[i]))
             continue;
-        top_source_window(s, s->index.processes[s->stream_processes[i]].node, &from, &until);
+        top_source_window(s, s->c.processes[s->c.stream_processes[i]].node, &from, &until);
         err = top_source_read(s, i, scope.aspect, from, until, keep_record, NULL);
     }
     if (s->record_count > TOP_RECORDS_MAX)
@@ -414,7 +414,7 @@ void top_source_make_record(const struct top_source *s, const struct top_item *i
     }
     if (r.aspect == 0)
         return;
-    struct record_item record = {.process = s->index.processes[it->process].process,
+    struct record_item record = {.process = s->c.processes[it->process].process,
                                  .packet = &(struct packet_header){.thread = it->thread},
                                  .r = &r,
                                  .aspect = &d->aspects[r.aspect - 1]};

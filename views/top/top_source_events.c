@@ -18,7 +18,7 @@
 
 int64_t top_source_event_time(const struct top_source *s, const struct history_event *e)
 {
-    return e->node < s->index.node_count ? top_index_time(&s->index, e->node, e->at).ns : INT64_MAX;
+    return e->node < s->c.node_count ? catalogue_time(s->c.nodes[e->node], e->at).ns : INT64_MAX;
 }
 
 /* The limit that an event is about; -1: none. */
@@ -32,8 +32,8 @@ static int64_t limit_of(const struct history_event *e)
 
 void top_source_decisions(struct top_source *s, struct top_id scope)
 {
-    for (size_t i = s->history.event_count; i > 0; i--) {
-        const struct history_event *e = &s->history.events[i - 1];
+    for (size_t i = s->c.history.event_count; i > 0; i--) {
+        const struct history_event *e = &s->c.history.events[i - 1];
         int64_t at = top_source_event_time(s, e), limit = limit_of(e);
         if (at > s->time || (scope.node != TOP_ANY && scope.node != e->node))
             continue;
@@ -45,7 +45,7 @@ void top_source_decisions(struct top_source *s, struct top_id scope)
         if (!item)
             return;
         item->id = (struct top_id){.node = e->node, .instance = i, .field = TOP_ANY, .limit = -1};
-        item->texts[0] = s->index.nodes[e->node]->name;
+        item->texts[0] = s->c.nodes[e->node]->name;
         item->at = at;
         item->index = i - 1;
         item->into = top_source_limit(s, limit) ? TOP_LIMITS : TOP_PROCESSES;
@@ -89,9 +89,9 @@ static void write_knob(const struct top_source *s, const struct builtin_knob *k,
 
 void top_source_make_decision(const struct top_source *s, const struct top_item *item, char *text, size_t size)
 {
-    if (item->index >= s->history.event_count)
+    if (item->index >= s->c.history.event_count)
         return;
-    const struct history_event *e = &s->history.events[item->index];
+    const struct history_event *e = &s->c.history.events[item->index];
     char cause[TOP_TEXT_MAX];
     switch (e->table) {
     case BUILTIN_DECISION:
@@ -114,8 +114,8 @@ void top_source_make_decision(const struct top_source *s, const struct top_item 
 /* The last decision of any node at the shown time; NULL: none. */
 static const struct history_event *last_decision(const struct top_source *s)
 {
-    for (size_t i = s->history.event_count; i > 0; i--) {
-        const struct history_event *e = &s->history.events[i - 1];
+    for (size_t i = s->c.history.event_count; i > 0; i--) {
+        const struct history_event *e = &s->c.history.events[i - 1];
         if (e->table == BUILTIN_DECISION && top_source_event_time(s, e) <= s->time)
             return e;
     }
@@ -150,13 +150,13 @@ void top_source_controller(const struct top_source *s, char *text, size_t size)
 
 void top_source_losses(struct top_source *s, struct top_id scope)
 {
-    for (size_t i = s->history.loss_count; i > 0; i--) {
-        const struct history_loss *l = &s->history.losses[i - 1];
-        int64_t process = top_index_process_of_row(&s->index, l->process);
+    for (size_t i = s->c.history.loss_count; i > 0; i--) {
+        const struct history_loss *l = &s->c.history.losses[i - 1];
+        int64_t process = catalogue_process_of_row(&s->c, l->process);
         if (process < 0)
             continue;
-        const struct top_index_process *p = &s->index.processes[process];
-        int64_t at = top_index_time(&s->index, p->node, l->end).ns;
+        const struct catalogue_process *p = &s->c.processes[process];
+        int64_t at = catalogue_time(s->c.nodes[p->node], l->end).ns;
         if (at > s->time || (scope.node != TOP_ANY && scope.node != p->node))
             continue;
         if (s->item_count == TOP_EVENTS_SHOWN) {
@@ -167,7 +167,7 @@ void top_source_losses(struct top_source *s, struct top_id scope)
         if (!item)
             return;
         item->id = (struct top_id){p->node, i, 0, TOP_ANY, -1};
-        item->texts[0] = s->index.nodes[p->node]->name;
+        item->texts[0] = s->c.nodes[p->node]->name;
         item->texts[1] = p->process->name;
         item->values[1] = (double)l->count;
         item->values[2] = l->ring;
@@ -189,7 +189,7 @@ struct around {
 static int take_totals(const struct top_source_reading *r, const struct packet_record *record,
                        const struct levels_place *place)
 {
-    const struct model_process *p = r->s->index.processes[r->process].process;
+    const struct model_process *p = r->s->c.processes[r->process].process;
     struct around *a = r->context;
     struct builtin_totals t;
     (void)place;
@@ -213,13 +213,13 @@ static void add_word(char *text, size_t size, const char *word, bool is)
 /* A stream's gap has no cause; the node's counters, which it records every second, do. So the words are of the node. */
 void top_source_make_loss(const struct top_source *s, const struct top_item *item, char *text, size_t size)
 {
-    if (item->index >= s->history.loss_count)
+    if (item->index >= s->c.history.loss_count)
         return;
-    const struct history_loss *l = &s->history.losses[item->index];
+    const struct history_loss *l = &s->c.history.losses[item->index];
     struct around a = {.begin = l->begin, .end = l->end};
-    for (size_t i = 0; i < s->stream_count; i++) {
-        const struct top_index_process *p =
-            s->stream_processes[i] < 0 ? NULL : &s->index.processes[s->stream_processes[i]];
+    for (size_t i = 0; i < s->c.stream_count; i++) {
+        const struct catalogue_process *p =
+            s->c.stream_processes[i] < 0 ? NULL : &s->c.processes[s->c.stream_processes[i]];
         if (p && p->node == item->id.node && p->process->role == ROLE_DAEMON && p->process->builtins[BUILTIN_TOTALS])
             (void)!top_source_read((struct top_source *)(uintptr_t)s, i, p->process->builtins[BUILTIN_TOTALS],
                                    saturate_add(a.begin, -3 * CLOCK_S), saturate_add(a.end, 3 * CLOCK_S), take_totals,

@@ -7,9 +7,7 @@
 
 #include "config/experiment.h"
 #include "metric/quantile.h"
-#include "run/history/history.h"
-#include "run/levels/levels.h"
-#include "views/top/top_index.h"
+#include "views/picture/catalogue.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
@@ -45,14 +43,9 @@ struct top_stat {
 };
 
 struct top_source {
-    char run[PATH_MAX];
     struct experiment *experiment; /* NULL: it cannot be read */
-    struct levels *levels;
-    struct history history;
-    uint64_t age; /* of the model that is in the index */
-    struct top_index index;
-    int64_t *stream_processes; /* by stream: number of the process; -1: none */
-    size_t stream_count, stream_capacity;
+    struct catalogue c;
+    uint64_t changes; /* of the catalogue, for which there are the counts */
     struct top_violation *violations;
     size_t violation_count;
     bool stale; /* the violations are to be made anew */

@@ -62,12 +62,12 @@ static void add_sent(struct top_source *s, struct messages *m, uint64_t key, siz
 static int take_sent(const struct top_source_reading *r, const struct packet_record *record,
                      const struct levels_place *place)
 {
-    const struct top_index_process *p = &r->s->index.processes[r->process];
+    const struct catalogue_process *p = &r->s->c.processes[r->process];
     const char *peer = record_message_peer(p->process->dict, record, DICT_SENT);
     (void)place;
     if (!peer)
         return 0;
-    struct clock_reading at = top_index_time(&r->s->index, p->node, (int64_t)record->timestamp);
+    struct clock_reading at = catalogue_time(r->s->c.nodes[p->node], (int64_t)record->timestamp);
     uint64_t tag = packet_value(record, 1);
     add_sent(r->s, r->context, record_message_key(p->process->name, peer, tag), r->process, at);
     add_sent(r->s, r->context, record_message_key("", peer, tag), r->process, at); /* if it is a channel */
@@ -94,7 +94,7 @@ static struct pair *pair_of(struct top_source *s, struct messages *m, uint32_t f
 static int take_received(const struct top_source_reading *r, const struct packet_record *record,
                          const struct levels_place *place)
 {
-    const struct top_index_process *p = &r->s->index.processes[r->process];
+    const struct catalogue_process *p = &r->s->c.processes[r->process];
     struct messages *m = r->context;
     const char *peer = record_message_peer(p->process->dict, record, DICT_RECEIVED);
     (void)place;
@@ -106,8 +106,8 @@ static int take_received(const struct top_source_reading *r, const struct packet
     struct pair *pair = from->key ? pair_of(r->s, m, from->process, (uint32_t)r->process) : NULL;
     if (!pair)
         return 0;
-    struct clock_reading at = top_index_time(&r->s->index, p->node, (int64_t)record->timestamp);
-    bool same = p->node == r->s->index.processes[from->process].node;
+    struct clock_reading at = catalogue_time(r->s->c.nodes[p->node], (int64_t)record->timestamp);
+    bool same = p->node == r->s->c.processes[from->process].node;
     double took = (double)(at.ns - from->at);
     double bound = same                                                ? 0
                    : at.bound == INT64_MAX || from->bound == INT64_MAX ? INFINITY
@@ -123,7 +123,7 @@ static void add_pairs(struct top_source *s, const struct messages *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {
         const struct pair *p = &m->pairs[i];
-        const struct top_index_process *from = &s->index.processes[p->from], *to = &s->index.processes[p->to];
+        const struct catalogue_process *from = &s->c.processes[p->from], *to = &s->c.processes[p->to];
         struct top_item *item = top_source_add(s);
         if (!item)
             return;
@@ -143,8 +143,8 @@ static void add_pairs(struct top_source *s, const struct messages *m)
 
 static bool has_kind(const struct top_source *s, size_t stream, enum dict_kind kind)
 {
-    int64_t i = s->stream_processes[stream];
-    const struct dict *d = i < 0 ? NULL : s->index.processes[i].process->dict;
+    int64_t i = s->c.stream_processes[stream];
+    const struct dict *d = i < 0 ? NULL : s->c.processes[i].process->dict;
     for (uint32_t a = 0; d && a < d->aspect_count; a++)
         if (d->aspects[a].kind == kind)
             return true;
@@ -155,9 +155,9 @@ static int read_all(struct top_source *s, struct messages *m, enum dict_kind kin
 {
     int64_t back = kind != DICT_SENT ? 0 : s->interval > CLOCK_S ? s->interval : CLOCK_S, from, until;
     int err = 0;
-    for (size_t i = 0; i < s->stream_count && !err; i++)
+    for (size_t i = 0; i < s->c.stream_count && !err; i++)
         if (has_kind(s, i, kind)) {
-            top_source_window(s, s->index.processes[s->stream_processes[i]].node, &from, &until);
+            top_source_window(s, s->c.processes[s->c.stream_processes[i]].node, &from, &until);
             err = top_source_read(s, i, 0, saturate_add(from, -back), until, take, m);
         }
     return err;

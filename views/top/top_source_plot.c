@@ -68,8 +68,8 @@ static unsigned width_for(const struct window *w)
 static size_t streams_of(const struct top_source *s, size_t process, size_t *streams)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->stream_count && n < STREAMS_MAX; i++)
-        if (s->stream_processes[i] == (int64_t)process)
+    for (size_t i = 0; i < s->c.stream_count && n < STREAMS_MAX; i++)
+        if (s->c.stream_processes[i] == (int64_t)process)
             streams[n++] = i;
     return n;
 }
@@ -82,7 +82,7 @@ static void take_columns(const struct window *w, uint32_t node, const struct lev
 {
     for (size_t i = 0; i < count; i++) {
         const struct levels_column *c = &columns[i];
-        int64_t from = top_index_time(&w->s->index, node, c->begin).ns;
+        int64_t from = catalogue_time(w->s->c.nodes[node], c->begin).ns;
         int64_t until = saturate_add(from, INT64_C(1) << width), middle = from + (until - from) / 2;
         struct top_dot *d = dot_at(w, middle);
         if (what == COUNTS)
@@ -90,7 +90,7 @@ static void take_columns(const struct window *w, uint32_t node, const struct lev
         else if (what == VALUES)
             add_range(d, c->min, c->max);
         else if (i > 0 && c->last >= columns[i - 1].last)
-            add_count(w, top_index_time(&w->s->index, node, columns[i - 1].begin).ns, from,
+            add_count(w, catalogue_time(w->s->c.nodes[node], columns[i - 1].begin).ns, from,
                       c->last - columns[i - 1].last);
         if (d && c->lost)
             d->lost = true;
@@ -101,7 +101,7 @@ static int plot_process(const struct window *w, size_t process, uint32_t aspect,
 {
     static const int64_t beside = 2 * CLOCK_S; /* from where a value may grow into the window */
     size_t streams[STREAMS_MAX], n = streams_of(w->s, process, streams);
-    uint32_t node = w->s->index.processes[process].node;
+    uint32_t node = w->s->c.processes[process].node;
     unsigned width = width_for(w);
     int64_t before = what == GROWTH ? beside : 0;
     if (n == 0)
@@ -110,8 +110,8 @@ static int plot_process(const struct window *w, size_t process, uint32_t aspect,
     if (!columns)
         return BEZEL_ENOMEM;
     ssize_t got = levels_columns(
-        w->s->levels, streams, n, aspect, field, top_index_own(&w->s->index, node, saturate_add(w->begin, -before)),
-        top_index_own(&w->s->index, node, saturate_add(w->begin, w->span)), width, columns, COLUMNS);
+        w->s->c.levels, streams, n, aspect, field, catalogue_own(w->s->c.nodes[node], saturate_add(w->begin, -before)),
+        catalogue_own(w->s->c.nodes[node], saturate_add(w->begin, w->span)), width, columns, COLUMNS);
     if (got > 0)
         take_columns(w, node, columns, (size_t)got, width, what);
     free(columns);
@@ -122,8 +122,8 @@ static int plot_process(const struct window *w, size_t process, uint32_t aspect,
 static int plot_usage(const struct window *w, uint32_t node, uint32_t field, enum what what)
 {
     int err = 0;
-    for (size_t i = 0; i < w->s->index.process_count && !err; i++) {
-        const struct top_index_process *p = &w->s->index.processes[i];
+    for (size_t i = 0; i < w->s->c.process_count && !err; i++) {
+        const struct catalogue_process *p = &w->s->c.processes[i];
         uint32_t aspect = p->node == node && p->process->role == ROLE_DAEMON ? p->process->builtins[BUILTIN_USAGE] : 0;
         if (aspect)
             err = plot_process(w, i, aspect, field, what);
@@ -144,7 +144,7 @@ static void make_rate(const struct window *w)
 
 static const char *node_name(const struct top_source *s, uint32_t node)
 {
-    return node < s->index.node_count ? s->index.nodes[node]->name : "?";
+    return node < s->c.node_count ? s->c.nodes[node]->name : "?";
 }
 
 static int plot_node(const struct window *w, uint32_t node, const char *column)
@@ -173,7 +173,7 @@ static int plot_node(const struct window *w, uint32_t node, const char *column)
 static int plot_rate(const struct window *w, size_t process, uint32_t aspect, int32_t limit)
 {
     const struct experiment_limit *l = top_source_limit(w->s, limit);
-    const struct model_process *m = w->s->index.processes[process].process;
+    const struct model_process *m = w->s->c.processes[process].process;
     const char *name = aspect && m->dict && aspect <= m->dict->aspect_count ? m->dict->aspects[aspect - 1].name : "";
     snprintf(w->plot->title, sizeof w->plot->title, "records/s of %s%s%s", m->name, *name ? " " : "", name);
     int err = plot_process(w, process, aspect, LEVELS_COUNT, COUNTS);
@@ -186,7 +186,7 @@ static int plot_rate(const struct window *w, size_t process, uint32_t aspect, in
 /* A field's values, with the bound of the limit that the view is about. */
 static int plot_field(const struct window *w, size_t process, struct top_id id)
 {
-    const struct model_process *m = w->s->index.processes[process].process;
+    const struct model_process *m = w->s->c.processes[process].process;
     const struct experiment_limit *l = top_source_limit(w->s, id.limit);
     if (!m->dict || id.aspect == 0 || id.aspect > m->dict->aspect_count ||
         id.field >= m->dict->aspects[id.aspect - 1].field_count)
@@ -211,18 +211,18 @@ static void plot_limit(const struct window *w, struct top_id id)
 {
     const struct top_source *s = w->s;
     const struct experiment_limit *l = top_source_limit(s, id.limit);
-    const struct history_series *series = history_limit(&s->history, id.node, (uint32_t)id.limit);
+    const struct history_series *series = history_limit(&s->c.history, id.node, (uint32_t)id.limit);
     snprintf(w->plot->title, sizeof w->plot->title, "value for %s of %s", top_source_limit_text(s, id.limit),
              l && l->global ? "all nodes" : node_name(s, id.node));
     w->plot->unit = l && l->unit == UNIT_DURATION  ? TOP_IN_NS
                     : l && l->unit == UNIT_PERCENT ? TOP_IN_PERCENT
                                                    : TOP_IN_NUMBER;
     w->plot->bound = l ? l->bound : (double)NAN;
-    for (size_t i = 0; series && id.node < s->index.node_count && i < series->columns.count; i++) {
+    for (size_t i = 0; series && id.node < s->c.node_count && i < series->columns.count; i++) {
         const struct history_column *c = &series->columns.list[i];
         unsigned width = series->columns.width;
         int64_t middle = saturate_ns((c->at >> width << width) + (INT64_C(1) << width) / 2);
-        add_range(dot_at(w, top_index_time(&s->index, id.node, middle).ns), c->min, c->max);
+        add_range(dot_at(w, catalogue_time(s->c.nodes[id.node], middle).ns), c->min, c->max);
     }
 }
 
@@ -243,8 +243,8 @@ static void mark_violations(const struct window *w, uint32_t node, int32_t limit
 static void mark_events(const struct window *w, uint32_t node)
 {
     const struct top_source *s = w->s;
-    for (size_t i = s->history.event_count; i > 0; i--) {
-        const struct history_event *e = &s->history.events[i - 1];
+    for (size_t i = s->c.history.event_count; i > 0; i--) {
+        const struct history_event *e = &s->c.history.events[i - 1];
         if ((node != TOP_ANY && e->node != node) || (e->table != BUILTIN_DECISION && e->table != BUILTIN_KNOB))
             continue;
         struct top_dot *d = dot_at(w, top_source_event_time(s, e));
@@ -259,7 +259,7 @@ static int plot_row(const struct window *w, const struct top_state *state, const
     struct top_id id = place->view == TOP_RECORDS ? place->scope : item->id;
     if (place->view == TOP_LOSSES)
         id.instance = item->scope.instance;
-    int64_t process = top_index_process(&w->s->index, id.node, id.instance);
+    int64_t process = catalogue_process(&w->s->c, id.node, id.instance);
     size_t count;
     const struct top_column *columns = top_table_columns(place->view, &count);
     switch (place->view) {
