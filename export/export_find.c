@@ -35,7 +35,7 @@ static int measure(struct export_stream *s, bool served)
     while ((err = trace_reader_next(r, &h, &packet)) > 0) {
         if (s->bytes == 0)
             s->instance = h.instance, s->begin = h.timestamp_begin;
-        s->bytes = trace_reader_offset(r);
+        s->bytes = r->at.bytes;
     }
     uint64_t rest = err == 0 && !served ? trace_reader_rest(r) : 0;
     trace_reader_close(r);

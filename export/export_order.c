@@ -41,7 +41,7 @@ int export_in_order(const struct export_part *parts, size_t count, const struct 
                     const struct record_filter *filter, const struct export_taker *to)
 {
     struct record_source of = {.filter = filter, .buffers = order->buffers, .memory = (size_t)order->memory};
-    struct record_expired expired = {0};
+    struct trace_expired expired = {0};
     struct stream_set set = {0};
     size_t number = 0;
     of.expired = &expired;

@@ -104,9 +104,9 @@ static int put_stream(struct records *x, const struct model_process *p, const st
             err = more < 0 ? more : put_packet(x, p, &h, packet);
     }
     if (!err && !later && !x->served)
-        warn_missing(path, s, trace_reader_offset(r), trace_reader_rest(r));
-    x->expired += trace_reader_expired(r)->records;
-    x->expired_packets += trace_reader_expired(r)->packets;
+        warn_missing(path, s, r->at.bytes, trace_reader_rest(r));
+    x->expired += r->expired->records;
+    x->expired_packets += r->expired->packets;
     trace_reader_close(r);
     if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
         return err;

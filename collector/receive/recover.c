@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "run/model/statistics.h"
 #include "run/model/validate.h"
 #include "run/rundb/rundb_save.h"
 #include "run/rundb/rundb_sections.h"
@@ -69,23 +68,19 @@ static BEZEL_PRINTF(2, 3) void report_damaged(struct rundb *f, const char *forma
 static const char *recover_packet(const struct recovery *r, const struct rundb_bounds *b, struct model_stream *s,
                                   const char *path, const struct packet_header *h, const uint8_t *packet)
 {
-    struct validate_found found;
-    const char *reason;
-    if (h->instance != s->process->instance || h->ring != s->at.ring || !dict_includes(s->process->dict, h->dictionary))
-        return "it belongs to another stream, or to no process in run.db";
+    uint64_t lost = h->discarded - s->at.discarded;
+    if (!dict_includes(s->process->dict, h->dictionary))
+        return "it uses a dictionary that run.db does not have";
     rundb_set_section(r->rundb, rundb_section_of(b, s->bytes));
-    reason = validate_check(s->process, s, h, packet, &found);
+    const char *reason = validate_take(s, h, packet);
     if (reason)
         return reason;
-    validate_advance(s, h, found.lost);
-    s->bytes += h->size_bytes;
     store_found(r->store, s);
-    statistics_count(s, h, packet, &found.all, 0);
     if (s->bytes == s->saved.bytes && s->sum != s->saved.sum)
         report_damaged(r->rundb,
                        "%s: its first %" PRIu64 " bytes were changed since they were stored: their checksum differs",
                        path, s->bytes);
-    rundb_add_packet(r->rundb, s->process, h, packet, found.lost);
+    rundb_add_packet(r->rundb, s->process, h, packet, lost);
     return NULL;
 }
 
@@ -130,7 +125,7 @@ static struct model_stream *expired_by_name(const struct recovery *r, const char
 }
 
 /*
- * What the file's beginning says of its stream: its first packet, which is read again, or its cover. Returns 0, with *s
+ * What the file's beginning says of its stream: its first packet, or its cover. Returns 0, with *s
  * NULL where it is no stream's, with a reason if there is one; or an error.
  */
 static int look_first(const struct recovery *r, const char *path, struct trace_reader *reader, struct model_stream **s,
@@ -138,19 +133,18 @@ static int look_first(const struct recovery *r, const char *path, struct trace_r
 {
     struct packet_header h;
     const uint8_t *packet;
-    int more = trace_reader_next(reader, &h, &packet);
-    const struct trace_expired *gone = trace_reader_expired(reader);
+    int more = trace_reader_look(reader, &h, &packet);
+    const struct trace_expired *gone = reader->expired;
     bool malformed = more == BEZEL_EMALFORMED || more == BEZEL_EVERSION;
     *s = NULL;
     *reason = NULL;
     if (more < 0 && !malformed)
         return more;
-    if (more > 0 || gone->packets > 0)
-        *s = stream_of(r, path, more > 0 ? &h : &gone->cover, more > 0 && !r->rows_only, reason);
+    bool is = more > 0 || reader->refused;
+    if (is || gone->packets > 0)
+        *s = stream_of(r, path, is ? &h : &gone->cover, is && !r->rows_only, reason);
     else if (malformed && !(*s = expired_by_name(r, path))) /* else a kill came while its cover was written */
         *reason = not_next;
-    if (more > 0)
-        trace_reader_again(reader, &h);
     return 0;
 }
 
@@ -162,12 +156,7 @@ static void follow_cover(struct recovery *r, const char *path, struct model_stre
         return;
     report_damaged(r->rundb, "%s: by its cover %" PRIu64 " bytes expired, by run.db %" PRIu64, path, h->size_bytes,
                    s->bytes);
-    s->packets = s->at.next_seq = h->seq + 1;
-    s->bytes = h->size_bytes;
-    s->records = gone->cover_records;
-    s->at.next_ordinal = h->first_ordinal;
-    s->at.discarded = h->discarded;
-    s->last_end = h->timestamp_end;
+    validate_pass(s, h, gone->cover_records);
     r->join = true;
 }
 
@@ -181,13 +170,13 @@ static int recover_packets(struct recovery *r, const char *path, struct trace_re
     int more = 0, err = rundb_load_bounds(r->rundb, s, &bounds);
     if (err)
         return err;
-    trace_reader_skip(reader, s->bytes, s->packets);
+    trace_reader_follow(reader, s);
     s->noted = bounds.count ? bounds.at[bounds.count - 1].bytes : s->expired.bytes;
     while (!*reason && (more = trace_reader_next(reader, &h, &packet)) > 0)
         *reason = recover_packet(r, &bounds, s, path, &h, packet);
     r->join = r->join || !rundb_bounds_hold(&bounds, s->bytes);
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
-        *reason = not_next;
+        *reason = reader->refused ? reader->reason : not_next;
     return more < 0 && !*reason ? more : 0;
 }
 
@@ -206,7 +195,7 @@ static int recover_file(const char *path, void *context)
     struct model_stream *s;
     err = look_first(r, path, reader, &s, &reason);
     if (s) {
-        follow_cover(r, path, s, trace_reader_expired(reader));
+        follow_cover(r, path, s, reader->expired);
         err = recover_packets(r, path, reader, s, &reason);
     }
     trace_reader_close(reader);
@@ -219,13 +208,11 @@ static int rows_of_stream(const struct recovery *r, struct trace_reader *reader,
     struct rundb_bounds bounds;
     struct packet_header h;
     const uint8_t *packet;
-    uint64_t discarded = s->expired.discarded;
     int err = rundb_load_bounds(r->rundb, s, &bounds);
-    trace_reader_skip(reader, s->expired.bytes, s->expired.packets);
+    trace_reader_follow(reader, s);
     while (!err && (err = trace_reader_next(reader, &h, &packet)) > 0) {
-        rundb_set_section(r->rundb, rundb_section_of(&bounds, trace_reader_offset(reader) - h.size_bytes));
-        rundb_add_packet(r->rundb, s->process, &h, packet, h.discarded - discarded);
-        discarded = h.discarded;
+        rundb_set_section(r->rundb, rundb_section_of(&bounds, reader->at.bytes - h.size_bytes));
+        rundb_add_packet(r->rundb, s->process, &h, packet, reader->lost);
         err = 0;
     }
     return err == BEZEL_EMALFORMED || err == BEZEL_EVERSION ? 0 : err;

@@ -91,7 +91,7 @@ void levels_close(struct levels *l)
     }
     free(l->rings);
     levels_store_close(&l->store);
-    levels_part_close(&l->part);
+    trace_part_close(&l->part);
     free(l->part.bytes);
     run_streams_fini(&l->found);
     free(l);
@@ -140,20 +140,6 @@ struct levels_totals levels_totals(const struct levels *l)
 
 /* ---- taking in --------------------------------------------------------------------------------------------------- */
 
-/* Whether packet `h` is the next one of the file, behind `at`. */
-static bool follows(const struct levels_ring *ring, const struct levels_position *at, const struct packet_header *h)
-{
-    const struct packet_header *before = &at->last;
-    if (h->instance != ring->is.process->instance || h->ring != ring->is.ring || h->timestamp_end > INT64_MAX ||
-        memcmp(h->uuid, ring->is.process->node->uuid, sizeof h->uuid) != 0)
-        return false;
-    if (at->bytes == 0)
-        return h->seq == 0 && h->discarded == 0;
-    return h->seq == before->seq + 1 && h->stream_id == before->stream_id &&
-           h->timestamp_begin >= before->timestamp_end && h->discarded >= before->discarded &&
-           (h->kind != PACKET_DATA || h->discarded == before->discarded);
-}
-
 /* Whether the process has the dictionary of the packet, if need be a newer one. Returns 0 or an error. */
 static int know_dictionary(struct levels *l, const struct levels_ring *ring, const struct packet_header *h)
 {
@@ -169,29 +155,23 @@ static int check_packet(const struct levels_ring *ring, const struct packet_head
     return packet_check(bytes, h, d->field_counts, d->aspect_count, NULL);
 }
 
-static void advance(struct levels_position *at, const struct packet_header *h)
-{
-    if (at->bytes == 0)
-        at->first = h->timestamp_begin;
-    at->bytes += h->size_bytes;
-    at->records += h->records;
-    at->last = *h;
-}
-
-/* Takes in a complete packet: into tree `t`, if it is not NULL. Returns 0 or an error. */
-static int take_packet(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const struct packet_header *h,
+/* Takes in the packet at `bytes`, behind which the reader stands: into tree `t`, if it is not NULL. Returns 0 or an
+ * error. */
+static int take_packet(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const struct trace_reader *r,
                        const uint8_t *bytes)
 {
-    int err = follows(ring, t ? &t->at : &ring->at, h) ? know_dictionary(l, ring, h) : BEZEL_EMALFORMED;
+    const struct packet_header *h = &r->at.last;
+    int err =
+        h->ring == ring->is.ring && h->timestamp_end <= INT64_MAX ? know_dictionary(l, ring, h) : BEZEL_EMALFORMED;
     if (err)
         return err;
     if (!t) {
         err = check_packet(ring, h, bytes);
         if (!err)
-            advance(&ring->at, h);
+            ring->at = r->at;
         return err;
     }
-    err = levels_build_packet(t, ring->is.process->dict, h, bytes);
+    err = levels_build_packet(t, ring->is.process->dict, &r->at, bytes);
     if (!err)
         return 0;
     if (err == BEZEL_EMALFORMED && check_packet(ring, h, bytes) == 0) { /* then the tree was none of ours */
@@ -211,89 +191,71 @@ static void note_built(struct levels_ring *ring, const struct levels_tree *t)
         ring->at = t->at;
 }
 
-/* Takes in the complete packets of the `n` bytes behind `at`. Returns 0 or an error. */
-static int take_packets(struct levels *l, struct levels_ring *ring, struct levels_tree *t, const uint8_t *bytes,
-                        size_t n)
-{
-    struct packet_header h;
-    int err = 0;
-    for (size_t taken = 0; !err && taken < n; taken += h.size_bytes) {
-        err = packet_get_header(bytes + taken, n - taken, &h);
-        if (!err)
-            err = take_packet(l, ring, t, &h, bytes + taken);
-    }
-    if (t && ring->tree == t)
-        note_built(ring, t);
-    return err;
-}
-
-/* Goes on behind what expired before it was taken in; levels of what was taken in stay. */
-static void pass_expired(struct levels_ring *ring, struct levels_tree *t, const struct packet_header *cover)
-{
-    struct levels_position *at = t ? &t->at : &ring->at;
-    if (at->bytes == 0)
-        at->first = cover->timestamp_begin;
-    at->bytes = cover->size_bytes;
-    at->last = *cover;
-    if (!t)
-        return;
-    t->time = cover->timestamp_end;
-    t->changed = true;
-    note_built(ring, t);
-}
-
 /* Whether what has no levels is enough to make some. */
 static bool is_to_build(const struct levels *l, const struct levels_ring *ring)
 {
     return !ring->raw && ring->size - ring->built >= l->tail && ring->size > ring->built;
 }
 
-/*
- * Reads on from offset `from`: the rest, or a part that stays in the processor's cache, or a packet that is larger.
- * Returns how many bytes, or an error.
- */
-static ssize_t read_on(struct levels *l, const struct levels_ring *ring, uint64_t from, const uint8_t **bytes)
+/* Goes on behind what expired before it was taken in; levels of what was taken in stay, and only that is counted. */
+static void pass_expired(struct levels_ring *ring, struct levels_tree *t, struct trace_reader *r)
 {
-    struct packet_header h = {0};
-    size_t most = ring->size - from < READ_BYTES ? (size_t)(ring->size - from) : READ_BYTES;
-    if (from >= ring->size)
-        return 0;
-    levels_part_close(&l->part); /* what follows the last complete packet may have been rewritten */
-    ssize_t n = levels_part_get(&l->part, ring, from, most, most, bytes);
-    if (n >= 0 && from < l->part.cover.header.size_bytes)
-        return n;
-    if (n < READ_BYTES || packet_get_header(*bytes, (size_t)n, &h) != BEZEL_EAGAIN || h.size_bytes > ring->size - from)
-        return n;
-    return levels_part_get(&l->part, ring, from, (size_t)h.size_bytes, (size_t)h.size_bytes, bytes);
+    struct trace_position *at = t ? &t->at : &ring->at;
+    r->at.records = at->records;
+    *at = r->at;
+    if (!t)
+        return;
+    t->time = at->last.timestamp_end;
+    t->changed = true;
+    note_built(ring, t);
+}
+
+/*
+ * Takes in the next packets: the rest, or as many as stay in the processor's cache. Returns 1: there may be more; 0; or
+ * an error, BEZEL_EAGAIN where the tree has gone.
+ */
+static int take_packets(struct levels *l, struct levels_ring *ring, struct levels_tree *t)
+{
+    struct trace_reader r = {
+        .path = ring->is.path, .part = &l->part, .most = READ_BYTES, .end = ring->size, .at = t ? t->at : ring->at};
+    uint64_t until = r.at.bytes + READ_BYTES;
+    struct packet_header h;
+    const uint8_t *bytes;
+    int more = 1;
+    while (more > 0 && r.at.bytes < until) {
+        uint64_t at = r.at.bytes;
+        r.process = ring->is.process; /* of a newer model, maybe */
+        more = trace_reader_look(&r, &h, &bytes);
+        if (r.at.bytes > at)
+            pass_expired(ring, t, &r);
+        if (more <= 0)
+            break;
+        trace_reader_take(&r, &h);
+        int err = take_packet(l, ring, t, &r, bytes);
+        more = err ? err : 1;
+    }
+    if (t && ring->tree == t)
+        note_built(ring, t);
+    return more;
 }
 
 /* Takes in what a read gives. Returns 1: there may be more; 0: no further packet is complete; or an error. */
 static int take_some(struct levels *l, struct levels_ring *ring)
 {
     struct levels_tree *t = NULL;
-    const uint8_t *bytes;
-    int err = is_to_build(l, ring) ? levels_tree_get(l, ring, true, &t) : 0;
-    if (err)
-        return err;
+    int more = is_to_build(l, ring) ? levels_tree_get(l, ring, true, &t) : 0;
+    if (more)
+        return more;
     if (!is_to_build(l, ring)) /* it was loaded, and has enough */
         t = NULL;
-    uint64_t from = t ? t->at.bytes : ring->at.bytes;
     size_t memory = t ? t->memory : 0;
-    ssize_t n = read_on(l, ring, from, &bytes);
-    if (n < 0)
-        return (int)n;
-    if (from < l->part.cover.header.size_bytes)
-        pass_expired(ring, t, &l->part.cover.header);
-    else
-        err = take_packets(l, ring, t, bytes, (size_t)n);
+    more = take_packets(l, ring, t);
     if (ring->tree && t) {
         l->memory += ring->tree->memory - memory;
         levels_trees_fit(l, ring);
     }
     levels_ring_publish(ring);
-    if (err && err != BEZEL_EAGAIN)
-        return err;
-    return t && !ring->tree ? 1 : (t ? t->at.bytes : ring->at.bytes) > from;
+    return more == BEZEL_EAGAIN ? 1 : more;
 }
 
 /* Reads a damaged stream no further. Returns whether levels of what stands before that are to be made again. */
@@ -387,7 +349,7 @@ int levels_update(struct levels *l, int64_t budget_ns)
     int64_t began = clock_thread_cpu();
     int more = update(l, clock_now() + budget_ns);
     mark_ahead(l);
-    levels_part_close(&l->part);
+    trace_part_close(&l->part);
     levels_store_rest(&l->store);
     l->cpu_ns += clock_thread_cpu() - began;
     return more;

@@ -51,7 +51,7 @@ static struct levels_track *track_of(struct levels_tree *t, const struct dict *d
 
 static int add_loss(struct levels_tree *t, const struct dict *d, const struct packet_header *h)
 {
-    uint64_t lost = h->discarded - t->at.last.discarded;
+    uint64_t lost = h->discarded - t->at.chain.discarded;
     if (!lost)
         return 0;
     struct levels_track *k = track_of(t, d, LEVELS_LOSSES);
@@ -173,24 +173,21 @@ static int add_records(struct levels_tree *t, const struct dict *d, const struct
     return err ? err : records != h->records || t->time > h->timestamp_end ? BEZEL_EMALFORMED : 0;
 }
 
-int levels_build_packet(struct levels_tree *t, const struct dict *d, const struct packet_header *h,
+int levels_build_packet(struct levels_tree *t, const struct dict *d, const struct trace_position *to,
                         const uint8_t *bytes)
 {
+    const struct packet_header *h = &to->last;
     int err = 0;
     if (t->at.bytes >= t->mark_at)
-        err = add_mark(t, t->at.bytes, t->at.bytes, t->at.last.discarded);
+        err = add_mark(t, t->at.bytes, t->at.bytes, t->at.chain.discarded);
     if (!err)
         err = add_loss(t, d, h);
     if (!err && h->records)
         err = add_records(t, d, h, bytes);
     if (err)
         return err;
-    if (t->at.bytes == 0)
-        t->at.first = h->timestamp_begin;
     t->time = h->timestamp_end;
-    t->at.bytes += h->size_bytes;
-    t->at.records += h->records;
-    t->at.last = *h;
+    t->at = *to;
     t->changed = true;
     return 0;
 }

@@ -243,7 +243,7 @@ ssize_t levels_columns(struct levels *l, const size_t *streams, size_t n, uint32
     q.until = (uint64_t)until | ((UINT64_C(1) << width) - 1);
     for (size_t i = 0; i < n && !err; i++)
         err = add_stream(l, l->rings[streams[i]], &q, &all);
-    levels_part_close(&l->part);
+    trace_part_close(&l->part);
     levels_store_rest(&l->store);
     for (size_t i = 0; i < all.count && !err; i++)
         out[i] = all.list[i].is;

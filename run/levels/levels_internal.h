@@ -8,7 +8,7 @@
 #include "run/levels/levels.h"
 #include "run/levels/levels_store.h"
 #include "run/read/run_streams.h"
-#include "run/store/cover.h"
+#include "run/store/trace_reader.h"
 
 #include "base/clock.h"
 
@@ -23,28 +23,18 @@ enum {
 
 /** A stream, as far as it was taken in. */
 struct levels_ring {
-    struct levels_stream is;   /* path is owned */
-    uint64_t size;             /* of the file when it was last looked at; of a damaged one, up to there */
-    struct levels_position at; /* all before it was checked */
-    struct levels_tree *tree;  /* NULL: it is not in memory */
-    uint64_t built;            /* bytes that have levels, in the tree or stored; 0: none */
-    bool raw;                  /* it gets none: there was no room */
-};
-
-/** A part of a stream file in memory. The file is open in between. */
-struct levels_part {
-    int fd; /* -1: closed */
-    const struct levels_ring *ring;
-    uint64_t offset;
-    size_t used;
-    uint8_t *bytes;     /* LEVELS_PART_BYTES */
-    struct cover cover; /* as it was after the last read, if size_bytes is not 0: what is before it has expired */
+    struct levels_stream is;  /* path is owned */
+    uint64_t size;            /* of the file when it was last looked at; of a damaged one, up to there */
+    struct trace_position at; /* all before it was checked */
+    struct levels_tree *tree; /* NULL: it is not in memory */
+    uint64_t built;           /* bytes that have levels, in the tree or stored; 0: none */
+    bool raw;                 /* it gets none: there was no room */
 };
 
 struct levels {
     struct run_streams found;
     struct levels_store store;
-    struct levels_part part;
+    struct trace_part part; /* LEVELS_PART_BYTES; its file is open until an update or a query ends */
     size_t count, capacity;
     struct levels_ring **rings;
     bool in_round; /* streams from number `next` on may have more; below `measured` their sizes are known */
@@ -83,14 +73,6 @@ void levels_tree_remove(struct levels *l, struct levels_ring *ring);
 void levels_trees_save(struct levels *l, bool all);
 
 /* ---- levels_walk.c: stream files --------------------------------------------------------------------------------- */
-
-/**
- * Has `part` hold the bytes of `ring` from `offset` on: `want` of them, or all that there are, and up to `most` if they
- * must be read. Returns how many it holds from there on, or an error: BEZEL_EMALFORMED where the file is gone.
- */
-ssize_t levels_part_get(struct levels_part *part, const struct levels_ring *ring, uint64_t offset, size_t want,
-                        size_t most, const uint8_t **bytes) BEZEL_MUST_CHECK;
-void levels_part_close(struct levels_part *part);
 
 struct levels_walk {
     uint64_t from, until; /* times, both included */

@@ -12,13 +12,13 @@
  * magic. What is read is checked for what the code relies on: sizes, counts, and that the open leaf lies in its cell.
  */
 
-#define STATE_MAGIC UINT64_C(0x324c564c5a4c5a42)
+#define STATE_MAGIC UINT64_C(0x334c564c5a4c5a42)
 
 struct head {
     uint64_t magic, nonce, file_bytes, instance;
     uint8_t uuid[16];
     uint32_t ring, block_bytes;
-    uint64_t records, bytes, first, mark_at, time;
+    uint64_t records, bytes, first, next_ordinal, mark_at, time;
     uint32_t tracks, zero;
     uint8_t last[PACKET_HEADER_BYTES];
 };
@@ -105,6 +105,7 @@ int levels_state_write(const struct levels_tree *t, const struct levels_identity
                      .records = t->at.records,
                      .bytes = t->at.bytes,
                      .first = t->at.first,
+                     .next_ordinal = t->at.chain.next_ordinal,
                      .mark_at = t->mark_at,
                      .time = t->time,
                      .tracks = t->count};
@@ -246,6 +247,11 @@ static int get_head(struct levels_tree *t, const struct head *h, const struct le
     t->at.records = h->records;
     t->at.bytes = h->bytes;
     t->at.first = h->first;
+    t->at.chain = (struct packet_chain){.next_seq = t->at.last.seq + 1,
+                                        .next_ordinal = h->next_ordinal,
+                                        .discarded = t->at.last.discarded,
+                                        .last_end = t->at.last.timestamp_end,
+                                        .closed = t->at.last.kind == PACKET_CLOSE};
     t->mark_at = h->mark_at;
     t->time = h->time;
     t->nonce = h->nonce;

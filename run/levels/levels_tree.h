@@ -22,7 +22,7 @@
 
 #include "base/err.h"
 #include "mdr/dict.h"
-#include "mdr/packet.h"
+#include "run/store/trace_reader.h"
 
 #include <stdbool.h>
 
@@ -41,13 +41,6 @@ struct levels_mark {
     uint64_t time;           /* of all records before it, none is later */
     uint64_t packet, record; /* offsets in the file; the same: at the packet's header */
     uint64_t discarded;      /* of the packet before */
-};
-
-/** How far a stream was taken in: up to the end of a packet. */
-struct levels_position {
-    uint64_t bytes, records;
-    uint64_t first;            /* begin of the first packet, ns */
-    struct packet_header last; /* the last packet, if bytes is not 0 */
 };
 
 /** A node: the beginning of a row. For each field {min, max, last} follow as doubles, of losses their number. */
@@ -136,9 +129,9 @@ static inline uint64_t levels_leaf_count(const struct levels_track *k)
 struct levels_store;
 
 struct levels_tree {
-    struct levels_position at;
-    uint64_t mark_at; /* offset from which the next mark is due */
-    uint64_t time;    /* of the last record or loss */
+    struct trace_position at; /* how far the stream was taken in */
+    uint64_t mark_at;         /* offset from which the next mark is due */
+    uint64_t time;            /* of the last record or loss */
     struct levels_list marks;
     unsigned count; /* of tracks */
     struct levels_track *tracks[LEVELS_TRACKS];
@@ -177,10 +170,10 @@ int levels_open_leaf(struct levels_tree *t, struct levels_track *k, uint64_t tim
 void levels_leaf_row(const struct levels_track *k, void *row);
 
 /**
- * Takes in packet `h`, at offset t->at.bytes, which is the next one: `bytes` are all of it. Returns 0; BEZEL_EMALFORMED
- * where it does not fit `d`; or another error. After an error the tree must not be used any more.
+ * Takes in the packet behind t->at, up to position `to`: `bytes` are all of it. Returns 0 with t->at moved there;
+ * BEZEL_EMALFORMED where it does not fit `d`; or another error. After an error the tree must not be used any more.
  */
-int levels_build_packet(struct levels_tree *t, const struct dict *d, const struct packet_header *h,
+int levels_build_packet(struct levels_tree *t, const struct dict *d, const struct trace_position *to,
                         const uint8_t *bytes) BEZEL_MUST_CHECK;
 
 #endif

@@ -8,15 +8,15 @@
 
 void levels_ring_publish(struct levels_ring *ring)
 {
-    const struct levels_position *at = &ring->at;
+    const struct trace_position *at = &ring->at;
     struct levels_stream *s = &ring->is;
     s->records = at->records;
     s->bytes = at->bytes;
-    s->lost = at->last.discarded;
+    s->lost = at->chain.discarded;
     s->first = (int64_t)at->first;
     s->last = at->bytes ? (int64_t)at->last.timestamp_end : -1;
     s->thread = at->bytes ? at->last.thread : s->thread;
-    s->closed = at->bytes && at->last.kind == PACKET_CLOSE;
+    s->closed = at->chain.closed;
 }
 
 /* ---- one --------------------------------------------------------------------------------------------------------- */
@@ -58,9 +58,9 @@ static bool is_of_file(struct levels *l, const struct levels_ring *ring, const s
     if (t->at.bytes > ring->size)
         return false;
     packet_put_header(header, &t->at.last);
-    ssize_t n =
-        levels_part_get(&l->part, ring, t->at.bytes - t->at.last.size_bytes, sizeof header, sizeof header, &bytes);
-    if (n >= 0 && l->part.cover.header.size_bytes >= t->at.bytes) /* it has expired since then */
+    ssize_t n = trace_part_get(&l->part, ring->is.path, t->at.bytes - t->at.last.size_bytes, sizeof header,
+                               sizeof header, &bytes);
+    if (n == BEZEL_EAGAIN) /* it has expired since then */
         return true;
     return n >= (ssize_t)sizeof header && memcmp(bytes, header, sizeof header) == 0;
 }

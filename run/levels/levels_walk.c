@@ -2,81 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/levels/levels_internal.h"
 
-#include "base/file.h"
-#include "run/store/trace_reader.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { WALK_READ_LEAST = 16 << 10 }; /* bytes: a few times as many as lie between two marks */
-
-/* ---- a part of a file -------------------------------------------------------------------------------------------- */
-
-void levels_part_close(struct levels_part *part)
-{
-    if (part->fd >= 0)
-        close(part->fd);
-    part->fd = -1;
-    part->ring = NULL;
-    part->used = 0;
-    part->cover.header.size_bytes = 0;
-}
-
-/* Opens the file of `ring`, unless it is the one that is open. Returns 0 or an error. */
-static int open_file(struct levels_part *part, const struct levels_ring *ring)
-{
-    if (part->ring == ring)
-        return 0;
-    levels_part_close(part);
-    int fd = file_open_plain(ring->is.path, TRACE_READER_PLAIN, false);
-    if (fd < 0) /* gone, or something else than a file by now */
-        return fd == BEZEL_EINVAL || fd == BEZEL_ENOENT || errno == ELOOP || errno == ENXIO ? BEZEL_EMALFORMED : fd;
-    part->fd = fd;
-    part->ring = ring;
-    return 0;
-}
-
-/* After each read: what expired meanwhile may be zeros in it. */
-static void look_at_cover(struct levels_part *part)
-{
-    if (!cover_read(part->fd, &part->cover))
-        part->cover.header.size_bytes = 0;
-}
-
-static int read_at(struct levels_part *part, size_t keep, size_t most)
-{
-    ssize_t n;
-    do
-        n = pread(part->fd, part->bytes + keep, most - keep, (off_t)(part->offset + keep));
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return err_from_errno(errno);
-    part->used = keep + (size_t)n;
-    look_at_cover(part);
-    return 0;
-}
-
-ssize_t levels_part_get(struct levels_part *part, const struct levels_ring *ring, uint64_t offset, size_t want,
-                        size_t most, const uint8_t **bytes)
-{
-    int err = open_file(part, ring);
-    if (err)
-        return err;
-    bool inside = offset >= part->offset && offset <= part->offset + part->used;
-    size_t left = inside ? (size_t)(part->offset + part->used - offset) : 0;
-    if (left < want || !inside) {
-        if (left)
-            memmove(part->bytes, part->bytes + (offset - part->offset), left);
-        part->offset = offset;
-        part->used = left;
-        err = read_at(part, left, most > want ? most : want);
-        if (err)
-            return err;
-    }
-    *bytes = part->bytes + (offset - part->offset);
-    return (ssize_t)(part->offset + part->used - offset);
-}
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
 
@@ -91,46 +17,28 @@ struct walker {
 };
 
 /*
- * Gets `n` bytes at `offset`. Returns 0; BEZEL_EAGAIN where they have expired; BEZEL_EMALFORMED where the file has less
- * than was taken in; or an error.
+ * Gets `n` bytes at `offset`, and up to `most` if they must be read. Returns how many; BEZEL_EAGAIN where they have
+ * expired; BEZEL_EMALFORMED where the file has less than was taken in; or an error.
  */
-static int get(struct walker *w, uint64_t offset, size_t n, const uint8_t **bytes)
+static ssize_t get(struct walker *w, uint64_t offset, size_t n, size_t most, const uint8_t **bytes)
 {
-    struct levels_part *part = &w->l->part;
-    if (part->ring == w->ring && offset >= part->offset && offset + n <= part->offset + part->used) {
-        *bytes = part->bytes + (offset - part->offset);
-        return 0;
-    }
-    ssize_t got = levels_part_get(part, w->ring, offset, n, w->most, bytes);
-    if (w->most < LEVELS_PART_BYTES / 4)
+    struct trace_part *part = &w->l->part;
+    uint64_t before = part->offset;
+    ssize_t got = trace_part_get(part, w->ring->is.path, offset, n, most, bytes);
+    if (part->offset != before && w->most < LEVELS_PART_BYTES / 4)
         w->most *= 2;
-    if (got >= 0 && offset < part->cover.header.size_bytes)
-        return BEZEL_EAGAIN;
-    return got < 0 ? (int)got : (size_t)got < n ? BEZEL_EMALFORMED : 0;
+    return got >= 0 && (size_t)got < n ? BEZEL_EMALFORMED : got;
 }
 
 /* Reads the header of the packet, of which the walk goes on at offset `at`: what lies between is not read. */
 static int get_header(struct walker *w, uint64_t packet, uint64_t at)
 {
-    uint8_t header[PACKET_HEADER_BYTES];
-    const uint8_t *bytes = header;
-    int err = 0;
-    if (at - packet < WALK_READ_LEAST / 2)
-        err = get(w, packet, sizeof header, &bytes);
-    else {
-        err = open_file(&w->l->part, w->ring);
-        if (!err && pread(w->l->part.fd, header, sizeof header, (off_t)packet) != (ssize_t)sizeof header)
-            err = BEZEL_EMALFORMED;
-        if (!err)
-            look_at_cover(&w->l->part);
-        if (!err && packet < w->l->part.cover.header.size_bytes)
-            return BEZEL_EAGAIN;
-    }
-    if (err)
-        return err;
-    err = packet_get_header(bytes, PACKET_HEADER_BYTES, &w->h);
+    bool near = at - packet < WALK_READ_LEAST / 2;
+    ssize_t n = get(w, packet, PACKET_HEADER_BYTES, near ? w->most : PACKET_HEADER_BYTES, &w->place.raw);
+    if (n < 0)
+        return (int)n;
+    int err = packet_get_header(w->place.raw, PACKET_HEADER_BYTES, &w->h); /* a loss lies there, too */
     w->place.packet = packet;
-    w->place.raw = bytes == header ? NULL : bytes; /* for a loss, which lies at the packet's begin */
     return err == BEZEL_EAGAIN ? 0 : err;
 }
 
@@ -190,10 +98,10 @@ static int give_records(struct walker *w, uint64_t at, bool *over)
     while (!err && !*over && at < end) {
         size_t left = end - at < PACKET_RECORD_MAX_BYTES ? (size_t)(end - at) : PACKET_RECORD_MAX_BYTES, used = 0;
         const uint8_t *bytes;
-        err = get(w, at, left, &bytes);
-        uint64_t n = w->l->part.offset + w->l->part.used - at;
-        if (!err)
-            err = give_piece(w, bytes, (size_t)(n < end - at ? n : end - at), at, &used, over);
+        ssize_t n = get(w, at, left, w->most, &bytes);
+        if (n < 0)
+            return (int)n;
+        err = give_piece(w, bytes, (uint64_t)n < end - at ? (size_t)n : (size_t)(end - at), at, &used, over);
         if (!err && !*over && used == 0)
             err = BEZEL_EMALFORMED;
         at += used;
@@ -259,7 +167,7 @@ struct levels_mark levels_tail(const struct levels_tree *t)
     return (struct levels_mark){.time = t->at.last.timestamp_end,
                                 .packet = t->at.bytes,
                                 .record = t->at.bytes,
-                                .discarded = t->at.last.discarded};
+                                .discarded = t->at.chain.discarded};
 }
 
 /* Where to begin for what is not before `from`. */
@@ -300,7 +208,7 @@ int levels_records(struct levels *l, size_t stream, uint32_t aspect, int64_t fro
         err = levels_walk(l, ring, &mark, &walk);
     if (err == BEZEL_EMALFORMED && ring->tree) /* a mark where no record begins, or the stream is damaged by now */
         levels_tree_remove(l, ring);
-    levels_part_close(&l->part);
+    trace_part_close(&l->part);
     levels_store_rest(&l->store);
     return err;
 }

@@ -2,38 +2,29 @@
 // SPDX-License-Identifier: MIT
 #include "run/model/validate.h"
 
-#include <string.h>
+#include "run/model/packet_chain.h"
+#include "run/model/statistics.h"
 
-/*
- * A data packet covers as many ordinals as it has records; a loss packet as many as events_discarded grew by. So
- * ordinals have no gaps, and a stream's records and losses add up to its next ordinal. The first packet has the ordinal
- * at which they begin.
- */
-static const char *check_position(const struct model_stream *s, const struct packet_header *h, uint64_t *lost)
+/* How far the chain of a stream was taken. */
+static struct packet_chain chain_of(const struct model_stream *s)
 {
-    *lost = 0;
+    return (struct packet_chain){.next_seq = s->at.next_seq,
+                                 .next_ordinal = s->at.next_ordinal,
+                                 .discarded = s->at.discarded,
+                                 .last_end = s->last_end,
+                                 .closed = s->closed};
+}
+
+/* What a packet must be wherever it stands in its stream. */
+static const char *check_alone(const struct model_process *process, const struct packet_header *h, const uint8_t *p,
+                               struct packet_run *all)
+{
     if (h->timestamp_end > MODEL_TIME_MAX)
         return "a time beyond the clock's range";
-    if (h->seq == 0) {
-        if (h->kind != PACKET_OPEN || h->discarded != 0)
-            return "a stream that does not begin with an opening packet";
-        return NULL;
-    }
-    if (s->closed)
-        return "a packet behind the closing one";
-    if (h->kind == PACKET_OPEN)
-        return "an opening packet within a stream";
-    if (h->first_ordinal != s->at.next_ordinal)
-        return "an ordinal that does not follow";
-    if (h->timestamp_begin < s->last_end)
-        return "a time before that of the packet before";
-    if (h->kind == PACKET_DATA && h->discarded != s->at.discarded)
-        return "a loss in a packet of records";
-    if (h->discarded < s->at.discarded)
-        return "fewer losses than before";
     if (h->discarded > MODEL_ATTEMPTS_MAX)
         return "more losses than can be";
-    *lost = h->discarded - s->at.discarded;
+    if (packet_check(p, h, process->dict->field_counts, process->dict->aspect_count, all) != 0)
+        return "records that do not fit the dictionary";
     return NULL;
 }
 
@@ -42,10 +33,10 @@ const char *validate_check(const struct model_process *process, const struct mod
 {
     if (h->stream_id != process->stream_id)
         return "the stream class of another process";
-    const char *reason = check_position(s, h, &found->lost);
-    if (!reason && packet_check(p, h, process->dict->field_counts, process->dict->aspect_count, &found->all) != 0)
-        reason = "records that do not fit the dictionary";
-    return reason;
+    struct packet_chain chain = chain_of(s);
+    const char *reason = packet_chain_check(&chain, h);
+    found->lost = h->discarded - s->at.discarded;
+    return reason ? reason : check_alone(process, h, p, &found->all);
 }
 
 void validate_advance(struct model_stream *s, const struct packet_header *h, uint64_t lost)
@@ -64,4 +55,26 @@ void validate_advance(struct model_stream *s, const struct packet_header *h, uin
     totals->bytes += h->size_bytes;
     totals->records += h->records;
     totals->discarded += lost;
+}
+
+const char *validate_take(struct model_stream *s, const struct packet_header *h, const uint8_t *p)
+{
+    struct packet_run all;
+    const char *reason = check_alone(s->process, h, p, &all);
+    if (reason)
+        return reason;
+    validate_advance(s, h, h->discarded - s->at.discarded);
+    s->bytes += h->size_bytes;
+    statistics_count(s, h, p, &all, 0);
+    return NULL;
+}
+
+void validate_pass(struct model_stream *s, const struct packet_header *cover, uint64_t records)
+{
+    s->packets = s->at.next_seq = cover->seq + 1;
+    s->at.next_ordinal = cover->first_ordinal;
+    s->at.discarded = cover->discarded;
+    s->last_end = cover->timestamp_end;
+    s->records = records;
+    s->bytes = cover->size_bytes;
 }

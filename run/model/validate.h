@@ -30,4 +30,14 @@ const char *validate_check(const struct model_process *process, const struct mod
  */
 void validate_advance(struct model_stream *s, const struct packet_header *h, uint64_t lost);
 
+/**
+ * Takes packet `p` of a stream file, which is the next one of `s` by its reader (run/store/trace_reader.h), and whose
+ * dictionary the process has: advances the position, with the bytes, and counts the records. Returns NULL, or the
+ * reason why the packet is refused, with nothing changed.
+ */
+const char *validate_take(struct model_stream *s, const struct packet_header *h, const uint8_t *p) BEZEL_MUST_CHECK;
+
+/** Takes the position of stream `s` behind a cover over packets with `records`; the totals stay as they are. */
+void validate_pass(struct model_stream *s, const struct packet_header *cover, uint64_t records);
+
 #endif

@@ -256,7 +256,7 @@ int record_order_add(struct record_order *o, struct record_stream *s)
     struct order_node *node = find_node(o, s->process->node);
     if (!node || !heap_reserve(&node->streams) || (!node->queued && !heap_reserve(&o->queued)))
         return BEZEL_ENOMEM;
-    o->of.streams += s->packets == 0;
+    o->of.streams += s->file.at.chain.next_seq == 0;
     s->queued = true;
     heap_put(&node->streams, entry_of(s), stream_is_before);
     place_node(o, node);
@@ -270,7 +270,7 @@ static void fill_item(struct record_item *item, const struct record_stream *s, c
 {
     bool is = s->next == RECORD_IS;
     item->process = s->process;
-    item->packet = &s->packet;
+    item->packet = &s->file.at.last;
     item->r = is ? &s->record : NULL;
     item->aspect = is ? s->aspect : NULL;
     item->lost = is ? 0 : s->lost;
@@ -410,7 +410,7 @@ static int hold_back(struct record_order *o, struct order_node *node)
                        .node = node,
                        .stream = s,
                        .record = s->record,
-                       .packet = s->packet};
+                       .packet = s->file.at.last};
     fill_item(&h->item, s, node);
     h->item.packet = &h->packet;
     if (h->item.r) {
@@ -473,12 +473,10 @@ static int advance(struct record_order *o, struct order_node *node)
     s->given = false;
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION) {
         if (!o->of.sendings) /* whose stream is read by another order, too */
-            log_warn("BEZEL-READ-DAMAGED", "%s: %s near byte %llu: read up to there", s->path, err_text(more),
+            log_warn("BEZEL-READ-DAMAGED", "%s: %s near byte %llu: read up to there", s->file.path, err_text(more),
                      (unsigned long long)record_stream_at(s));
-        s->cut = true;
+        record_stream_cut(s);
         o->cut++;
-        free(s->buffer);
-        s->buffer = NULL;
         more = 0;
     }
     if (more < 0)
@@ -522,7 +520,7 @@ int record_order_next(struct record_order *o, struct record_item *item)
             err = advance(o, node);
             continue;
         }
-        if (s->packet_end > s->settled || is_held_up(o, node->key))
+        if (s->file.at.bytes > s->settled || is_held_up(o, node->key))
             return 0;
         int wait = node->held > 0;
         fill_item(item, s, node);

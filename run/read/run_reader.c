@@ -95,7 +95,7 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
 /* A reader that is too far behind, or comes later, goes on with the oldest packet that is kept. */
 static void tell_expired(struct run_reader *r)
 {
-    struct record_expired now = r->expired;
+    struct trace_expired now = r->expired;
     if (now.packets == r->told.packets && now.records == r->told.records)
         return;
     log_warn("BEZEL-READ-EXPIRED",
@@ -134,7 +134,7 @@ uint64_t run_reader_behind(const struct run_reader *r)
         const struct record_stream *s = r->given.streams[i];
         struct stat st;
         uint64_t at = record_stream_at(s);
-        if (!s->cut && lstat(s->path, &st) == 0 && (uint64_t)st.st_size > at)
+        if (!s->cut && lstat(s->file.path, &st) == 0 && (uint64_t)st.st_size > at)
             behind += (uint64_t)st.st_size - at;
     }
     return behind;
@@ -249,6 +249,6 @@ struct run_reader_totals run_reader_totals(const struct run_reader *r)
     totals.cut += record_order_cut(r->given.order) + r->found.left_out;
     for (size_t i = 0; i < r->given.count; i++)
         if (!r->given.streams[i]->queued && !r->given.streams[i]->cut)
-            totals.rest += r->given.streams[i]->bytes - record_stream_at(r->given.streams[i]);
+            totals.rest += record_stream_rest(r->given.streams[i]);
     return totals;
 }

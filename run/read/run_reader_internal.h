@@ -18,12 +18,12 @@ struct run_reader {
     bool only;     /* then no more are given than ... */
     uint64_t left; /* ... these */
     struct run_reader_totals totals;
-    struct record_expired expired, told; /* in all; that was logged */
-    struct watermark *watermarks;        /* room for WATERMARKS_MAX, once it was needed */
-    uint8_t clock[16];                   /* clock_identity() */
-    int64_t logical;                     /* of what was given last */
-    int64_t looked_at;                   /* when the last look began, ns of CLOCK_REALTIME */
-    size_t numbers;                      /* of streams that there were */
+    struct trace_expired expired, told; /* in all; that was logged */
+    struct watermark *watermarks;       /* room for WATERMARKS_MAX, once it was needed */
+    uint8_t clock[16];                  /* clock_identity() */
+    int64_t logical;                    /* of what was given last */
+    int64_t looked_at;                  /* when the last look began, ns of CLOCK_REALTIME */
+    size_t numbers;                     /* of streams that there were */
     struct stream_set given;
 };
 

@@ -3,15 +3,11 @@
 #include "run/read/run_reader_internal.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "run/store/cover.h"
-#include "run/store/trace_reader.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 /*
  * How far from its end a run must be read for its last records: the headers of all packets tell when each begins and
@@ -27,44 +23,16 @@ struct headers {
     void *context;
 };
 
-/* A part of a file, in which many headers may lie. */
-struct part {
-    int fd;
-    uint64_t from;
-    size_t used;
-    uint8_t bytes[32 << 10];
-};
-
-/* The bytes of a header at `at`; NULL: the file has no such bytes any more. */
-static const uint8_t *peek(struct part *p, uint64_t at)
-{
-    if (at < p->from || at + PACKET_HEADER_BYTES > p->from + p->used) {
-        ssize_t n = pread(p->fd, p->bytes, sizeof p->bytes, (off_t)at);
-        p->from = at;
-        p->used = n > 0 ? (size_t)n : 0;
-    }
-    return at + PACKET_HEADER_BYTES <= p->from + p->used ? p->bytes + (at - p->from) : NULL;
-}
-
 /* Gives the headers of the complete packets of a stream, up to the first that is none. */
 static int walk_stream(const struct record_stream *s, const struct headers *to)
 {
-    struct part part = {.fd = file_open_plain(s->path, TRACE_READER_PLAIN, false)};
-    struct packet_header h;
-    struct cover cover;
-    const uint8_t *bytes;
+    uint8_t bytes[32 << 10]; /* in which many headers may lie */
+    struct trace_part part = {.bytes = bytes, .fd = -1};
+    struct trace_reader file = {.path = s->file.path, .part = &part, .most = sizeof bytes, .end = s->file.end};
     int err = 0;
-    if (part.fd < 0)
-        return 0;
-    uint64_t at = cover_reaches(part.fd, 0, &cover) ? cover.header.size_bytes : 0;
-    for (; !err && s->bytes > at && s->bytes - at >= PACKET_HEADER_BYTES && (bytes = peek(&part, at));
-         at += h.size_bytes) {
-        int is = packet_get_header(bytes, PACKET_HEADER_BYTES, &h);
-        if ((is && is != BEZEL_EAGAIN) || h.size_bytes > s->bytes - at)
-            break;
-        err = to->take(to->context, s->process->node, &h);
-    }
-    close(part.fd);
+    while (!err && trace_reader_step(&file) > 0)
+        err = to->take(to->context, s->process->node, &file.at.last);
+    trace_part_close(&part);
     return err;
 }
 

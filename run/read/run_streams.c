@@ -209,19 +209,19 @@ static int add_known(struct run_streams *s, const char *path)
  * one yet; or an error. */
 static int read_first(const char *path, struct packet_header *h)
 {
-    uint8_t bytes[PACKET_HEADER_BYTES];
-    int fd = file_open_plain(path, TRACE_READER_PLAIN, false);
-    if (fd < 0)
-        return fd == BEZEL_EINVAL || errno == ELOOP || errno == ENXIO ? BEZEL_EINVAL : fd;
-    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
-    int err = n < 0 ? err_from_errno(errno) : 0;
-    close(fd);
-    if (err || n < (ssize_t)sizeof bytes)
-        return err;
-    uint64_t records;
-    if (packet_get_cover(bytes, sizeof bytes, h, &records) == 0)
-        return 1;
-    err = packet_get_header(bytes, sizeof bytes, h);
+    uint8_t header[PACKET_HEADER_BYTES];
+    struct trace_part part = {.bytes = header, .fd = -1};
+    const uint8_t *bytes;
+    int err = trace_part_open(&part, path);
+    if (err)
+        return err == BEZEL_EMALFORMED ? BEZEL_EINVAL : err;
+    ssize_t n = trace_part_read(&part, path, 0, sizeof header, sizeof header, &bytes);
+    trace_part_close(&part);
+    if (n == BEZEL_EAGAIN)
+        return *h = part.cover.header, 1;
+    if (n < (ssize_t)sizeof header)
+        return n < 0 ? (int)n : 0;
+    err = packet_get_header(bytes, sizeof header, h);
     return err && err != BEZEL_EAGAIN ? err : 1;
 }
 

@@ -46,7 +46,7 @@ static int add(struct stream_set *set, const struct stream_file *file, struct re
     int err = s ? record_stream_init(s, of, file->path, file->process, file->begin) : BEZEL_ENOMEM;
     if (!err) {
         s->number = file->number;
-        s->bytes = s->settled = file->bytes;
+        s->file.end = s->settled = file->bytes;
         err = record_order_add(set->order, s);
     }
     if (err)
@@ -105,7 +105,7 @@ static int add_more_sendings(struct stream_set *set)
         struct record_stream *s = set->streams[i];
         if (s->ahead || !sends(s->process))
             continue;
-        err = add_sendings(set, &(struct stream_file){s->path, s->process, 0, s->number, s->bytes});
+        err = add_sendings(set, &(struct stream_file){s->file.path, s->process, 0, s->number, s->file.end});
         s->ahead = !err;
     }
     return err;
@@ -145,11 +145,11 @@ int stream_set_measure(struct stream_set *set)
     for (size_t i = 0; i < set->count && !err; i++) {
         struct record_stream *s = set->streams[i];
         struct stat st;
-        if (s->cut || lstat(s->path, &st) != 0)
+        if (s->cut || lstat(s->file.path, &st) != 0)
             continue;
-        if ((uint64_t)st.st_size != s->bytes)
+        if ((uint64_t)st.st_size != s->file.end)
             record_stream_measure(s, (uint64_t)st.st_size, set->measured ? ns_of(&st.st_mtim) : 0);
-        if (!s->queued && record_stream_has_more(s))
+        if (!s->queued && record_stream_rest(s) > 0)
             err = record_order_add(set->order, s);
     }
     if (set->sendings)
@@ -161,7 +161,7 @@ int stream_set_measure(struct stream_set *set)
 void stream_set_settle(struct stream_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        set->streams[i]->settled = set->streams[i]->bytes;
+        set->streams[i]->settled = set->streams[i]->file.end;
 }
 
 void stream_set_drop_ended(struct stream_set *set)
@@ -169,7 +169,7 @@ void stream_set_drop_ended(struct stream_set *set)
     size_t left = 0;
     for (size_t i = 0; i < set->count; i++) {
         struct record_stream *s = set->streams[i];
-        bool closed = s->packets > 0 && s->packet.kind == PACKET_CLOSE && !record_stream_has_more(s);
+        bool closed = s->file.at.chain.closed && record_stream_rest(s) == 0;
         if (s->queued || s->held > 0 || !(s->cut || closed)) {
             set->streams[left++] = s;
             continue;

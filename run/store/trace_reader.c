@@ -3,7 +3,6 @@
 #include "run/store/trace_reader.h"
 
 #include "base/file.h"
-#include "run/store/cover.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,41 +15,99 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * The buffer has room for a packet of the largest size. It holds `used` bytes of the file from `offset` on, of which
- * the first `taken` were returned as packets.
- */
-struct trace_reader {
-    int fd;
-    uint64_t offset;
-    size_t taken, used;
-    uint64_t packets; /* up to the place, also those that expired */
-    uint64_t records; /* likewise */
-    bool known;       /* `first` is there */
-    struct packet_header first;
-    struct trace_expired expired;
-    const char *reason;
-    uint8_t bytes[PACKET_MAX_BYTES];
-};
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
-/* Allocates only after the file is open: most rings that callers try have no file. */
-int trace_reader_open(const char *path, struct trace_reader **r)
+void trace_part_close(struct trace_part *part)
 {
+    if (part->fd >= 0)
+        close(part->fd);
+    part->fd = -1;
+    part->path = NULL;
+}
+
+int trace_part_open(struct trace_part *part, const char *path)
+{
+    if (part->path != path)
+        trace_part_close(part);
+    if (part->fd >= 0)
+        return 0;
     int fd = file_open_plain(path, TRACE_READER_PLAIN, false);
     if (fd < 0)
         return fd == BEZEL_EINVAL || errno == ELOOP || errno == ENXIO ? BEZEL_EMALFORMED : fd;
-    struct trace_reader *it = malloc(sizeof *it);
+    part->fd = fd;
+    if (part->path != path)
+        part->used = 0;
+    part->path = path;
+    return 0;
+}
+
+/* Reads behind what the part has, up to `most` bytes in all. Returns 0 or an error. */
+static int read_behind(struct trace_part *part, size_t most)
+{
+    ssize_t n;
+    do
+        n = pread(part->fd, part->bytes + part->used, most - part->used, (off_t)(part->offset + part->used));
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_from_errno(errno);
+    part->used += (size_t)n;
+    if (!cover_read(part->fd, &part->cover))
+        part->cover.header.size_bytes = 0;
+    return 0;
+}
+
+ssize_t trace_part_read(struct trace_part *part, const char *path, uint64_t offset, size_t want, size_t most,
+                        const uint8_t **bytes)
+{
+    int err = trace_part_open(part, path);
+    if (err)
+        return err == BEZEL_ENOENT ? BEZEL_EMALFORMED : err;
+    uint64_t ahead = offset - part->offset;
+    size_t left = ahead <= part->used ? part->used - (size_t)ahead : 0;
+    if (left)
+        memmove(part->bytes, part->bytes + ahead, left);
+    part->offset = offset;
+    part->used = left;
+    err = read_behind(part, most > want ? most : want);
+    if (part->rests) {
+        close(part->fd);
+        part->fd = -1;
+    }
+    *bytes = part->bytes;
+    return err ? err : offset < part->cover.header.size_bytes ? BEZEL_EAGAIN : (ssize_t)part->used;
+}
+
+/* ---- a reader of whole packets ----------------------------------------------------------------------------------- */
+
+struct whole {
+    struct trace_reader reader;
+    struct trace_part part;
+    struct trace_expired expired;
+    uint8_t bytes[PACKET_MAX_BYTES];
+};
+
+/* Allocates only after the file is open: there may be none. */
+int trace_reader_open(const char *path, struct trace_reader **r)
+{
+    struct trace_part part = {.fd = -1};
+    int err = trace_part_open(&part, path);
+    if (err)
+        return err;
+    struct whole *it = malloc(sizeof *it);
     if (!it) {
-        close(fd);
+        trace_part_close(&part);
         return BEZEL_ENOMEM;
     }
-    it->fd = fd;
-    it->offset = it->packets = it->records = 0;
-    it->taken = it->used = 0;
-    it->known = false;
-    memset(&it->expired, 0, sizeof it->expired);
-    it->reason = "";
-    *r = it;
+    it->part = part;
+    it->part.bytes = it->bytes;
+    it->expired = (struct trace_expired){0};
+    it->reader = (struct trace_reader){.path = path,
+                                       .part = &it->part,
+                                       .most = sizeof it->bytes,
+                                       .follows = true,
+                                       .expired = &it->expired,
+                                       .reason = ""};
+    *r = &it->reader;
     return 0;
 }
 
@@ -58,129 +115,169 @@ void trace_reader_close(struct trace_reader *r)
 {
     if (!r)
         return;
-    close(r->fd);
-    free(r);
+    trace_part_close(r->part);
+    free(r); /* the first member of a struct whole */
 }
 
-const struct trace_expired *trace_reader_expired(const struct trace_reader *r)
+/* ---- packets ----------------------------------------------------------------------------------------------------- */
+
+void trace_reader_measure(struct trace_reader *r, uint64_t bytes)
 {
-    return &r->expired;
+    struct trace_part *part = r->part;
+    r->end = bytes > r->at.bytes ? bytes : r->at.bytes;
+    if (part->path == r->path && part->offset + part->used > r->at.bytes)
+        part->used = r->at.bytes > part->offset ? (size_t)(r->at.bytes - part->offset) : 0;
 }
 
-static void move_on(struct trace_reader *r, uint64_t bytes, uint64_t packets)
+void trace_reader_follow(struct trace_reader *r, const struct model_stream *s)
 {
-    r->offset = bytes;
-    r->taken = r->used = 0;
-    r->packets = packets;
+    const struct model_expired *gone = &s->expired;
+    r->process = s->process;
+    if (gone->packets == 0 || gone->bytes < r->at.bytes)
+        return;
+    r->at = (struct trace_position){
+        .chain = {.next_seq = gone->packets,
+                  .next_ordinal = gone->next_ordinal,
+                  .discarded = gone->discarded,
+                  .last_end = gone->last_end,
+                  .closed = gone->closed},
+        .bytes = gone->bytes,
+        .records = gone->records,
+        .last = {.stream_id = s->process->stream_id, .instance = s->at.instance, .ring = s->at.ring}};
+    memcpy(r->at.last.uuid, s->process->node->uuid, sizeof r->at.last.uuid);
+    r->end = r->end > gone->bytes ? r->end : gone->bytes;
 }
 
-void trace_reader_skip(struct trace_reader *r, uint64_t bytes, uint64_t packets)
+void trace_reader_pass(struct trace_reader *r)
 {
-    if (bytes > trace_reader_offset(r))
-        move_on(r, bytes, packets);
+    const struct cover *c = &r->part->cover;
+    struct trace_position *at = &r->at;
+    if (r->expired) {
+        uint64_t packets = c->header.seq + 1;
+        r->expired->packets += packets > at->chain.next_seq ? packets - at->chain.next_seq : 0;
+        r->expired->records += c->records > at->records ? c->records - at->records : 0;
+        r->expired->cover = c->header;
+        r->expired->cover_records = c->records;
+    }
+    if (at->bytes == 0)
+        at->first = c->header.timestamp_begin;
+    packet_chain_pass(&at->chain, &c->header);
+    at->bytes = c->header.size_bytes;
+    at->records = c->records;
+    at->last = c->header;
+    r->end = r->end > at->bytes ? r->end : at->bytes;
 }
 
-void trace_reader_again(struct trace_reader *r, const struct packet_header *h)
+/* Whether the file has grown beyond the end. */
+static bool has_grown(struct trace_reader *r)
 {
-    r->taken -= h->size_bytes;
-    r->packets--;
-    r->records -= h->records;
+    struct stat st;
+    if (fstat(r->part->fd, &st) != 0 || (uint64_t)st.st_size <= r->end)
+        return false;
+    trace_reader_measure(r, (uint64_t)st.st_size);
+    return true;
 }
 
-/* What the buffer has is gone, or about to go. */
-static void pass_expired(struct trace_reader *r, const struct cover *c)
+/* Gets `want` bytes from the position on. Returns 1; 0 where there are fewer; or as trace_part_get(). */
+static int get(struct trace_reader *r, size_t want, const uint8_t **bytes)
 {
-    uint64_t packets = c->header.seq + 1;
-    r->expired.packets += packets > r->packets ? packets - r->packets : 0;
-    r->expired.records += c->records > r->records ? c->records - r->records : 0;
-    r->expired.cover = c->header;
-    r->expired.cover_records = c->records;
-    r->records = c->records;
-    if (!r->known)
-        r->first = c->header;
-    r->known = true;
-    move_on(r, c->header.size_bytes, packets);
-}
-
-/*
- * Moves the bytes not yet returned to the front and reads more. Returns 1 where there are more, or the place is another
- * one, because what was there expired; 0; or an error.
- */
-static int trace_reader_fill(struct trace_reader *r)
-{
-    memmove(r->bytes, r->bytes + r->taken, r->used - r->taken);
-    r->offset += r->taken;
-    r->used -= r->taken;
-    r->taken = 0;
-    ssize_t n;
-    do
-        n = pread(r->fd, r->bytes + r->used, sizeof r->bytes - r->used, (off_t)(r->offset + r->used));
-    while (n < 0 && errno == EINTR);
+    uint64_t left = r->end - r->at.bytes;
+    if (left < want)
+        return 0;
+    ssize_t n = trace_part_get(r->part, r->path, r->at.bytes, want, left < r->most ? (size_t)left : r->most, bytes);
     if (n < 0)
-        return err_from_errno(errno);
-    r->used += (size_t)n;
-    struct cover c;
-    if (!cover_reaches(r->fd, r->offset, &c))
-        return n > 0;
-    pass_expired(r, &c);
-    return 1;
+        return (int)n;
+    if ((size_t)n < want) /* a torn packet was cut off meanwhile */
+        r->end = r->at.bytes + (size_t)n;
+    return (size_t)n >= want;
 }
 
-/* Whether a packet is the next one of this file; else sets the reason. */
-static bool trace_reader_expects(struct trace_reader *r, const struct packet_header *h)
+/* Gets the next packet, which may be any: all of it, or its header. Returns 1, 0, BEZEL_EAGAIN, or an error. */
+static int find(struct trace_reader *r, bool whole, struct packet_header *h, const uint8_t **bytes)
 {
-    if (!r->known)
-        r->first = *h;
-    r->known = true;
-    r->reason = NULL;
-    if (memcmp(h->uuid, r->first.uuid, sizeof h->uuid) != 0 || h->stream_id != r->first.stream_id ||
-        h->instance != r->first.instance || h->ring != r->first.ring)
-        r->reason = "a packet of another stream";
-    else if (h->seq > r->packets)
-        r->reason = "packets are missing before this one";
-    else if (h->seq < r->packets)
-        r->reason = "a packet that came before";
-    return !r->reason;
+    int is = get(r, PACKET_HEADER_BYTES, bytes);
+    if (is <= 0)
+        return is;
+    is = packet_get_header(*bytes, PACKET_HEADER_BYTES, h);
+    if (is && is != BEZEL_EAGAIN) {
+        r->reason = is == BEZEL_EVERSION ? "a packet of another version of Bezel" : "bytes that are no packet";
+        return is;
+    }
+    if (h->size_bytes > r->end - r->at.bytes)
+        return 0;
+    return whole ? get(r, (size_t)h->size_bytes, bytes) : 1;
 }
 
-const char *trace_reader_reason(const struct trace_reader *r)
+/* Whether packet `h` is of the stream: by its process, if it is known, and by what was read before. */
+static bool is_of(const struct trace_reader *r, const struct packet_header *h)
 {
-    return r->reason;
+    const struct packet_header *last = &r->at.last;
+    const struct model_process *p = r->process;
+    if (p && (h->instance != p->instance || h->stream_id != p->stream_id ||
+              memcmp(h->uuid, p->node->uuid, sizeof h->uuid) != 0))
+        return false;
+    return r->at.bytes == 0 || (memcmp(h->uuid, last->uuid, sizeof h->uuid) == 0 && h->stream_id == last->stream_id &&
+                                h->instance == last->instance && h->ring == last->ring);
+}
+
+static int look(struct trace_reader *r, bool whole, struct packet_header *h, const uint8_t **bytes)
+{
+    int is;
+    r->refused = false;
+    while ((is = find(r, whole, h, bytes)) == BEZEL_EAGAIN || (is == 0 && r->follows && has_grown(r)))
+        if (is == BEZEL_EAGAIN)
+            trace_reader_pass(r);
+    if (is <= 0)
+        return is;
+    bool ours = is_of(r, h);
+    r->reason = ours ? packet_chain_check(&r->at.chain, h) : "a packet of another stream";
+    r->refused = r->reason && ours && h->seq == r->at.chain.next_seq;
+    return r->reason ? BEZEL_EMALFORMED : 1;
+}
+
+void trace_reader_take(struct trace_reader *r, const struct packet_header *h)
+{
+    struct trace_position *at = &r->at;
+    if (at->bytes == 0)
+        at->first = h->timestamp_begin;
+    r->lost = packet_chain_take(&at->chain, h);
+    at->bytes += h->size_bytes;
+    at->records += h->records;
+    at->last = *h;
+}
+
+int trace_reader_look(struct trace_reader *r, struct packet_header *h, const uint8_t **packet)
+{
+    return look(r, true, h, packet);
 }
 
 int trace_reader_next(struct trace_reader *r, struct packet_header *h, const uint8_t **packet)
 {
-    int err;
-    while ((err = packet_get_header(r->bytes + r->taken, r->used - r->taken, h)) == BEZEL_EAGAIN) {
-        int n = trace_reader_fill(r);
-        if (n <= 0)
-            return n;
-    }
-    if (err) {
-        r->reason = err == BEZEL_EVERSION ? "a packet of another version of Bezel" : "bytes that are no packet";
-        return err;
-    }
-    if (!trace_reader_expects(r, h))
-        return BEZEL_EMALFORMED;
-    *packet = r->bytes + r->taken;
-    r->taken += h->size_bytes;
-    r->packets++;
-    r->records += h->records;
-    return 1;
+    int is = look(r, true, h, packet);
+    if (is > 0)
+        trace_reader_take(r, h);
+    return is;
 }
 
-uint64_t trace_reader_offset(const struct trace_reader *r)
+int trace_reader_step(struct trace_reader *r)
 {
-    return r->offset + r->taken;
+    struct packet_header h;
+    const uint8_t *header;
+    int is = look(r, false, &h, &header);
+    if (is > 0)
+        trace_reader_take(r, &h);
+    return is;
 }
 
 uint64_t trace_reader_rest(const struct trace_reader *r)
 {
     struct stat st;
-    if (fstat(r->fd, &st) != 0 || (uint64_t)st.st_size < trace_reader_offset(r))
+    if (fstat(r->part->fd, &st) != 0 || (uint64_t)st.st_size < r->at.bytes)
         return 0;
-    return (uint64_t)st.st_size - trace_reader_offset(r);
+    return (uint64_t)st.st_size - r->at.bytes;
 }
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 static int is_stream_file(const struct dirent *entry)
 {

@@ -2,64 +2,140 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Reads the packets of one stream file in order, up to the last complete one: a collector that is writing, or was
- * killed, leaves a torn tail. Read-only; files may grow while they are read. A reader belongs to one thread.
+ * The one reader of stream files: of their bytes, and of their packets in order, up to the last complete one.
+ * Collectors that recover a run, the verifier, levels and readers of records all use it. It writes nothing, and a file
+ * may be hostile, or grow while it is read.
+ *
+ * Its invariants:
+ *
+ * - A packet is given only if it is complete and the next one of its stream (packet_chain.h), and of the stream's
+ *   identity. So what was read has no gap, no repetition, and no packet of another stream. Records are not checked:
+ *   packet_check() does.
+ * - The end of a file may change: a collector that is writing, or was killed, leaves a torn packet, and the next
+ *   collector cuts it off and writes another one in its place. So nothing behind `end` is in memory, and whoever moves
+ *   `end` has the reader drop what it holds behind its position (trace_reader_measure()).
+ * - The beginning of a file may change: packets expire, and become a hole below a cover (cover.h). So the cover is read
+ *   after each read of bytes, and bytes that it reaches over are not used. The reader then stands behind the cover.
+ *
+ * One thread; blocks on the disk.
  */
 #ifndef BEZEL_RUN_STORE_TRACE_READER_H
 #define BEZEL_RUN_STORE_TRACE_READER_H
 
-#include "mdr/packet.h"
+#include "run/model/packet_chain.h"
+#include "run/model/run_model.h"
+#include "run/store/cover.h"
 
-#include <stdbool.h>
-
-struct trace_reader;
+#include <sys/types.h>
 
 /** In the path RUN/trace/NODE/FILE of a trace's file, no symbolic link is followed in this number of last names. */
 enum { TRACE_READER_PLAIN = 3 };
 
-/**
- * Opens stream file `path`. Returns 0 with *r for trace_reader_close(); BEZEL_EMALFORMED where it is no regular file
- * (opening a pipe would block) or a symbolic link leads to it; BEZEL_ENOENT, BEZEL_ENOMEM, or another error.
- */
-int trace_reader_open(const char *path, struct trace_reader **r) BEZEL_MUST_CHECK;
-void trace_reader_close(struct trace_reader *r);
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+/** A part of a stream file in memory. Begin with `bytes` and fd -1. */
+struct trace_part {
+    uint8_t *bytes;     /* borrowed; room for as many as are asked for */
+    uint64_t offset;    /* in the file: of bytes[0] */
+    size_t used;        /* that were read */
+    const char *path;   /* of the file; NULL: nothing was read */
+    int fd;             /* -1: closed */
+    bool rests;         /* the file is closed after each read */
+    struct cover cover; /* as it was after the last read, if size_bytes is not 0 */
+};
+
+/** Opens file `path`, unless it is open. Returns as trace_reader_open(). */
+int trace_part_open(struct trace_part *part, const char *path) BEZEL_MUST_CHECK;
+void trace_part_close(struct trace_part *part);
+
+/** As trace_part_get(), which reads where the part does not have the bytes. */
+ssize_t trace_part_read(struct trace_part *part, const char *path, uint64_t offset, size_t want, size_t most,
+                        const uint8_t **bytes) BEZEL_MUST_CHECK;
 
 /**
- * Reads the next packet. Returns 1 with *h filled and *packet pointing to its h->size_bytes bytes, which belong to the
- * reader and stay until the next call; 0 where no further complete packet is there yet (call it again later);
- * BEZEL_EMALFORMED where the bytes are not a packet, or one of another stream or out of sequence; BEZEL_EVERSION;
- * BEZEL_ESYS. It does not check records: packet_check() does.
+ * Has the part hold the bytes of file `path` from `offset` on: `want` of them, or as many as there are, and up to
+ * `most` if they must be read. The path is borrowed until the part is closed or holds another file, which its address
+ * tells. Returns how many there are from *bytes on; BEZEL_EAGAIN where they have expired, up to where the part's cover
+ * says; BEZEL_EMALFORMED where the file is gone, or no regular file; or another error.
  */
-int trace_reader_next(struct trace_reader *r, struct packet_header *h, const uint8_t **packet) BEZEL_MUST_CHECK;
+static inline ssize_t trace_part_get(struct trace_part *part, const char *path, uint64_t offset, size_t want,
+                                     size_t most, const uint8_t **bytes)
+{
+    uint64_t ahead = offset - part->offset;
+    if (part->path != path || ahead > part->used || part->used - ahead < want)
+        return trace_part_read(part, path, offset, want, most, bytes);
+    *bytes = part->bytes + ahead;
+    return (ssize_t)(part->used - ahead);
+}
 
-/**
- * Has the reader go on behind the first `bytes` of the file, which are `packets` packets, as if it had read them. Does
- * nothing where it is that far already.
- */
-void trace_reader_skip(struct trace_reader *r, uint64_t bytes, uint64_t packets);
+/* ---- packets ----------------------------------------------------------------------------------------------------- */
 
-/** Has the reader return its last packet, with header `h`, once more. Nothing may lie between. */
-void trace_reader_again(struct trace_reader *r, const struct packet_header *h);
+/** A position behind some packet, or behind a cover. All zeros: at the beginning. */
+struct trace_position {
+    struct packet_chain chain;
+    uint64_t bytes, records;   /* in the file up to there, what expired included */
+    uint64_t first;            /* timestamp_begin of the first packet, ns */
+    struct packet_header last; /* the packet, or the cover */
+};
 
-/**
- * What of the stream expired from the store before it was read, also while it was being read (cover.h): packets, and
- * their records. The packets that are read go on behind it.
- */
+/** What of a stream expired from the store before it was read, also while it was being read. */
 struct trace_expired {
     uint64_t packets, records;
     struct packet_header cover; /* the latest, if packets is not 0 */
     uint64_t cover_records;     /* from the stream's first on */
 };
-const struct trace_expired *trace_reader_expired(const struct trace_reader *r);
 
-/** The reason for BEZEL_EMALFORMED or BEZEL_EVERSION of trace_reader_next(): a few words, static storage. */
-const char *trace_reader_reason(const struct trace_reader *r);
+struct trace_reader {
+    const char *path; /* borrowed */
+    /* Whose packets they are; NULL: not known. Borrowed. */
+    const struct model_process *process;
+    struct trace_part *part; /* borrowed; others may read other files by it in between */
+    size_t most;             /* bytes to read at once, if no packet needs more */
+    uint64_t end;            /* bytes of the file that are to be read, from `at` on */
+    bool follows;            /* where `end` is reached, it moves to where the file ends by then */
+    struct trace_position at;
+    struct trace_expired *expired; /* counts it; borrowed. NULL: it is not counted */
+    uint64_t lost;                 /* records that the packet counts as lost which was read last */
+    const char *reason;            /* for BEZEL_EMALFORMED or BEZEL_EVERSION: a few words, static storage */
+    bool refused;                  /* ... that is a packet of this stream, and in its place, which contradicts others */
+};
 
-/** The offset at which the packets that were read end, in bytes from the start of the file. */
-uint64_t trace_reader_offset(const struct trace_reader *r);
+/**
+ * Opens stream file `path` for a reader of whole packets, from its beginning to where it ends by then. Returns 0 with
+ * *r for trace_reader_close(); BEZEL_EMALFORMED where it is no regular file (opening a pipe would block) or a symbolic
+ * link leads to it; BEZEL_ENOENT, BEZEL_ENOMEM, or another error.
+ */
+int trace_reader_open(const char *path, struct trace_reader **r) BEZEL_MUST_CHECK;
+void trace_reader_close(struct trace_reader *r);
 
-/** The number of bytes that the file has now behind that offset. */
+/**
+ * Reads the next packet. Returns 1 with *h filled and *packet pointing to its h->size_bytes bytes, which stay in the
+ * part until the next call; 0 where no further complete packet is there yet (call it again later); BEZEL_EMALFORMED
+ * where the bytes are not a packet, with r->refused and *h where they are one, but not the next one; BEZEL_EVERSION; or
+ * another error.
+ */
+int trace_reader_next(struct trace_reader *r, struct packet_header *h, const uint8_t **packet) BEZEL_MUST_CHECK;
+
+/** As trace_reader_next(), but the position stays in front of the packet, until it is taken. */
+int trace_reader_look(struct trace_reader *r, struct packet_header *h, const uint8_t **packet) BEZEL_MUST_CHECK;
+void trace_reader_take(struct trace_reader *r, const struct packet_header *h);
+
+/** As trace_reader_next(), of which only the header is read: r->at.last. The packet's bytes end at r->at.bytes. */
+int trace_reader_step(struct trace_reader *r) BEZEL_MUST_CHECK;
+
+/** Goes on as stream `s`, behind what expired of it by the database, unless the reader is further. */
+void trace_reader_follow(struct trace_reader *r, const struct model_stream *s);
+
+/** Goes on behind the cover that the part has found. */
+void trace_reader_pass(struct trace_reader *r);
+
+/** Notes that the file has `bytes` by now, at least up to the position. */
+void trace_reader_measure(struct trace_reader *r, uint64_t bytes);
+
+/** The number of bytes that the file, which the part has open, has now behind the position. */
 uint64_t trace_reader_rest(const struct trace_reader *r);
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 /**
  * Calls `each` for every stream file in directory `trace` (of one node), in the order of their names: all files but

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "run/model/statistics.h"
 #include "run/model/validate.h"
 #include "run/rundb/rundb_save.h"
 #include "run/rundb/rundb_sections.h"
@@ -112,27 +111,24 @@ static void check_saved(struct file *f)
                "the bytes up to here were changed since they were stored: their checksum differs from that in run.db");
 }
 
-/* Checks and counts a packet as the collector did. Returns whether to go on. */
+/* Counts a packet as the collector did. Returns whether to go on. */
 static bool take_packet(struct file *f, const struct packet_header *h, const uint8_t *packet)
 {
     struct model_stream *s = f->stream;
     struct model_process *p = s->process;
-    struct validate_found found;
+    uint64_t lost = h->discarded - s->at.discarded;
     take_dictionary(f, p, h);
-    const char *reason = dict_includes(p->dict, h->dictionary) ? validate_check(p, s, h, packet, &found)
+    if (f->walk->rows)
+        rundb_set_section(f->walk->rows, rundb_section_of(&f->bounds, s->bytes));
+    const char *reason = dict_includes(p->dict, h->dictionary) ? validate_take(s, h, packet)
                                                                : "it uses a dictionary that run.db does not have";
     if (reason) {
         if (!f->err)
             report(f, VERIFY_DAMAGED, "wrong-packet", NULL, "%s", reason);
         return false;
     }
-    validate_advance(s, h, found.lost);
     if (f->walk->rows)
-        rundb_set_section(f->walk->rows, rundb_section_of(&f->bounds, s->bytes));
-    s->bytes += h->size_bytes;
-    statistics_count(s, h, packet, &found.all, 0);
-    if (f->walk->rows)
-        rundb_add_packet(f->walk->rows, p, h, packet, found.lost);
+        rundb_add_packet(f->walk->rows, p, h, packet, lost);
     check_saved(f);
     return true;
 }
@@ -164,13 +160,15 @@ static void check_end(struct file *f, uint64_t rest)
 }
 
 /* Behind the saved end a power failure may leave anything, which a restart of the collector removes. */
-static void report_no_packet(struct file *f, const char *reason, uint64_t rest)
+static void report_no_packet(struct file *f, const struct trace_reader *r)
 {
-    if (!f->stream || f->stream->bytes >= f->stream->saved.bytes)
+    if (f->stream && r->refused)
+        report(f, VERIFY_DAMAGED, "wrong-packet", NULL, "%s", r->reason);
+    else if (!f->stream || f->stream->bytes >= f->stream->saved.bytes)
         report(f, VERIFY_INCOMPLETE, "torn", verify_remedy_restart, "%s: %" PRIu64 " bytes behind the saved packets",
-               reason, rest);
+               r->reason, trace_reader_rest(r));
     else
-        report(f, VERIFY_DAMAGED, "not-a-packet", NULL, "%s", reason);
+        report(f, VERIFY_DAMAGED, "not-a-packet", NULL, "%s", r->reason);
 }
 
 /*
@@ -179,7 +177,7 @@ static void report_no_packet(struct file *f, const char *reason, uint64_t rest)
  */
 static void follow_cover(struct file *f, const struct trace_reader *r)
 {
-    const struct trace_expired *gone = trace_reader_expired(r);
+    const struct trace_expired *gone = r->expired;
     const struct packet_header *h = &gone->cover;
     struct model_stream *s = f->stream;
     struct model_totals *t = &f->walk->model->totals;
@@ -196,12 +194,10 @@ static void follow_cover(struct file *f, const struct trace_reader *r)
     t->expired += h->seq + 1 - s->expired.packets;
     t->expired_records += gone->cover_records - s->expired.records;
     t->expired_bytes += h->size_bytes - s->expired.bytes;
-    s->packets = s->at.next_seq = s->expired.packets = h->seq + 1;
-    s->records = s->expired.records = gone->cover_records;
-    s->bytes = s->expired.bytes = h->size_bytes;
-    s->at.next_ordinal = h->first_ordinal;
-    s->at.discarded = h->discarded;
-    s->last_end = h->timestamp_end;
+    validate_pass(s, h, gone->cover_records);
+    s->expired.packets = s->packets;
+    s->expired.records = s->records;
+    s->expired.bytes = s->bytes;
     f->passed = true;
 }
 
@@ -239,31 +235,30 @@ static struct model_stream *expired_by_name(const struct file *f)
 }
 
 /*
- * Finds the stream of a file by its first packet, which is read again, or its cover, and goes on behind what expired.
+ * Finds the stream of a file by its first packet, or its cover, and goes on behind what expired.
  * A cover that is not complete is none: a kill came in between. False: it has no stream. *more: as of
- * trace_reader_next().
+ * trace_reader_look().
  */
 static bool begin_stream(struct file *f, struct trace_reader *r, int *more)
 {
     struct packet_header h;
     const uint8_t *packet;
-    *more = trace_reader_next(r, &h, &packet);
-    const struct trace_expired *gone = trace_reader_expired(r);
-    if (*more <= 0 && gone->packets == 0) {
+    *more = trace_reader_look(r, &h, &packet);
+    const struct trace_expired *gone = r->expired;
+    if (*more <= 0 && !r->refused && gone->packets == 0) {
         f->stream = *more < 0 ? expired_by_name(f) : NULL;
         if (!f->stream)
             return true;
         *more = 0;
     } else {
-        f->stream = stream_of(f, *more > 0 ? &h : &gone->cover);
+        f->stream = stream_of(f, *more > 0 || r->refused ? &h : &gone->cover);
+        *more = r->refused ? 0 : *more; /* it is read again */
     }
     if (!f->stream)
         return false;
     f->stream->walked = true;
-    if (*more > 0)
-        trace_reader_again(r, &h);
+    trace_reader_follow(r, f->stream);
     follow_cover(f, r);
-    trace_reader_skip(r, f->stream->bytes, f->stream->packets);
     f->err = f->walk->rundb ? rundb_load_bounds(f->walk->rundb, f->stream, &f->bounds) : 0;
     return f->err == 0;
 }
@@ -292,7 +287,7 @@ int verify_file(const char *path, void *context)
     follow_cover(&f, r);
     verify_cover(&f, path);
     if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
-        report_no_packet(&f, trace_reader_reason(r), trace_reader_rest(r));
+        report_no_packet(&f, r);
     else if (more < 0)
         report(&f, VERIFY_DAMAGED, "unreadable", NULL, "%s", strerror(errno));
     else if (good)

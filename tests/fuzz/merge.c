@@ -8,6 +8,7 @@
  */
 #include "base/file.h"
 #include "export/export_internal.h"
+#include "run/model/packet_chain.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -125,13 +126,15 @@ static void add_event(struct events *events, struct event e)
 static uint64_t whole_packets(const uint8_t *p, size_t n)
 {
     struct packet_header h, first;
+    struct packet_chain chain = {0};
     uint64_t at = 0;
-    for (uint64_t seq = 0; packet_get_header(p + at, n - at, &h) == 0; seq++, at += h.size_bytes) {
-        if (seq == 0)
+    for (; packet_get_header(p + at, n - at, &h) == 0 && !packet_chain_check(&chain, &h); at += h.size_bytes) {
+        if (h.seq == 0)
             first = h;
         if (memcmp(h.uuid, first.uuid, sizeof h.uuid) != 0 || h.stream_id != first.stream_id ||
-            h.instance != first.instance || h.ring != first.ring || h.seq != seq)
+            h.instance != first.instance || h.ring != first.ring)
             break;
+        packet_chain_take(&chain, &h);
     }
     return at;
 }
@@ -160,7 +163,7 @@ static void expect(struct events *events, size_t source, const uint8_t *p, uint6
         fuzz_must(packet_get_header(p + at, n - at, &h) == 0);
         struct event e = {.source = source, .ring = h.ring, .thread = h.thread, .time = h.timestamp_begin};
         e.process = model_find_process(node, h.instance);
-        if (!e.process || h.timestamp_begin < before.timestamp_end || h.discarded < before.discarded ||
+        if (!e.process || h.stream_id != e.process->stream_id || memcmp(h.uuid, uuid, sizeof uuid) != 0 ||
             !dict_includes(e.process->dict, h.dictionary))
             return;
         e.lost = h.discarded - before.discarded;
