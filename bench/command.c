@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "mdr/command/command_caller.h"
+#include "mdr/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

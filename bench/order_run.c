@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
+#include "mdr/message.h"
 
 #include <limits.h>
 #include <sqlite3.h>

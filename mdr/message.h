@@ -11,34 +11,12 @@
 #define BEZEL_MDR_MESSAGE_H
 
 #include "base/err.h"
+#include "mdr/bounds.h"
+#include "mdr/parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    MESSAGE_VERSION = 2, /* of all messages; packets have a version of their own */
-    MESSAGE_NAME_MAX = 63,
-    MESSAGE_TEXT_MAX = 255,
-    MESSAGE_DICT_MAX = 65536,
-    MESSAGE_ROWS_MAX = 1024,
-    MESSAGE_BOOKS_MAX = 255,
-    MESSAGE_PATTERNS_MAX = 1023,
-    MESSAGE_EXPERIMENT_MAX = 61440,
-    MESSAGE_LIMITS_MAX = 64,
-    MESSAGE_KNOBS_MAX = 16,
-    MESSAGE_LISTED_MAX = 256,
-    MESSAGE_SESSIONS_MAX = 16,  /* of a bezeld */
-    MESSAGE_LAUNCH_MAX = 61440, /* bytes of the texts of a program to be started */
-    MESSAGE_LAUNCHED_MAX = 256, /* programs in one answer */
-    MESSAGE_STAGE_MAX = 15,
-    MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output, or of a file, in one answer */
-    MESSAGE_SEGMENTS_MAX = 64,     /* recording processes in one answer */
-    MESSAGE_FILES_MAX = 128,       /* files in one answer */
-    MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
-    MESSAGE_CLOCK_BYTES = 68,      /* the encoding of CLOCK */
-    MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
-};
 
 enum message_type {
     MESSAGE_HELLO = 1,
@@ -63,9 +41,6 @@ enum message_type {
     MESSAGE_LAUNCH = 27,
 };
 
-enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
-/* LEFT: it lived when its bezeld ended, and the run had not ended in order: what it recorded since then is unknown. */
-enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2, PROCESS_LEFT = 3 };
 enum message_verb {
     VERB_CONFIGURE = 0,
     VERB_START = 1,
@@ -104,27 +79,11 @@ enum message_poll_given {
     POLL_GIVES_BATCH = 8,
     POLL_GIVES_ALL = 15
 };
-enum message_daemon_state {
-    DAEMON_STARTING = 0,
-    DAEMON_ACTIVE = 1,
-    DAEMON_DRAINING = 2,
-    DAEMON_DRAINED = 3,
-    DAEMON_FAILED = 4,
-    DAEMON_PAUSED = 5
-};
-
 /** Who sends a message of control, and to whom (mdr_envelope). */
 struct message_envelope {
     uint8_t source[16], run[16];
     char node[MESSAGE_NAME_MAX + 1]; /* empty: a daemon as a whole */
     uint64_t life;                   /* of the daemon that takes a COMMAND, or sends a REPLY */
-};
-
-/** Position of a stream: what is expected next, and what was lost before it (mdr_position). */
-struct message_position {
-    uint64_t instance;
-    uint32_t ring;
-    uint64_t next_seq, next_ordinal, discarded;
 };
 
 struct message_hello {
@@ -167,11 +126,6 @@ struct message_need_process {
 struct message_ack {
     uint32_t stream_count;
     struct message_position streams[MESSAGE_ROWS_MAX];
-};
-
-struct message_books_row {
-    uint32_t aspect;
-    uint64_t attempts, full, off, no_ring, window, spool;
 };
 
 struct message_books {
@@ -244,12 +198,6 @@ struct message_start {
     uint32_t incarnation;               /* from 1, and one more at each restart */
 };
 
-/** Identifies a resource manager or a `bezel run`: of several, the one with the greatest epoch counts. */
-struct message_leadership {
-    uint64_t epoch;  /* 0: none */
-    uint64_t holder; /* drawn at random: distinguishes those of the same epoch */
-};
-
 struct message_command {
     uint32_t id;                     /* mdr/command/command_caller.h chooses it, ... */
     uint64_t deadline;               /* ... and this: ns of the receiver's clock; ... */
@@ -277,30 +225,6 @@ struct message_configure {
     char folder[MESSAGE_TEXT_MAX + 1];
     char collector[MESSAGE_TEXT_MAX + 1];
     char experiment[MESSAGE_EXPERIMENT_MAX + 1];
-};
-
-enum message_answer {
-    ANSWER_REFUSED = 0, /* the command was not carried out; the text says why. Likewise: */
-    ANSWER_STALE = 1,   /* it is for another life of the daemon, came after its deadline, or repeats an old one */
-    ANSWER_ABSENT = 2,  /* there is no session of this run and node */
-    ANSWER_WAITING = 3, /* to CONFIGURE: the session does not reach its collector yet; the text says why */
-    ANSWER_SESSION = 4,
-    ANSWER_BEZELD = 5,
-    ANSWER_NODE = 6,
-    ANSWER_COLLECTOR = 7,
-    ANSWER_MANAGER = 8,
-    ANSWER_SAVED = 9,
-    ANSWER_ASPECTS = 10,
-    ANSWER_POLL = 11,
-    ANSWER_KNOBS = 12, /* struct message_knob_list, beside the reply because it is large */
-    ANSWER_KNOB_SET = 13,
-    ANSWER_SESSIONS = 14,  /* struct message_session_list, likewise */
-    ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
-    ANSWER_OUTPUT = 16,    /* struct message_output, likewise */
-    ANSWER_RECORDS = 17,
-    ANSWER_TAKEN = 18,    /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
-    ANSWER_SEGMENTS = 19, /* struct message_segment_list, likewise */
-    ANSWER_FILES = 20     /* struct message_file_list, likewise */
 };
 
 /** How a resource manager decides for the node. */
@@ -397,8 +321,6 @@ struct message_session_list {
 };
 
 #define MESSAGE_STAGE_SILENCE "silence"
-
-enum message_launched_state { LAUNCHED_RUNS = 0, LAUNCHED_ENDED = 1, LAUNCHED_FAILED = 2, LAUNCHED_LOST = 3 };
 
 /** A program that a launcher started, or was to start (mdr_launched). Times in ns of the node's clock. */
 struct message_launched {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "metric/evaluator.h"
 
+#include "mdr/message.h"
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -9,10 +9,11 @@
 #define BEZEL_METRIC_EVALUATOR_H
 
 #include "config/experiment.h"
-#include "mdr/message.h"
 #include "metric/rate.h"
 #include "metric/ratio.h"
 #include "metric/statistic.h"
+
+struct message_partial;
 
 struct evaluator {
     const struct experiment_metric *metric; /* NULL: not started, the value is unknown */

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/output_spool.h"
 
+#include "mdr/message.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>

@@ -9,7 +9,11 @@
 #ifndef BEZEL_BEZELD_LAUNCH_OUTPUT_SPOOL_H
 #define BEZEL_BEZELD_LAUNCH_OUTPUT_SPOOL_H
 
-#include "mdr/message.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct message_output;
 
 enum { OUTPUT_SPOOL_STEP = 1 << 20 /* holes are made in steps of so many bytes */ };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/node/aspect_steering.h"
 
+#include "mdr/message.h"
 #include "sensor/external/notes.h"
 
 #include <stdio.h>

@@ -13,6 +13,9 @@
 #include "config/experiment.h"
 #include "sensor/external/external.h"
 
+struct message_command;
+struct message_reply;
+
 struct aspect_steering {
     struct aspect_rules rules;
     uint32_t changes, snapshots; /* how many commands the operator gave in this life of the daemon */

@@ -10,7 +10,7 @@
 #define BEZEL_BEZELD_NODE_OWNER_H
 
 #include "base/state_file.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 enum owner_claim {
     OWNER_OTHER,  /* somebody who does not claim to be the owner, such as `bezel status` */

@@ -15,6 +15,8 @@
 #include "run/store/store.h"
 #include "run/store/watermarks.h"
 
+struct message_collector_status;
+
 enum {
     RECEIVER_BATCH = 64,        /* frames of a turn, at most */
     RECEIVER_STREAMS = 1 << 20, /* of which readers take twice as many */

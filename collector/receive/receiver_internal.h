@@ -10,6 +10,7 @@
 #include "collector/receive/receiver_packet.h"
 #include "mdr/link/shares.h"
 #include "mdr/link/unidentified_peers.h"
+#include "mdr/message.h"
 
 /*
  * A peer is a connection that has sent HELLO, here or at a relay below. Frames of others are dropped without an answer:

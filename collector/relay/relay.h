@@ -18,7 +18,6 @@
 #define BEZEL_COLLECTOR_RELAY_RELAY_H
 
 #include "mdr/link/link.h"
-#include "mdr/message.h"
 
 enum {
     RELAY_PARENTS_MAX = 4,

@@ -9,6 +9,7 @@
 #include "collector/relay/relay.h"
 #include "mdr/link/shares.h"
 #include "mdr/link/unidentified_peers.h"
+#include "mdr/message.h"
 
 #include <stdatomic.h>
 

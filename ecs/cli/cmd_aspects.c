@@ -5,6 +5,7 @@
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/control_client.h"
+#include "mdr/message.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "ecs/cli/commands.h"
 #include "ecs/course/control_client.h"
 #include "mdr/dict.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <inttypes.h>

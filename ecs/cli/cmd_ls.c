@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
+#include "mdr/message.h"
 #include "sensor/shm/segment_list.h"
 
 #include <errno.h>

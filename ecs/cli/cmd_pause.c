@@ -3,6 +3,7 @@
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/control_client.h"
+#include "mdr/message.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
+#include "mdr/message.h"
 #include "views/report/names.h"
 
 #include <stdio.h>

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+struct message_command;
+
 /** Whom a command is for. */
 enum control_client_whom {
     CONTROL_CLIENT_NODES,

@@ -14,6 +14,7 @@
 
 #include "config/experiment.h"
 #include "ecs/course/remote_session.h"
+#include "mdr/message.h"
 
 #include <limits.h>
 

@@ -3,6 +3,7 @@
 #include "ecs/course/remote_session.h"
 
 #include "base/ulimit.h"
+#include "mdr/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>

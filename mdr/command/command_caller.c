@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/command/command_caller.h"
 
+#include "mdr/message.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -14,8 +14,11 @@
 #define BEZEL_MDR_COMMAND_COMMAND_CALLER_H
 
 #include "base/clock.h"
+#include "mdr/bounds.h"
 #include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
+
+struct message;
 
 #define COMMAND_CALLER_DEADLINE (5 * CLOCK_S) /* for a command to be taken by its daemon */
 #define COMMAND_CALLER_SILENCE  (5 * CLOCK_S) /* without an answer over tcp for that long, the link is made anew */

@@ -16,7 +16,7 @@
 #define BEZEL_MDR_LINK_SHARES_H
 
 #include "base/token_bucket.h"
-#include "mdr/message.h"
+#include "mdr/bounds.h"
 
 #include <stdbool.h>
 

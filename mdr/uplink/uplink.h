@@ -16,8 +16,11 @@
 #define BEZEL_MDR_UPLINK_UPLINK_H
 
 #include "base/err.h"
-#include "mdr/message.h"
 #include "mdr/uplink/window.h"
+
+struct message_books;
+struct message_note;
+struct message_process;
 
 /** A process of the source, in its present state. */
 struct uplink_process {

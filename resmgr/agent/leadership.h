@@ -20,8 +20,10 @@
 #define BEZEL_RESMGR_AGENT_LEADERSHIP_H
 
 #include "base/clock_units.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "resmgr/policies/policy.h"
+
+struct message_setpoint;
 
 #define LEADERSHIP_EXPIRY_MAX (900 * CLOCK_MS) /* whatever a setpoint says */
 #define LEADERSHIP_LASTS_MAX  (10 * CLOCK_S)

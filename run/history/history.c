@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/saturate.h"
+#include "mdr/bounds.h"
 #include "mdr/message.h"
 
 #include <math.h>

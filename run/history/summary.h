@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/history/history.h"
 #include "run/model/run_clock.h"
 

@@ -12,10 +12,11 @@
 #include "base/err.h"
 #include "base/token_bucket.h"
 #include "config/order_settings.h"
+#include "mdr/bounds.h"
 #include "mdr/builtin.h"
 #include "mdr/dict.h"
-#include "mdr/message.h"
 #include "mdr/packet.h"
+#include "mdr/parts.h"
 #include "run/model/field_statistics.h"
 #include "run/model/latency.h"
 #include "run/model/run_clock.h"
@@ -24,6 +25,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct message_hello;
+struct message_process;
 
 enum {
     MODEL_BUCKETS = 1024,                      /* of a node's tables of processes; a power of two */

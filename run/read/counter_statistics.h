@@ -10,8 +10,8 @@
 #define BEZEL_RUN_READ_COUNTER_STATISTICS_H
 
 #include "base/err.h"
+#include "mdr/bounds.h"
 #include "mdr/dict.h"
-#include "mdr/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

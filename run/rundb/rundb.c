@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "mdr/message.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
 

@@ -13,10 +13,11 @@
 #define BEZEL_RUN_RUNDB_RUNDB_H
 
 #include "base/err.h"
-#include "mdr/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct message_launched;
 
 struct rundb;
 

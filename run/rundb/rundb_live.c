@@ -3,6 +3,7 @@
 #include "run/rundb/rundb_live.h"
 
 #include "base/bytes.h"
+#include "mdr/message.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_sqlite.h"
 

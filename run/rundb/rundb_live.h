@@ -11,6 +11,8 @@
 #include "run/model/run_model.h"
 #include "run/rundb/rundb.h"
 
+struct message_note;
+
 /** Prepares for a collector: waits only RUNDB_SERVE_BUSY_MS for other users. `sync`: as rundb_lasting(). */
 int rundb_serve(struct rundb *f, bool sync) BEZEL_MUST_CHECK;
 

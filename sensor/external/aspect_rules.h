@@ -9,7 +9,7 @@
 #define BEZEL_SENSOR_EXTERNAL_ASPECT_RULES_H
 
 #include "base/err.h"
-#include "mdr/message.h"
+#include "mdr/bounds.h"
 #include "sensor/shm/segment.h"
 
 #include <stdbool.h>

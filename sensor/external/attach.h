@@ -10,8 +10,9 @@
 
 #include "base/err.h"
 #include "base/folder.h"
+#include "mdr/bounds.h"
 #include "mdr/dict.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "sensor/shm/segment.h"
 
 #include <stdbool.h>

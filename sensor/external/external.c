@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "mdr/message.h"
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
 #include "sensor/external/program_knobs.h"

@@ -14,7 +14,8 @@
 #define BEZEL_SENSOR_EXTERNAL_EXTERNAL_H
 
 #include "base/timebase.h"
-#include "mdr/message.h"
+#include "mdr/bounds.h"
+#include "mdr/parts.h"
 #include "mdr/uplink/uplink.h"
 #include "sensor/external/aspect_rules.h"
 #include "sensor/external/attach.h"
@@ -22,6 +23,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct message_books;
+struct message_note;
 
 enum { EXTERNAL_PROCESSES = WINDOW_PROCESSES, EXTERNAL_PATTERNS = 64 };
 

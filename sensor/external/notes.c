@@ -3,6 +3,7 @@
 #include "sensor/external/notes.h"
 
 #include "base/log.h"
+#include "mdr/message.h"
 #include "sensor/external/external_internal.h"
 
 #include <stdarg.h>

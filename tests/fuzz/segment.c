@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "config/experiment.h"
+#include "mdr/message.h"
 #include "sensor/external/external.h"
 #include "sensor/external/program_knobs.h"
 #include "sensor/shm/ring_writer.h"

@@ -6,6 +6,7 @@
 #define BEZEL_TESTS_LIB_BEGIN_H
 
 #include "mdr/command/command_caller.h"
+#include "mdr/message.h"
 
 /**
  * Sends m->command to the daemon of `c`, once it is known, and waits for its reply for `patience` ns at most. True: the

@@ -3,6 +3,7 @@
 
 /* What the nodes of a run answer to QUERY: status RUN-DIRECTORY KEY prints the sum of their values of KEY. */
 #include "ecs/course/control_client.h"
+#include "mdr/message.h"
 
 #include "base/exit_code.h"
 

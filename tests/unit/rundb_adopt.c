@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* The database of a collector elsewhere and that of `bezel run` are joined. */
 #include "base/file.h"
+#include "mdr/message.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_live.h"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 #include "base/table.h"
+#include "mdr/message.h"
 #include "views/report/report.h"
 
 static const char *word(const char *const *words, int count, int value)

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/plain.h"
 #include "base/table.h"
+#include "mdr/message.h"
 #include "views/report/report.h"
 
 #include <signal.h>
