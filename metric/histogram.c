@@ -203,7 +203,7 @@ static uint32_t packed_number(const struct histogram *h, int64_t bucket)
     return (uint32_t)(bits >> HISTOGRAM_SHIFT);
 }
 
-static size_t put(const struct histogram *h, uint8_t *to)
+size_t histogram_pack(const struct histogram *h, uint8_t *to)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < h->capacity; i++)
@@ -216,16 +216,6 @@ static size_t put(const struct histogram *h, uint8_t *to)
             n += count ? HISTOGRAM_PACKED : 0;
         }
     return n;
-}
-
-size_t histogram_pack_bytes(const struct histogram *h)
-{
-    return put(h, NULL);
-}
-
-size_t histogram_pack(const struct histogram *h, uint8_t *to)
-{
-    return put(h, to);
 }
 
 double histogram_packed(uint32_t bucket)

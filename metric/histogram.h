@@ -149,10 +149,7 @@ double histogram_quantile(const struct histogram *h, double share);
 /** The bytes of one bucket that is not empty, packed: its number (u32), count (u64), big-endian. */
 enum { HISTOGRAM_PACKED = 12 };
 
-/** The bytes that histogram_pack() writes. */
-size_t histogram_pack_bytes(const struct histogram *h);
-
-/** Writes a histogram into `to`, in no particular order of its buckets. Returns the bytes. */
+/** Writes a histogram into `to`, in no particular order of its buckets; NULL: nothing. Returns the bytes. */
 size_t histogram_pack(const struct histogram *h, uint8_t *to);
 
 /** The least number, by magnitude, of a packed bucket; NaN where none has this number. */

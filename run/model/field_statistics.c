@@ -176,7 +176,7 @@ enum { NUMBERS = 10, NUMBERS_BYTES = 8 * NUMBERS }; /* in front of the distribut
 
 size_t field_pack_bytes(const struct field_statistics *s)
 {
-    return NUMBERS_BYTES + histogram_pack_bytes(&s->values);
+    return NUMBERS_BYTES + histogram_pack(&s->values, NULL);
 }
 
 void field_pack(const struct field_statistics *s, uint8_t *to)
