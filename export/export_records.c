@@ -121,7 +121,7 @@ static int put_process(struct records *x, const struct model_process *p)
                record_filter_aspects(x->filter, p->dict, x->wanted);
     for (uint32_t ring = 0; any && !err && (ring < x->rings || ring < p->ring_count); ring++) {
         char path[PATH_MAX];
-        int n = snprintf(path, sizeof path, "%s/trace/%s/%s-%u", x->run, p->node->dir, p->base, ring);
+        int n = snprintf(path, sizeof path, "%s/trace/%s/%s", x->run, p->node->dir, model_file(p, ring).name);
         err = n < (int)sizeof path ? put_stream(x, p, model_find_stream(p, ring), path) : BEZEL_EINVAL;
     }
     return err;

@@ -110,20 +110,6 @@ static int truncate_tail(const struct store *store, const char *path, uint64_t g
     return 0;
 }
 
-/* The stream of a file of which packets expired, by the file's name: NULL where there is none of that name. */
-static struct model_stream *expired_by_name(const struct recovery *r, const char *path)
-{
-    char expected[PATH_MAX];
-    for (struct model_process *p = r->node->processes; p; p = p->next)
-        for (uint32_t ring = 0; ring < p->ring_count; ring++) {
-            struct model_stream *s = p->streams[ring];
-            if (s && s->expired.packets && store_path(r->store, r->node, s, expected, sizeof expected) == 0 &&
-                strcmp(path, expected) == 0)
-                return s;
-        }
-    return NULL;
-}
-
 /*
  * What the file's beginning says of its stream: its first packet, or its cover. Returns 0, with *s
  * NULL where it is no stream's, with a reason if there is one; or an error.
@@ -143,7 +129,8 @@ static int look_first(const struct recovery *r, const char *path, struct trace_r
     bool is = more > 0 || reader->refused;
     if (is || gone->packets > 0)
         *s = stream_of(r, path, is ? &h : &gone->cover, is && !r->rows_only, reason);
-    else if (malformed && !(*s = expired_by_name(r, path))) /* else a kill came while its cover was written */
+    else if (malformed && !(*s = model_find_expired(r->node, strrchr(path, '/') +
+                                                                 1))) /* else a kill came while its cover was written */
         *reason = not_next;
     return 0;
 }
@@ -306,14 +293,13 @@ static int finish_node(struct rundb *f, struct store *s, struct model_node *node
             struct model_stream *stream = p->streams[ring];
             any = any || (stream && stream->packets);
             if (stream && stream->bytes < stream->saved.bytes)
-                report_damaged(f,
-                               "trace/%s/%s-%" PRIu32 ": %" PRIu64
-                               " stored bytes are missing (damaged/ may have what was in their place)",
-                               node->dir, p->base, ring, stream->saved.bytes - stream->bytes);
+                report_damaged(
+                    f, "trace/%s/%s: %" PRIu64 " stored bytes are missing (damaged/ may have what was in their place)",
+                    node->dir, model_file(p, ring).name, stream->saved.bytes - stream->bytes);
             int sys = stream ? store_expire(s, stream) : 0; /* a kill may have come in between */
             if (sys)
-                log_warn("BEZEL-STORE-EXPIRE", "trace/%s/%s-%" PRIu32 ": what expired takes its room still: %s",
-                         node->dir, p->base, ring, strerror(sys));
+                log_warn("BEZEL-STORE-EXPIRE", "trace/%s/%s: what expired takes its room still: %s", node->dir,
+                         model_file(p, ring).name, strerror(sys));
             else if (stream)
                 stream->covered = stream->expired.bytes;
             err = stream ? store_sync(s, stream) : 0;

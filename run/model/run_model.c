@@ -330,6 +330,22 @@ static bool make_places(struct model_process *p, uint32_t ring)
     return true;
 }
 
+struct model_file model_file(const struct model_process *process, uint32_t ring)
+{
+    struct model_file f;
+    snprintf(f.name, sizeof f.name, "%s-%" PRIu32, process->base, ring);
+    return f;
+}
+
+struct model_stream *model_find_expired(const struct model_node *node, const char *name)
+{
+    for (const struct model_process *p = node->processes; p; p = p->next)
+        for (uint32_t ring = 0; ring < p->ring_count; ring++)
+            if (p->streams[ring] && p->streams[ring]->expired.packets && strcmp(model_file(p, ring).name, name) == 0)
+                return p->streams[ring];
+    return NULL;
+}
+
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)
 {
     struct model_stream *s = model_find_stream(process, ring);

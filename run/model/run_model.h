@@ -257,6 +257,16 @@ void model_set_dictionary(struct model_process *process, struct dict *dict);
 /** Returns the stream of a ring, below PACKET_RINGS_MAX, made if it is new. NULL where memory is short. */
 struct model_stream *model_stream(struct model_process *process, uint32_t ring);
 
+struct model_file {
+    char name[MODEL_BASE_MAX + 12];
+};
+
+/** The name of the file of a stream. */
+struct model_file model_file(const struct model_process *process, uint32_t ring);
+
+/** The stream of `node` of which packets expired and whose file has this name; NULL where there is none. */
+struct model_stream *model_find_expired(const struct model_node *node, const char *name);
+
 /** Returns the stream of a ring; NULL where it has none. */
 static inline struct model_stream *model_find_stream(const struct model_process *process, uint32_t ring)
 {

@@ -101,9 +101,8 @@ int store_open(const char *run, int64_t sync, struct store **s)
 int store_path(const struct store *s, const struct model_node *node, const struct model_stream *stream, char *path,
                size_t size)
 {
-    int n = stream
-                ? snprintf(path, size, "%s/trace/%s/%s-%u", s->run, node->dir, stream->process->base, stream->at.ring)
-                : snprintf(path, size, "%s/trace/%s", s->run, node->dir);
+    int n = snprintf(path, size, "%s/trace/%s%s%s", s->run, node->dir, stream ? "/" : "",
+                     stream ? model_file(stream->process, stream->at.ring).name : "");
     return n < 0 || (size_t)n >= size ? BEZEL_EINVAL : 0;
 }
 

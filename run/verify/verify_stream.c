@@ -78,7 +78,6 @@ static void take_dictionary(struct file *f, struct model_process *p, const struc
 /* The stream that a file belongs to by its first packet; NULL where there is none, which is reported. */
 static struct model_stream *stream_of(struct file *f, const struct packet_header *h)
 {
-    char expected[MODEL_BASE_MAX + 12];
     const struct model_node *node = f->walk->node;
     struct model_process *p = model_find_process(node, h->instance);
     if (!p || memcmp(h->uuid, node->uuid, sizeof h->uuid) != 0) {
@@ -86,10 +85,10 @@ static struct model_stream *stream_of(struct file *f, const struct packet_header
             report(f, VERIFY_DAMAGED, "unknown-stream", NULL, "it belongs to no process in run.db");
         return NULL;
     }
-    snprintf(expected, sizeof expected, "%s-%u", p->base, h->ring);
-    struct model_stream *s = strcmp(f->name, expected) == 0 ? model_stream(p, h->ring) : NULL;
+    const struct model_file expected = model_file(p, h->ring);
+    struct model_stream *s = strcmp(f->name, expected.name) == 0 ? model_stream(p, h->ring) : NULL;
     if (!s)
-        report(f, VERIFY_DAMAGED, "misnamed", NULL, "its packets belong into file %s", expected);
+        report(f, VERIFY_DAMAGED, "misnamed", NULL, "its packets belong into file %s", expected.name);
     return s;
 }
 
@@ -221,19 +220,6 @@ static void verify_cover(struct file *f, const char *path)
         report(f, VERIFY_DAMAGED, "cover", NULL, "its cover was changed since it was written: its checksum differs");
 }
 
-/* The stream of a file of which packets expired, by the file's name: NULL where there is none of that name. */
-static struct model_stream *expired_by_name(const struct file *f)
-{
-    char name[MODEL_BASE_MAX + 12];
-    for (struct model_process *p = f->walk->node->processes; p; p = p->next)
-        for (uint32_t ring = 0; ring < p->ring_count; ring++) {
-            snprintf(name, sizeof name, "%s-%u", p->base, ring);
-            if (p->streams[ring] && p->streams[ring]->expired.packets && strcmp(name, f->name) == 0)
-                return p->streams[ring];
-        }
-    return NULL;
-}
-
 /*
  * Finds the stream of a file by its first packet, or its cover, and goes on behind what expired.
  * A cover that is not complete is none: a kill came in between. False: it has no stream. *more: as of
@@ -246,7 +232,7 @@ static bool begin_stream(struct file *f, struct trace_reader *r, int *more)
     *more = trace_reader_look(r, &h, &packet);
     const struct trace_expired *gone = r->expired;
     if (*more <= 0 && !r->refused && gone->packets == 0) {
-        f->stream = *more < 0 ? expired_by_name(f) : NULL;
+        f->stream = *more < 0 ? model_find_expired(f->walk->node, f->name) : NULL;
         if (!f->stream)
             return true;
         *more = 0;
@@ -305,9 +291,8 @@ void verify_missing(struct verify_walk *w)
             struct model_stream *s = p->streams[ring];
             if (!s || s->walked || s->behind || s->saved.packets <= s->packets)
                 continue;
-            char name[MODEL_BASE_MAX + 12];
-            snprintf(name, sizeof name, "%s-%u", p->base, ring);
-            struct file f = {.walk = w, .name = name};
+            const struct model_file of = model_file(p, ring);
+            struct file f = {.walk = w, .name = of.name};
             s->behind = true;
             report(&f, VERIFY_DAMAGED, "missing", NULL, "%" PRIu64 " stored packets are missing, with their file",
                    s->saved.packets - s->packets);
@@ -320,9 +305,8 @@ void verify_unknown(struct verify_walk *w, const struct model_process *p)
         struct model_stream *s = p->streams[ring];
         if (!s || s->packets == 0 || s->behind)
             continue;
-        char name[MODEL_BASE_MAX + 12];
-        snprintf(name, sizeof name, "%s-%u", p->base, ring);
-        struct file f = {.walk = w, .name = name, .stream = s};
+        const struct model_file of = model_file(p, ring);
+        struct file f = {.walk = w, .name = of.name, .stream = s};
         report(&f, VERIFY_INCOMPLETE, "unknown", NULL,
                "unknown after ordinal %" PRIu64 ": neither the end of its process nor its last books arrived",
                s->at.next_ordinal);
