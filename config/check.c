@@ -355,6 +355,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     check_quiet_period(root, e);
+    check_unasked(root, e);
     check_warn(r, root, e);
     real_time_warn(r, root, e);
     check_drop_sensor_cpu(e);

@@ -45,6 +45,9 @@ const struct experiment_limit *check_first_hold(const struct tree *root, const s
 /** Sets how long the polling period may become while little is recorded, in a model without errors. */
 void check_quiet_period(const struct tree *root, struct experiment *e);
 
+/** Turns the sampler `scheduling` on where the file leaves it open, as it has a limit that asks for reasons. */
+void check_unasked(const struct tree *root, struct experiment *e);
+
 /** Warns about a file without errors. */
 void check_warn(struct reader *r, const struct tree *root, const struct experiment *e);
 

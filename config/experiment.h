@@ -203,6 +203,11 @@ struct experiment_sensing {
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
     int64_t sampler[EXPERIMENT_SAMPLERS]; /* period of each, ns, 1 ms .. 1 h; 0: not sampled */
+    /*
+     * The file has no `samplers`, and a limit on what programs record: `scheduling` is on, for what little it may cost
+     * then (docs/SAMPLERS.md), so that a violation has its scheduling beside it.
+     */
+    bool sampled_unasked;
 };
 
 /**

@@ -145,6 +145,11 @@ static void print_ring(const struct experiment *e, FILE *out)
 static void print_samplers(const struct experiment_sensing *s, FILE *out)
 {
     bool any = false;
+    if (s->sampled_unasked) { /* said in the file it could cost more */
+        fprintf(out, "  # samplers: scheduling, every %s or less often: up to 0.2 %% of a CPU\n",
+                units_exact_duration(s->sampler[EXPERIMENT_SAMPLER_SCHEDULING]).s);
+        return;
+    }
     fputs("  samplers: {", out);
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
         if (s->sampler[i])

@@ -148,7 +148,7 @@ static void open_journals(struct node *n)
                      n->options.dir, ulimit_reason(err));
     n->name_watch = name_watch_new(n->external);
     err = samplers_open(&n->options.experiment->sensing, n->options.dir, n->external, &n->samplers);
-    if (err)
+    if (err && !n->options.experiment->sensing.sampled_unasked)
         notes_record(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "the samplers are off: %s: %s", n->options.dir,
                      ulimit_reason(err));
 }

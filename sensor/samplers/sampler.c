@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define SAMPLER_RETRY (10 * CLOCK_S)
+#define UNASKED_SHARE 500 /* of what nobody asked for: the part of a CPU that it takes at most */
 
 /* ---- Aspects ----------------------------------------------------------------------------------------------------- */
 
@@ -126,14 +127,26 @@ static ssize_t read_file(struct samplers *s, struct sampler_file *f)
     return n > 0 ? n : -1;
 }
 
+void sampler_note(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
+{
+    char text[MESSAGE_TEXT_MAX + 1];
+    va_list args;
+    if (s->unasked)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    notes_record(s->external, p, now, "BEZEL-SAMPLER", "%s", text);
+}
+
 static void note_unread(struct samplers *s, const struct sampler_file *f, int64_t now)
 {
     const char *remedy = errno == EMFILE ? ": raise the limit of open files (ulimit -n)"
                          : errno == EACCES || errno == EPERM
                              ? ": give bezeld the rights of the program's user, or mount /proc without hidepid"
                              : "";
-    notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s cannot be sampled: %s%s", f->what ? f->what : f->path,
-                 strerror(errno), f->what || errno == EMFILE ? remedy : "");
+    sampler_note(s, NULL, now, "%s cannot be sampled: %s%s", f->what ? f->what : f->path, strerror(errno),
+                 f->what || errno == EMFILE ? remedy : "");
 }
 
 bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool may_vanish)
@@ -145,8 +158,7 @@ bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool 
         s->text[n] = '\0';
         f->gone = false;
         if ((size_t)n == s->text_bytes)
-            notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s is longer than %zu bytes: its end is not sampled",
-                         f->path, s->text_bytes);
+            sampler_note(s, NULL, now, "%s is longer than %zu bytes: its end is not sampled", f->path, s->text_bytes);
         return true;
     }
     f->gone = errno == ENOENT || errno == ESRCH;
@@ -175,10 +187,11 @@ static sampler_take *const takes[EXPERIMENT_SAMPLERS] = {
     [EXPERIMENT_SAMPLER_SCHEDULING] = sampler_take_scheduling,
 };
 
+/* Nobody wakes up for what nobody asked for. */
 int64_t samplers_due(const struct samplers *s)
 {
     int64_t due = INT64_MAX;
-    for (int i = 0; s && i < EXPERIMENT_SAMPLERS; i++)
+    for (int i = 0; s && !s->unasked && i < EXPERIMENT_SAMPLERS; i++)
         if (s->period[i] && s->due[i] < due)
             due = s->due[i];
     return due;
@@ -211,10 +224,12 @@ void samplers_turn(struct samplers *s, int64_t now)
     for (int i = 0; s && i < EXPERIMENT_SAMPLERS; i++) {
         if (!s->period[i] || now < s->due[i])
             continue;
+        int64_t began = s->unasked ? clock_thread_cpu() : 0;
         takes[i](s, now);
         s->due[i] += period_of(s, i);
-        if (s->due[i] <= now)
-            s->due[i] = now + period_of(s, i);
+        int64_t earliest = s->unasked ? now + UNASKED_SHARE * (clock_thread_cpu() - began) : now;
+        if (s->due[i] <= earliest)
+            s->due[i] = earliest > now ? earliest : now + period_of(s, i);
     }
 }
 
@@ -265,7 +280,8 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
     s->stretch = 1;
     s->tick_ns = CLOCK_S / sysconf(_SC_CLK_TCK);
     s->page_bytes = sysconf(_SC_PAGESIZE);
-    s->thread_max = most_threads();
+    s->unasked = sensing->sampled_unasked;
+    s->thread_max = most_threads() / (s->unasked ? 4 : 1);
     name_files(s);
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
         s->period[i] = sensing->sampler[i];

@@ -155,6 +155,7 @@ struct samplers {
     int64_t interrupts_taken; /* `now` of the turn that sampled interrupts last */
     bool interrupts_before;   /* they were sampled in the turn of the sample of threads before, too */
     struct sampler_interrupts interrupts;
+    bool unasked;      /* the file has not asked for them: they take next to nothing, or wait */
     bool unseen_noted; /* that processes of another pid namespace are not sampled */
     size_t text_bytes;
     char *text; /* a byte longer than that */
@@ -169,6 +170,10 @@ void sampler_file_close(struct sampler_file *f);
  * that of a process that ended.
  */
 bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool may_vanish);
+
+/** Notes for the operator what cannot be sampled, if anybody asked for it. */
+void sampler_note(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
+    BEZEL_PRINTF(4, 5);
 
 /** Records a sample of `aspect`: `name`, unless it is NULL, and then the `n` integers of `values`. */
 void sampler_record(struct samplers *s, enum sampler_aspect aspect, const char *name, const int64_t *values, int n);

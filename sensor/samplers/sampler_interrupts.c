@@ -7,7 +7,6 @@
  * allocates nothing.
  */
 #include "base/clock.h"
-#include "sensor/external/notes.h"
 #include "sensor/samplers/sampler_internal.h"
 
 #include <stdlib.h>
@@ -119,8 +118,8 @@ static bool take_table(struct samplers *s, struct sampler_sources *t, const char
         if (source < SAMPLER_SOURCES)
             add_source(i, t, source, is_new);
         else
-            notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
-                         "%s has more than %d sources: the others are not counted", path, SAMPLER_SOURCES);
+            sampler_note(s, NULL, now, "%s has more than %d sources: the others are not counted", path,
+                         SAMPLER_SOURCES);
     }
     for (uint32_t c = 0; c < i->cpu_max; c++)
         t->cpus[c].total += t->cpus[c].delta;

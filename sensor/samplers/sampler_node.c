@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 
 /* Samplers of the node: CPU, memory, network, disks, pressure, temperatures, frequencies. */
-#include "sensor/external/notes.h"
 #include "sensor/samplers/sampler_internal.h"
 
 #include <dirent.h>
@@ -103,15 +102,14 @@ void sampler_find_zones(struct samplers *s, int64_t now)
     for (uint32_t i = 0; i < s->zone_count; i++)
         name_zone(s, &s->zones[i], now);
     if (s->zone_count == 0)
-        notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
-                     "temperatures are not sampled: this machine has no zone in /sys/class/thermal");
+        sampler_note(s, NULL, now, "temperatures are not sampled: this machine has no zone in /sys/class/thermal");
 }
 
 void sampler_find_frequencies(struct samplers *s, int64_t now)
 {
     s->frequency_count = find_parts("/sys/devices/system/cpu/cpufreq", "policy", "scaling_cur_freq", s->frequencies);
     if (s->frequency_count == 0)
-        notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
+        sampler_note(s, NULL, now,
                      "CPU frequencies are not sampled: this machine has no policy in /sys/devices/system/cpu/cpufreq");
 }
 

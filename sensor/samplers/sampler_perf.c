@@ -6,7 +6,6 @@
  * a process has when it is first seen, and the threads that those create. Counting costs the program only somewhat
  * longer context switches.
  */
-#include "sensor/external/notes.h"
 #include "sensor/samplers/sampler_internal.h"
 
 #include <dirent.h>
@@ -52,7 +51,7 @@ static void note_refused(struct samplers *s, enum sampler_perf what, int64_t now
                          : errno == EMFILE ? ": raise the limit of open files (ulimit -n)"
                                            : ": this machine does not count it";
     if (errno != ESRCH)
-        notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s of processes are not counted: %s%s",
+        sampler_note(s, NULL, now, "%s of processes are not counted: %s%s",
                      events[what].type == PERF_TYPE_HARDWARE ? "cycles, instructions and misses" : events[what].name,
                      strerror(errno), remedy);
 }
@@ -61,8 +60,7 @@ static void add_counters(struct samplers *s, struct sampler_process_state *p, pi
 {
     for (int what = 0; what < PERF_FIELDS; what++) {
         if (s->counter_count >= SAMPLER_COUNTERS_MAX) {
-            notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
-                         "all %d perf counters are in use: further threads and processes are not counted",
+            sampler_note(s, NULL, now, "all %d perf counters are in use: further threads and processes are not counted",
                          SAMPLER_COUNTERS_MAX);
             return;
         }

@@ -7,7 +7,6 @@
  */
 #include "base/clock.h"
 #include "base/procstat.h"
-#include "sensor/external/notes.h"
 #include "sensor/samplers/sampler_internal.h"
 
 #include <stdio.h>
@@ -56,7 +55,7 @@ static void note_unseen(struct samplers *s, const struct external_process *p)
     if (s->unseen_noted)
         return;
     s->unseen_noted = true;
-    notes_record(s->external, p, clock_now(), "BEZEL-SAMPLER",
+    sampler_note(s, p, clock_now(),
                  procstat_namespace()
                      ? "it is not sampled, nor are others like it: it is in another pid namespace than bezeld (a "
                        "container?), or its /proc was of another; run bezeld in the same one"
@@ -84,8 +83,8 @@ struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t 
         if (is_living(*p) && !is_sampled(*p))
             note_unseen(s, *p);
         if (is_sampled(*p) && !place)
-            notes_record(s->external, NULL, 0, "BEZEL-SAMPLER",
-                         "more than %d processes run at once: the others are not sampled", SAMPLER_PROCESSES);
+            sampler_note(s, NULL, 0, "more than %d processes run at once: the others are not sampled",
+                         SAMPLER_PROCESSES);
         if (place)
             return ++*i, place;
     }

@@ -7,13 +7,14 @@
  * for a CPU counts when it ends, so that it is in the same sample as what the thread records next.
  */
 #include "base/clock.h"
-#include "sensor/external/notes.h"
 #include "sensor/samplers/sampler_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TURN_LONGEST CLOCK_MS /* for samples of threads: those that are left come first at the next turn */
+/* For samples of threads, and where nobody asked for them; those that are left come first at the next turn. */
+#define TURN_LONGEST CLOCK_MS
+#define TURN_UNASKED (CLOCK_MS / 5)
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
@@ -60,8 +61,8 @@ static void begin_thread(struct samplers *s, struct sampler_process_state *p, ui
     struct sampler_thread *t = &p->threads[ring];
     close_thread(s, t);
     if (s->thread_count >= s->thread_max) {
-        notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
-                     "more than %u threads run at once: the scheduling of the others is not sampled%s", s->thread_max,
+        sampler_note(s, NULL, now, "more than %u threads run at once: the scheduling of the others is not sampled%s",
+                     s->thread_max,
                      s->thread_max < SAMPLER_THREADS ? ": raise the limit of open files (ulimit -n)" : "");
         t->state = THREAD_NONE;
         return;
@@ -113,7 +114,7 @@ struct reading {
 
 static void note_uncounted(struct samplers *s, int64_t now)
 {
-    notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
+    sampler_note(s, NULL, now,
                  "this kernel does not keep the times that threads run and wait (/proc/PID/schedstat): boot it with "
                  "delayacct, or use one with CONFIG_SCHEDSTATS; context switches are sampled");
 }
@@ -186,6 +187,8 @@ static void take_thread(struct samplers *s, struct sampler_thread *t, const stru
         close_thread(s, t);
         return;
     }
+    if (s->unasked && slept(t, &r)) /* nor does anybody ask for a record of it: the next one is about this time, too */
+        return;
     if (t->at)
         record_thread(s, t, p, &r, now);
     t->at = r.at;
@@ -210,7 +213,7 @@ static bool take_threads(struct samplers *s, struct sampler_process_state *place
             continue;
         if (*until && clock_now() >= *until)
             return false;
-        *until = *until ? *until : clock_now() + TURN_LONGEST;
+        *until = *until ? *until : clock_now() + (s->unasked ? TURN_UNASKED : TURN_LONGEST);
         t->round = s->round;
         take_thread(s, t, p, now);
     }

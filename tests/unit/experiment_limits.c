@@ -248,6 +248,49 @@ static void the_period_may_lengthen_where_the_file_leaves_it_open(void **unused)
     }
 }
 
+/* Where a limit on programs may want a reason, and nothing is so tight that the sampler could break it. */
+static void scheduling_is_sampled_unasked_where_it_may_be(void **unused)
+{
+#define RATE    "metrics: {fps: {rate: a}}\n"
+#define SLOW    "{expect: fps >= 1}"
+#define LIMITED RATE "limits: [" SLOW "]\n"
+    static const struct {
+        const char *rest;
+        bool is;
+    } cases[] = {
+        {"", false},
+        {RATE, false},
+        {LIMITED, true},
+        {LIMITED "sensing: {ring: {records: 2048}}", true},
+        {LIMITED "sensing: {samplers: {}}", false},
+        {LIMITED "sensing: {samplers: {cpu: 1 s}}", false},
+        {LIMITED "sensing: {poll: {mode: busy-wait}}", false},
+        {RATE "limits: [{hold: sensor_cpu <= 5 %}]", false},
+        {RATE "limits: [{hold: sensor_cpu <= 2 %}, " SLOW "]", true},
+        {RATE "limits: [{hold: sensor_cpu <= 1.9 %}, " SLOW "]", false},
+        {RATE "limits: [{expect: lost_ratio <= 1 %}]", false},
+        {RATE "limits: [{expect: monitoring_latency_max <= 10 ms}, " SLOW "]", true},
+        {RATE "limits: [{expect: monitoring_latency_max <= 9 ms}, " SLOW "]", false},
+        {RATE "limits: [" SLOW ", {expect: storing_latency <= 9 ms}]", false},
+        {"metrics: {fps: {rate: a}, waits: {max: waiting, of: thread_scheduling}}\nlimits: [" SLOW "]", false},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t n;
+        FILE *out = open_memstream(&text, &n);
+        struct experiment *e = read_good(cases[i].rest);
+        if (e->sensing.sampled_unasked != cases[i].is)
+            fail_msg("%s: %s", cases[i].rest, cases[i].is ? "off" : "on");
+        assert_int_equal(e->sensing.sampler[EXPERIMENT_SAMPLER_SCHEDULING], cases[i].is ? 100 * CLOCK_MS : 0);
+        assert_int_equal(experiment_print(e, out), 0);
+        fclose(out);
+        assert_int_equal(strstr(text, "\n  samplers:") == NULL, cases[i].is); /* read again it is the same */
+        free(text);
+        experiment_free(e);
+    }
+}
+
 static void the_shortest_latency_of_the_file_is_asked_for(void **unused)
 {
     static const struct {
@@ -316,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_built_in_metric_beyond_the_last_is_refused),
         cmocka_unit_test(the_age_of_observations_bounds_the_period),
         cmocka_unit_test(the_period_may_lengthen_where_the_file_leaves_it_open),
+        cmocka_unit_test(scheduling_is_sampled_unasked_where_it_may_be),
         cmocka_unit_test(the_shortest_latency_of_the_file_is_asked_for),
         cmocka_unit_test(the_tolerance_of_a_single_extreme_is_none_by_default),
     };

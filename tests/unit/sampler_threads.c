@@ -328,6 +328,53 @@ static void a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says(void *
     fixture_end(&f);
 }
 
+/* At a time of its own, so that what is due does not depend on how long the test takes. */
+static int64_t sample_unasked(struct fixture *f, struct samplers *s, int64_t now)
+{
+    samplers_turn(s, now);
+    fixture_turn(f);
+    return seen_count ? seen[0].samples : 0;
+}
+
+static void what_nobody_asked_for_wakes_nobody_and_records_what_ran(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct samplers *s;
+    const struct experiment_sensing unasked = {.sampler = {[EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_MS},
+                                               .sampled_unasked = true};
+    if (ask(getpid()).slices == 0)
+        skip(); /* a kernel that does not count */
+    atomic_store(&shared->cpu, any_cpu());
+    open_all(&f, &unasked, &s);
+    int64_t now = clock_now(), step = 100 * CLOCK_S;
+    assert_int_equal(samplers_due(s), INT64_MAX);
+    pid_t pid = fixture_spawn(burn, NULL);
+    await_step(&f, 1);
+    stop(pid);
+    struct oracle first = ask(pid);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sample_unasked(&f, s, now += step), 0);
+    kill(pid, SIGCONT);
+    for (int64_t deadline = clock_now() + PATIENCE; ask(pid).running == first.running;)
+        assert_true(clock_now() < deadline);
+    stop(pid);
+    struct oracle last = ask(pid);
+    assert_int_equal(sample_unasked(&f, s, now += step), 1);
+    assert_int_equal(seen[0].sum[RUNNING],
+                     last.running - first.running); /* it is about all the time since the first one */
+    kill(pid, SIGCONT);
+    assert_int_equal(sample_unasked(&f, s, now + CLOCK_MS),
+                     1); /* the period is over, but not 500 times what a turn took */
+    for (int64_t deadline = clock_now() + PATIENCE; sample_unasked(&f, s, now += step) == 1;)
+        assert_true(clock_now() < deadline);
+    assert_int_equal(samplers_due(s), INT64_MAX);
+    atomic_store(&shared->go, 1);
+    assert_int_equal(fixture_wait(pid), 0);
+    samplers_close(s);
+    fixture_end(&f);
+}
+
 static void *record_and_wait(void *step)
 {
     bezel_record(alive);
@@ -345,6 +392,26 @@ static void run_a_thread_that_ends(void *unused)
     pthread_join(t, NULL);
     atomic_store(&shared->at, 2);
     wait_for_step(2);
+}
+
+static void what_nobody_asked_for_is_not_noted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct samplers *s;
+    const struct experiment_sensing unasked = {.sampler = {[EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_MS},
+                                               .sampled_unasked = true};
+    open_all(&f, &unasked, &s);
+    pid_t pid = fixture_spawn(run_a_thread_that_ends, NULL);
+    await_step(&f, 1);
+    external_process(f.external, 0)->at->our_namespace++;
+    assert_int_equal(sample_unasked(&f, s, clock_now() + CLOCK_S), 0);
+    assert_int_equal(external_note_count(f.external), 0);
+    atomic_store(&shared->go, 2);
+    external_process(f.external, 0)->at->our_namespace--;
+    assert_int_equal(fixture_wait(pid), 0);
+    samplers_close(s);
+    fixture_end(&f);
 }
 
 static void a_thread_that_ends_is_no_error_and_the_others_are_sampled(void **state)
@@ -685,6 +752,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         THREAD_TEST(a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says),
+        THREAD_TEST(what_nobody_asked_for_wakes_nobody_and_records_what_ran),
+        THREAD_TEST(what_nobody_asked_for_is_not_noted),
         THREAD_TEST(a_thread_that_ends_is_no_error_and_the_others_are_sampled),
         THREAD_TEST(every_thread_is_sampled_or_the_limit_is_told_once),
         THREAD_TEST(threads_for_which_there_was_no_time_come_first_in_the_next_sample),

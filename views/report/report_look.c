@@ -176,6 +176,10 @@ static void put_scheduling(const struct report *r, const struct look *look, FILE
 {
     char where[MESSAGE_NAME_MAX + 32];
     const char *program = only_program(r, look);
+    if (!has_samples(r, look, "thread_scheduling") && r->experiment->sensing.sampled_unasked) {
+        fputs("was not sampled: no thread ran in two samples, or its /proc is not bezeld's (docs/SAMPLERS.md)", out);
+        return;
+    }
     if (!has_samples(r, look, "thread_scheduling")) {
         fputs("was not sampled; add to the file: sensing: {samplers: {scheduling: 10 ms, interrupts: 10 ms}}", out);
         return;

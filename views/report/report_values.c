@@ -37,6 +37,13 @@ static bool is_value(const struct summary_book *b, const struct summary_field *f
     return !absent && !report_is_counter(b->name, f->name);
 }
 
+/* Whether nobody asked for the samples of `p`: then violations alone lead to them (report_looks()). */
+static bool is_unasked(const struct report *r, const struct summary_process *p)
+{
+    bool samples = p->book_count > 0 && experiment_sampler_of(p->books[0].name) != EXPERIMENT_SAMPLERS;
+    return samples && r->experiment && r->experiment->sensing.sampled_unasked;
+}
+
 /* Calls `take` with each field; programs' first. */
 static void each_field(struct rows *rows, take_field *take)
 {
@@ -44,7 +51,8 @@ static void each_field(struct rows *rows, take_field *take)
     for (int role = ROLE_SUT; role <= ROLE_DAEMON; role++)
         for (size_t i = 0; i < s->process_count; i++) {
             const struct summary_process *p = &s->processes[i];
-            for (size_t k = 0; (int)p->role == role && k < p->book_count; k++)
+            bool shown = role == ROLE_SUT || rows->report->all || !is_unasked(rows->report, p);
+            for (size_t k = 0; (int)p->role == role && shown && k < p->book_count; k++)
                 for (size_t n = 0; n < p->books[k].field_count; n++)
                     if (role == ROLE_SUT || is_value(&p->books[k], &p->books[k].fields[n]))
                         take(rows, p, &p->books[k], &p->books[k].fields[n]);
