@@ -26,6 +26,8 @@ if(BEZEL_TESTS)
     target_link_libraries(descriptors PRIVATE bezel_warnings)
 endif()
 
+add_custom_target(fuzzers) # what preset fuzz runs
+
 # This preset leaves out test NAME since another preset runs it; tests/run prints how many. TARGET, which may be "", builds
 # on request.
 function(bezel_leave_out name target why)
@@ -33,6 +35,25 @@ function(bezel_leave_out name target why)
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
     file(APPEND ${PROJECT_BINARY_DIR}/left-out.txt "${name}: ${why}\n")
+endfunction()
+
+# Sets `objects` in the caller to what SOURCES are, from the root of the source tree: files of tests/lib/ are compiled once for
+# all tests that have them.
+function(bezel_test_sources objects)
+    set(found)
+    foreach(source ${ARGN})
+        if(source MATCHES "^tests/lib/([a-z0-9_]+)\\.c$")
+            set(shared shared_${CMAKE_MATCH_1})
+            if(NOT TARGET ${shared})
+                add_library(${shared} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/${source})
+                target_link_libraries(${shared} PRIVATE bezel_warnings PkgConfig::CMOCKA)
+            endif()
+            list(APPEND found $<TARGET_OBJECTS:${shared}>)
+        else()
+            list(APPEND found ${PROJECT_SOURCE_DIR}/${source})
+        endif()
+    endforeach()
+    set(${objects} ${found} PARENT_SCOPE)
 endfunction()
 
 # Sets `when` to what stands before the command of a test with the attributes above.
@@ -67,17 +88,18 @@ endmacro()
 #   ONE_THREAD   it cannot start a thread, which tests/house/threads checks. ThreadSanitizer, which sees nothing between
 #                processes, has nothing to find in it, so preset tsan leaves it out
 #   NO_THREAD    it starts none, though a library of it may: preset tsan leaves it out, too
+#   DEV_TOO      sanitizers leave a part of it out. All others have label `sanitized`: tests/run --all leaves them to preset asan
 function(bezel_test file)
-    cmake_parse_arguments(T "TIMING;LONG;IN_SOURCE;ONE_THREAD;NO_THREAD" "FROM" "LIBS;SOURCES;WRAP;DEFINES;NEEDS" ${ARGN})
+    cmake_parse_arguments(T "TIMING;LONG;IN_SOURCE;ONE_THREAD;NO_THREAD;DEV_TOO" "FROM" "LIBS;SOURCES;WRAP;DEFINES;NEEDS" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     set(name ${folder}/${file})
     set(target test_${folder}_${file})
     if(NOT T_FROM)
         set(T_FROM ${file}.c)
     endif()
-    list(TRANSFORM T_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
+    bezel_test_sources(sources ${T_SOURCES})
     list(TRANSFORM T_WRAP PREPEND LINKER:--wrap=)
-    add_executable(${target} ${T_FROM} ${T_SOURCES} $<TARGET_OBJECTS:descriptors>)
+    add_executable(${target} ${T_FROM} ${sources} $<TARGET_OBJECTS:descriptors>)
     target_link_libraries(${target} PRIVATE bezel_warnings ${T_LIBS} PkgConfig::CMOCKA)
     target_compile_definitions(${target} PRIVATE ${T_DEFINES})
     target_link_options(${target} PRIVATE ${T_WRAP})
@@ -94,19 +116,22 @@ function(bezel_test file)
     bezel_test_when()
     add_test(NAME ${name} COMMAND ${when} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${target}>)
     bezel_test_attributes(${name})
+    if(NOT T_DEV_TOO AND NOT T_TIMING)
+        set_property(TEST ${name} APPEND PROPERTY LABELS sanitized)
+    endif()
 endfunction()
 
 # bezel_script(NAME [ARGS arg... | ALONE] [SAME_THREADS] [DEV_ONLY]) runs script NAME of this folder, with the build folder as its
 # argument, with ARGS, or with none. SAME_THREADS: other scripts have the programs start the same threads, with the same work,
 # and preset tsan leaves this one out. DEV_ONLY: no preset with sanitizers runs it. The other scripts of
-# e2e/ have label `sanitized`: tests/run --all leaves them to preset asan.
+# e2e/ and torture/ have label `sanitized`: tests/run --all leaves them to preset asan.
 function(bezel_script file)
     cmake_parse_arguments(T "TIMING;LONG;IN_SOURCE;ALONE;SAME_THREADS;DEV_ONLY" "" "ARGS;ENVIRONMENT" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     if(NOT DEFINED T_ARGS AND NOT T_ALONE)
         set(T_ARGS ${PROJECT_BINARY_DIR})
     endif()
-    if(T_DEV_ONLY AND BEZEL_SANITIZED)
+    if((T_DEV_ONLY OR T_TIMING) AND BEZEL_SANITIZED)
         bezel_leave_out(${folder}/${file} "" "preset dev runs it")
         return()
     endif()
@@ -118,7 +143,7 @@ function(bezel_script file)
     add_test(NAME ${folder}/${file} COMMAND ${when} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGS})
     bezel_test_attributes(${folder}/${file})
     set_tests_properties(${folder}/${file} PROPERTIES ENVIRONMENT "${T_ENVIRONMENT}")
-    if(folder STREQUAL e2e AND NOT T_DEV_ONLY)
+    if(folder MATCHES "^(e2e|torture)$" AND NOT T_DEV_ONLY AND NOT T_TIMING)
         set_property(TEST ${folder}/${file} APPEND PROPERTY LABELS sanitized)
     endif()
 endfunction()
@@ -138,6 +163,7 @@ function(bezel_fuzzer name)
     cmake_parse_arguments(F "" "MORE" "LIBS;SOURCES;DEFINES" ${ARGN})
     set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/seeds/${name})
     add_executable(fuzz_${name} ${name}.c ${F_SOURCES})
+    add_dependencies(fuzzers fuzz_${name})
     target_link_libraries(fuzz_${name} PRIVATE bezel_warnings ${F_LIBS})
     target_compile_definitions(fuzz_${name} PRIVATE ${F_DEFINES})
     if(BEZEL_FUZZ)

@@ -234,7 +234,7 @@ static void fail_each(struct scene *t, struct fault fault)
 {
     t->fault = fault;
     t->fault.at = 0;
-    uint64_t calls = run_with(t), few = light ? 16 : 64, rounds = light ? 1 : 8;
+    uint64_t calls = run_with(t), few = light ? 6 : 64, rounds = light ? 1 : 8;
     uint64_t stride = calls <= few ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
     for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
         t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
@@ -321,7 +321,7 @@ static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stor
     enum { BEGINNING = 600 << 10, STEP = 512 << 10, SAVES = 200 /* of 40 s */ };
     struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
     (void)state;
-    uint64_t step = light ? 3 * STEP : STEP;
+    uint64_t step = light ? 6 * STEP : STEP;
     for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % step)
         (void)fill(&t, BEGINNING + STORE_RESERVE + room, SAVES);
     fake_free(t.sensor);
@@ -331,7 +331,7 @@ static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stor
 static void a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books(void **state)
 {
     enum { PAGE = 4 << 10, PAGES = 20 };
-    uint64_t step = light ? 3 * PAGE : PAGE;
+    uint64_t step = light ? 6 * PAGE : PAGE;
     struct scene t = {.sensor = make_sensor(300), .sync = STORE_SYNC_NEVER, .fault = {.name = "full at the end"}};
     (void)state;
     uint64_t used = fill(&t, 0, 0);
@@ -406,7 +406,7 @@ static void past_any_want_of_memory_it_goes_on_without_a_loss(void **state)
 {
     struct scene t = {.sensor = make_sensor(40), .sync = STORE_SYNC_NEVER, .fault = {.name = "no memory"}};
     (void)state;
-    uint64_t stride = light ? 15 : 1;
+    uint64_t stride = light ? 40 : 1;
     for (long left = 0; run_without_memory(&t, left); left += 1 + (long)(seed_next(&seed) % stride))
         ;
     fake_free(t.sensor);

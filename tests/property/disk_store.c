@@ -290,7 +290,7 @@ static void without_power_and_never_synced_each_file_is_the_beginning_of_what_wa
     scratch_make(base);
     snprintf(dir, sizeof dir, "%s/run", base);
     struct life *l = new_life(&t, disk_new(base), NULL);
-    l->image_max = l->drawn = getenv("BEZEL_TEST_LIGHT") ? FIRST_IMAGES / 4 : IMAGES;
+    l->image_max = l->drawn = getenv("BEZEL_TEST_LIGHT") ? FIRST_IMAGES / 8 : IMAGES;
     disk_calls_watch(l->disk, may_end_here, l);
     live(l, dir, UINT64_MAX);
     disk_calls_end();

@@ -304,7 +304,7 @@ static void changed_bytes_cost_what_follows_and_bring_nothing_back(void **unused
     static uint64_t list[SPOOL_BYTES_MIN / 32];
     enum { FIRST = 40, SECOND = 1000000 };
     uint64_t told = 0;
-    int rounds = getenv("BEZEL_TEST_LIGHT") ? 30 : 200;
+    int rounds = getenv("BEZEL_TEST_LIGHT") ? 16 : 200;
     for (int i = 0; i < rounds; i++) {
         struct spool_found found;
         struct spool *s = open_spool(&found);

@@ -228,15 +228,15 @@ static void killed_at_any_write_it_keeps_what_was_acknowledged(void **state)
     struct scene t = {.sync = STORE_SYNC_NEVER};
     (void)state;
     make_sensor(&t);
-    kill_at_every_change(&t, getenv("BEZEL_TEST_LIGHT") ? 40 : 6);
+    kill_at_every_change(&t, getenv("BEZEL_TEST_LIGHT") ? 80 : 6);
     t.sync = 0;
-    kill_at_every_change(&t, getenv("BEZEL_TEST_LIGHT") ? 160 : 32);
+    kill_at_every_change(&t, getenv("BEZEL_TEST_LIGHT") ? 320 : 32);
     fake_free(t.sensor);
 }
 
 static void lose_power_with(int64_t sync)
 {
-    struct scene t = {.sync = sync, .one_in = getenv("BEZEL_TEST_LIGHT") ? 100 : 14};
+    struct scene t = {.sync = sync, .one_in = getenv("BEZEL_TEST_LIGHT") ? 200 : 14};
     make_sensor(&t);
     assert_true(run_until(&t, NEVER));
     assert_int_equal(file_remove_tree(t.dir), 0);

@@ -484,7 +484,7 @@ static int amount(int light, int usual, int full)
 static void whatever_programs_do_the_law_holds(void **unused)
 {
     (void)unused;
-    int rounds = amount(3, 12, 120);
+    int rounds = amount(2, 12, 120);
     for (int round = 0; round < rounds; round++) {
         printf("round %d, BEZEL_SEED=%llu\n", round, (unsigned long long)seed);
         for (int i = 0; i < PROGRAMS; i++)
