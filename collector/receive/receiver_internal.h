@@ -85,6 +85,9 @@ int receiver_shares_open(struct receiver *in) BEZEL_MUST_CHECK;
 /** Whether a HELLO is within its node's share. If not, it is counted, and the run gets a note of the first one. */
 bool receiver_hello_in_share(struct receiver *in, struct share *share);
 
+/** Likewise of any message of a peer, of `bytes`, before it is decoded. */
+bool receiver_message_in_share(struct receiver *in, const struct peer *peer, size_t bytes);
+
 /** Counts a stream whose first packet was stored. */
 void receiver_count_stream(struct receiver *in, const struct peer *peer);
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/ulimit.h"
@@ -313,6 +314,9 @@ static void on_process(struct receiver *in, struct peer *peer, const struct mess
     struct model_process *p = model_find_process(peer->node, said->instance);
     if (p && p->refused)
         return;
+    if (p && !p->needed && !model_is_evicted(p) && said->stream_id == p->stream_id &&
+        hash_fnv64(HASH_FNV64_START, said->dictionary, said->dictionary_bytes) == p->dict->hash)
+        return; /* it is known, as on a new connection */
     int err = dict_parse(said->dictionary, said->dictionary_bytes, &dict);
     if (err == BEZEL_ENOMEM) /* its next packet has it sent again */
         return;
@@ -484,6 +488,8 @@ static bool costs_memory(enum message_type type)
 
 void receiver_take_message(struct receiver *in, const struct link_frame *frame, struct peer *peer, bool within_rate)
 {
+    if (peer && !receiver_message_in_share(in, peer, frame->size))
+        return;
     int err = message_decode(frame->data, frame->size, &in->in);
     if (err == BEZEL_EVERSION && !peer) {
         receiver_refuse(in, &frame->peer, in->in.refuse.reason);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What a node is refused because it has had its share. Said once of each node and kind in a collector's life. */
-enum beyond { CROWDED, RESTLESS, IMPATIENT };
+enum beyond { CROWDED, RESTLESS, IMPATIENT, TALKATIVE };
 
 static const char *const texts[] = {
     [CROWDED] = "this node has as many connections as are its share at this collector: the others are kept for other "
@@ -14,9 +14,11 @@ static const char *const texts[] = {
                  "somebody else uses its key",
     [IMPATIENT] = "this node sent HELLO more than 8 times a second, which is its share: those beyond are dropped, and "
                   "counted as refused; maybe somebody else uses its key",
+    [TALKATIVE] = "this node sent more than 16384 messages a second, which is its share: those beyond are dropped, and "
+                  "counted as refused; maybe somebody else uses its key",
 };
 
-_Static_assert(SHARE_TRACES_MAX == 256 && SHARE_HELLOS == 8, "the texts say so");
+_Static_assert(SHARE_TRACES_MAX == 256 && SHARE_HELLOS == 8 && SHARE_MESSAGES == 16384, "the texts say so");
 
 int receiver_shares_open(struct receiver *in)
 {
@@ -58,14 +60,22 @@ void receiver_count_stream(struct receiver *in, const struct peer *peer)
     peer->node->no_stream = !shares_may(in->shares, peer->share, SHARE_STREAMS);
 }
 
-bool receiver_hello_in_share(struct receiver *in, struct share *share)
+static bool refuse_beyond(struct receiver *in, struct share *share, enum beyond what)
 {
-    if (share_hello(share, clock_now()))
-        return true;
     in->model->totals.refused++;
     in->changed = true;
-    say_once(in, share, IMPATIENT);
+    say_once(in, share, what);
     return false;
+}
+
+bool receiver_hello_in_share(struct receiver *in, struct share *share)
+{
+    return share_hello(share, clock_now()) || refuse_beyond(in, share, IMPATIENT);
+}
+
+bool receiver_message_in_share(struct receiver *in, const struct peer *peer, size_t bytes)
+{
+    return share_message(peer->share, bytes, peer->received_at) || refuse_beyond(in, peer->share, TALKATIVE);
 }
 
 const char *receiver_check_share(struct receiver *in, const struct model_node *node, struct share *share)

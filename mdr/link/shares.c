@@ -95,10 +95,20 @@ void shares_give(struct shares *s, struct share *of, enum share_kind kind)
     of->used[kind]--;
 }
 
+static bool share_rate(struct token_bucket *of, uint64_t rate, uint64_t burst, uint64_t cost, int64_t now)
+{
+    if (token_bucket_overdrawn(of, rate, now) > burst)
+        return false;
+    token_bucket_take(of, rate, cost, now);
+    return true;
+}
+
 bool share_hello(struct share *of, int64_t now)
 {
-    if (token_bucket_overdrawn(&of->hellos, SHARE_HELLOS, now) > SHARE_HELLOS_BURST)
-        return false;
-    token_bucket_take(&of->hellos, SHARE_HELLOS, 1, now);
-    return true;
+    return share_rate(&of->hellos, SHARE_HELLOS, SHARE_HELLOS_BURST, 1, now);
+}
+
+bool share_message(struct share *of, size_t bytes, int64_t now)
+{
+    return share_rate(&of->messages, SHARE_MESSAGES, SHARE_MESSAGES_BURST, 1 + bytes / 4096, now);
 }

@@ -26,6 +26,9 @@ enum {
     SHARE_TRACES_MAX = 256,  /* traces that a node may begin in a run: one for each life of its bezeld */
     SHARE_HELLOS = 8,        /* HELLOs that a node may send a second ... */
     SHARE_HELLOS_BURST = 64, /* ... and beyond that at once: a correct bezeld pauses between them */
+    SHARE_MESSAGES = 16384,  /* other messages that a node may send a second, each started 4 KiB counting as one: ... */
+    SHARE_MESSAGES_BURST = 262144, /* ... a bezeld sends some for each process each second, and all on a new connection
+                                    */
 };
 
 enum share_kind {
@@ -41,7 +44,7 @@ struct share {
     bool left;       /* it left in order: nothing is kept for it until it takes something */
     uint64_t used[SHARE_KINDS];
     uint64_t traces;
-    struct token_bucket hellos;
+    struct token_bucket hellos, messages;
     unsigned said; /* the caller's: bits of the refusals that it has reported */
 };
 
@@ -63,5 +66,8 @@ void shares_give(struct shares *s, struct share *of, enum share_kind kind);
 
 /** Whether a HELLO at `now`, ns, is within the node's rate; counts it then. */
 bool share_hello(struct share *of, int64_t now);
+
+/** Likewise of a message of another kind, of `bytes`. */
+bool share_message(struct share *of, size_t bytes, int64_t now);
 
 #endif

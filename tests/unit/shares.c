@@ -142,6 +142,37 @@ static void hellos_have_a_rate_and_those_beyond_do_not_lengthen_it(void **state)
     assert_int_equal(hellos(&of, 100000, now), first); /* a minute later nothing of it is left */
 }
 
+static uint64_t messages(struct share *of, uint64_t tries, size_t bytes, int64_t now)
+{
+    uint64_t within = 0;
+    for (uint64_t i = 0; i < tries; i++)
+        within += share_message(of, bytes, now);
+    return within;
+}
+
+static void messages_have_a_rate_by_number_and_size(void **state)
+{
+    (void)state;
+    struct share of = {.node = "evil"}, large = {.node = "evil"};
+    assert_in_range(messages(&of, 1000000, 100, CLOCK_S), SHARE_MESSAGES_BURST,
+                    SHARE_MESSAGES_BURST + SHARE_MESSAGES + 1);
+    for (int i = 2; i < 12; i++)
+        assert_in_range(messages(&of, 100000, 100, i * CLOCK_S), SHARE_MESSAGES - 1, SHARE_MESSAGES + 1);
+    (void)messages(&large, 1000000, 1 << 20, CLOCK_S);
+    assert_in_range(messages(&large, 100000, 1 << 20, 2 * CLOCK_S), SHARE_MESSAGES / 257 - 1, SHARE_MESSAGES / 257 + 1);
+    assert_true(share_hello(&of, 12 * CLOCK_S)); /* which has a share of its own */
+}
+
+/* As many processes as a run takes by default, all on a new connection, and then their books each second. */
+static void a_bezeld_of_many_processes_is_within_its_share(void **state)
+{
+    (void)state;
+    struct share of = {.node = "desk"};
+    assert_int_equal(messages(&of, 2 * 65536, 2000, CLOCK_S), 2 * 65536);
+    for (int i = 2; i < 60; i++)
+        assert_int_equal(messages(&of, 8192, 2000, i * CLOCK_S), 8192);
+}
+
 static void a_bezeld_that_looks_for_its_collector_is_within_its_share(void **state)
 {
     (void)state;
@@ -176,6 +207,8 @@ int main(void)
         cmocka_unit_test(no_order_of_events_takes_a_nodes_own_part),
         cmocka_unit_test(a_newcomer_does_not_take_the_place_of_who_is_away),
         cmocka_unit_test(hellos_have_a_rate_and_those_beyond_do_not_lengthen_it),
+        cmocka_unit_test(messages_have_a_rate_by_number_and_size),
+        cmocka_unit_test(a_bezeld_of_many_processes_is_within_its_share),
         cmocka_unit_test(a_bezeld_that_looks_for_its_collector_is_within_its_share),
         cmocka_unit_test(the_table_of_names_is_bounded),
     };
