@@ -82,6 +82,18 @@ static bool is_broken(const struct external_process *p)
 }
 
 /*
+ * Rings whose thread may have begun a record before this session, counted it as an attempt then, and as lost only now:
+ * at most one each (views/report/verdict.h: verdict_begun_before()).
+ */
+static uint64_t count_older_rings(const struct external_process *p)
+{
+    uint64_t older = 0;
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        older += p->at->rings[i].reader.ring && p->at->rings[i].base_ordinal > 0;
+    return older;
+}
+
+/*
  * Records that were attempted, but neither dropped nor packetized: a writer that was killed, or still runs, has begun
  * them. The rest of a ring that is not read to its end is left out: how much of it was finished is unknown.
  */
@@ -93,11 +105,14 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
         return 0;
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         struct message_books_row row = segment_tally(p->at, id);
+        if (row.attempts == 0) /* a loss without one is of the session before, and in no books: read_rows() */
+            continue;
         attempts += row.attempts;
         dropped += row.no_ring + row.full + row.off + row.window + row.spool;
     }
     if (attempts < dropped || attempts - dropped < packetized) {
-        p->at->disbelieved = rests; /* else a record was counted between two reads */
+        bool is_older = dropped + packetized - attempts <= count_older_rings(p);
+        p->at->disbelieved = rests && !is_older; /* else a record was counted between two reads, if not before */
         return !rests;
     }
     if (p->at->disbelieved ||

@@ -112,24 +112,42 @@ static struct segment_tally sum_rings(const struct attached *a, uint32_t id)
     return sum;
 }
 
+/*
+ * Adds what `ring` has counted, and makes that its base. What waits in the ring is skipped first, and losses are read
+ * before attempts, since a record that is lost is counted in the other order: a thread that goes on meanwhile, with a
+ * record that it began when it was still to be recorded, then never looks like a loss without an attempt of this
+ * session, or an attempt of it that came to nothing.
+ */
+static void begin_ring(struct attached_ring *ring, struct segment_tally sums[RING_ASPECTS])
+{
+    struct bezel_ring *r = ring->reader.ring;
+    ring_skip(&ring->reader);
+    ring->base_ordinal = 0;
+    for (uint32_t id = 0; id < RING_ASPECTS; id++) {
+        sums[id].full += bezel_tally_get(&r->full[id]);
+        sums[id].off += bezel_tally_get(&r->off[id]);
+    }
+    for (uint32_t id = 0; id < RING_ASPECTS; id++) {
+        uint64_t attempts = bezel_tally_get(&r->attempts[id]);
+        sums[id].attempts += attempts;
+        ring->base_ordinal += attempts;
+    }
+    write_counter(&r->base_ordinal, ring->base_ordinal);
+}
+
 void segment_begin_session(struct attached *a, const uint8_t run[16])
 {
     struct segment *s = a->segment;
+    struct segment_tally sums[RING_ASPECTS] = {{0}};
+    for (uint32_t i = 0; i < a->ring_count; i++)
+        if (a->rings[i].reader.ring)
+            begin_ring(&a->rings[i], sums);
     for (uint32_t id = 0; id < RING_ASPECTS; id++) {
-        struct segment_tally sum = sum_rings(a, id);
         s->base_unringed[id] = read_counter(&s->unringed[id].lost);
-        write_counter(&s->base[id].attempts, sum.attempts);
-        write_counter(&s->base[id].full, sum.full);
-        write_counter(&s->base[id].off, sum.off);
-        s->loss_causes[id] = (struct segment_loss_causes){.state = {{.seen = sum.full}}};
-    }
-    for (uint32_t i = 0; i < a->ring_count; i++) {
-        struct ring_reader *r = &a->rings[i].reader;
-        if (!r->ring)
-            continue;
-        ring_skip(r);
-        a->rings[i].base_ordinal = bezel_ring_attempts(r->ring);
-        write_counter(&r->ring->base_ordinal, a->rings[i].base_ordinal);
+        write_counter(&s->base[id].attempts, sums[id].attempts);
+        write_counter(&s->base[id].full, sums[id].full);
+        write_counter(&s->base[id].off, sums[id].off);
+        s->loss_causes[id] = (struct segment_loss_causes){.state = {{.seen = sums[id].full}}};
     }
     if (memcmp(s->session, run, sizeof s->session) != 0) /* else the session before set them, for this run */
         segment_reset_knobs(a);

@@ -62,6 +62,34 @@ static void a_process_is_listed_while_it_lives_with_its_records_and_its_reader(v
     assert_int_equal(listed(0), 0);
 }
 
+/* A thread that is held up within a record, while one session ends and the next one begins, and goes on then. */
+static void a_record_that_was_begun_in_another_session_is_no_attempt_of_this_one(void **state)
+{
+    (void)state;
+    static const uint8_t run[16] = {0xb0, 1}, next_run[16] = {0xb0, 2};
+    struct segment_owned own = {.fd = -1};
+    assert_true(segment_create(&own, scratch_dir));
+    struct bezel_ring *ring = (void *)((uint8_t *)own.segment + segment_ring_offset());
+    atomic_store(&own.segment->ring_state[0], SEGMENT_RING_OWNED);
+    struct attached *a = attach_scratch();
+    segment_begin_session(a, run);
+    ring->attempts[3] = 7;
+    ring->full[3] = 6; /* the seventh is counted as an attempt, and not yet as lost */
+    struct message_books_row row = segment_tally(a, 3);
+    assert_int_equal(row.attempts, 7);
+    assert_int_equal(row.full, 6);
+    segment_begin_session(a, next_run);
+    assert_int_equal(bezel_tally_get(&ring->base_ordinal), 7);
+    row = segment_tally(a, 3);
+    assert_int_equal(row.attempts + row.full, 0);
+    ring->full[3] = 7;
+    row = segment_tally(a, 3);
+    assert_int_equal(row.attempts, 0); /* what a report makes of it: verdict_begun_before() */
+    assert_int_equal(row.full, 1);
+    segment_detach(a, false);
+    segment_forget(&own);
+}
+
 static void a_long_list_goes_on_in_the_order_of_instances(void **state)
 {
     (void)state;
@@ -149,6 +177,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(a_process_is_listed_while_it_lives_with_its_records_and_its_reader),
+        TEST(a_record_that_was_begun_in_another_session_is_no_attempt_of_this_one),
         TEST(a_long_list_goes_on_in_the_order_of_instances),
         TEST(nothing_in_a_segment_is_believed),
         TEST(what_is_no_segment_is_left_out_and_a_folder_that_cannot_be_read_is_an_error),

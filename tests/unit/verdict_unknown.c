@@ -125,12 +125,48 @@ static void a_node_that_never_joined_is_not_passed_over(void **state)
     }
 }
 
+/*
+ * A process that lived before (its ordinals began at 1,000), two of whose rings have counted one loss more than
+ * attempts. What the counters of the aspect, the ordinals, or the number of rings do not say so, stays a fault.
+ */
+static void a_loss_that_was_begun_before_the_run_counts_as_produced(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t more, discarded, base, before;
+        int64_t rest;
+    } cases[] = {{0, 10, 1000, 0, 0},  {1, 10, 1000, 1, 0}, {2, 10, 1000, 2, 0}, {3, 10, 1000, 0, -3},
+                 {1, 11, 1000, 0, -1}, {1, 9, 1000, 0, -1}, {1, 10, 0, 0, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        struct summary_process *p = &s.processes[0];
+        struct summary_book *b = &s.books[0][0];
+        struct summary_stream streams[2] = {{.next_ordinal = cases[i].base + 400},
+                                            {.next_ordinal = cases[i].base + 212}};
+        p->streams = streams;
+        p->stream_count = 2;
+        p->discarded = cases[i].discarded;
+        b->full = 4 + cases[i].more;
+        b->off = 6;
+        b->attempts = b->stored + 10;
+        streams[1].next_ordinal += cases[i].discarded - 10;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->books[0].before, cases[i].before);
+        assert_int_equal(v->books[0].rest, cases[i].rest);
+        assert_int_equal(v->balanced, cases[i].rest == 0);
+        assert_int_equal(verdict_aspect(&s.summary, p, b).rest, cases[i].rest);
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
         cmocka_unit_test(between_two_managers_nobody_judged),
         cmocka_unit_test(a_node_that_never_joined_is_not_passed_over),
+        cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

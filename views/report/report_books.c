@@ -265,6 +265,12 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  There may be records that these books do not count: the notes say why.\n", out);
     if (v->given_up)
         fputs("  Draining was given up: the records that nodes still held are lost, counted as unstored.\n", out);
+    if (v->sut.before > 0)
+        fprintf(
+            out,
+            "  %s of the lost records were begun before the run observed their processes, and lost since: they count "
+            "as produced.\n",
+            units_count(v->sut.before).s);
     if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)
         fputs("  Unstored: records that their processes counted, but that could not be read or stored.\n", out);
     report_remedies(r, out);

@@ -399,6 +399,7 @@ uint64_t verdict_lost(const struct verdict_books *b)
 static void add_books(struct verdict_books *sum, const struct verdict_books *b)
 {
     sum->processes += b->processes;
+    sum->before += b->before;
     sum->attempts += b->attempts;
     sum->stored += b->stored;
     sum->full += b->full;
@@ -427,15 +428,34 @@ static bool lacks_an_end(const struct summary_process *p)
     return open;
 }
 
+uint64_t verdict_begun_before(const struct summary_process *p)
+{
+    uint64_t ordinals = 0, stored = 0, lost = p->unfinished, beyond = 0;
+    for (size_t i = 0; i < p->stream_count; i++)
+        ordinals += p->streams[i].next_ordinal;
+    for (size_t i = 0; i < p->book_count; i++) {
+        const struct summary_book *b = &p->books[i];
+        uint64_t of_rings = b->full + b->off + b->window + b->spool, found = b->stored + of_rings + b->no_ring;
+        lost += of_rings;
+        stored += b->stored;
+        beyond += found > b->attempts ? found - b->attempts : 0;
+    }
+    bool lived_before = ordinals > stored + p->discarded; /* else its ordinals began at 0 */
+    if (p->overwrites || lacks_an_end(p) || !lived_before || lost <= p->discarded)
+        return 0;
+    return lost - p->discarded == beyond && beyond <= p->stream_count ? beyond : 0;
+}
+
 /*
  * Stored and lost records were produced, even if the counters that count them have not arrived yet, or are wrong (as
- * may be those of a process whose end is unknown although its last books are there).
+ * may be those of a process whose end is unknown although its last books are there), or counted them for the session
+ * before.
  */
 static void raise_attempts(struct verdict_books *b, const struct summary *s, const struct summary_process *p,
                            uint64_t lost)
 {
     bool unknown = p->state == PROCESS_RUNNING || (lacks_an_end(p) && !is_given_up(s, p->node));
-    if (unknown && b->attempts < b->stored + lost)
+    if ((unknown || verdict_begun_before(p) > 0) && b->attempts < b->stored + lost)
         b->attempts = b->stored + lost;
 }
 
@@ -464,7 +484,7 @@ bool verdict_gave_up(const struct summary *s, uint32_t node)
 
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p)
 {
-    struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
+    struct verdict_books b = {.processes = 1, .before = verdict_begun_before(p), .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
         struct verdict_books aspect = verdict_aspect(s, p, &p->books[i]);
         add_books(&b, &aspect);

@@ -55,6 +55,7 @@ struct verdict_limit {
  */
 struct verdict_books {
     uint32_t processes;
+    uint64_t before; /* of the lost ones, those that were begun before the run observed their process */
     uint64_t attempts, stored, full, window, spool, off, overwritten, no_ring, unfinished, unstored;
     int64_t rest; /* 0: the books balance; else in flight while the run goes on, unexplained after its end */
 };
@@ -122,6 +123,13 @@ bool verdict_is_complete(const struct verdict *v);
 
 /** The books of process `p` of `s`. Pure. */
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);
+
+/**
+ * Lost records of `p` whose attempts were counted before the run observed it: a thread had begun one, was held up, and
+ * counted it as lost afterwards, at most one in each ring. They are known where the drop counters exceed both what the
+ * ordinals say and, aspect by aspect, the attempts, by the same number. They count as produced. Pure.
+ */
+uint64_t verdict_begun_before(const struct summary_process *p);
 
 /** Whether the missing records of each aspect of `p` count as overwritten; `b`: the books of `p`. Pure. */
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);

@@ -45,7 +45,7 @@ static void verify_ordinals(const struct subject *w, const struct verdict_books 
     for (size_t i = 0; i < w->p->stream_count; i++)
         if (w->p->streams[i].open)
             return;
-    if (!w->p->overwrites && lost != w->p->discarded)
+    if (!w->p->overwrites && lost != w->p->discarded + b->before)
         report_finding(w, VERIFY_DAMAGED, "unbalanced",
                        "the books count %" PRIu64 " records as lost in its rings, the ordinals of the trace %" PRIu64,
                        lost, w->p->discarded);
@@ -90,7 +90,7 @@ static void verify_process(const struct subject *w)
                        verdict_lost(&b));
     else if (!open && b.unstored == 0)
         verify_ordinals(w, &b);
-    if (!open)
+    if (!open && b.before == 0)
         verify_aspects(w);
 }
 
