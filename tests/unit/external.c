@@ -426,6 +426,50 @@ static void a_process_attached_later_is_read_from_then_on(void **unused)
     fixture_close(&f);
 }
 
+/*
+ * A thread counted an attempt before the session began, was held up, and counts it as lost now: once in its ring, which
+ * is not held against the process. More than that is impossible.
+ */
+static void a_loss_that_was_begun_before_the_session_is_possible_once_a_ring(void **unused)
+{
+    (void)unused;
+    for (uint64_t losses = 1; losses <= 2; losses++) {
+        struct fixture f = {.options = {.batch = true, .take_all = true}};
+        struct gate *gate = gate_new();
+        struct message_books_row sum;
+        fixture_open(&f);
+        external_close(f.external, true); /* nobody listens when the process starts */
+        pid_t pid = fixture_spawn(record_through_gate, gate);
+        wait_for_stage(gate, 1);
+        fixture_reopen(&f);
+        gate->go = 10;
+        wait_for_stage(gate, 2);
+        fixture_turn(&f);
+        fixture_finish(&f); /* and left, alive */
+        external_close(f.external, true);
+        f.options.run[0]++;
+        f.stream_count = 0;
+        f.records = 0;
+        f.may_end_open = losses == 2;
+        assert_int_equal(external_open(&f.options, &f.external), 0);
+        fixture_turn(&f);
+        struct bezel_ring *ring = external_process(f.external, 0)->at->rings[0].reader.ring;
+        for (uint32_t id = 1; id < RING_ASPECTS; id++)
+            ring->full[id] += ring->attempts[id] ? losses : 0;
+        gate->go = 10;
+        wait_for_stage(gate, 3);
+        gate->go = 10;
+        fixture_wait(pid);
+        fixture_until(&f, fixture_all_gone);
+        assert_int_equal(f.records, 100);
+        assert_int_equal(books(&f, &sum), 0);
+        assert_int_equal(sum.attempts, losses == 1 ? 100 : 0);
+        assert_int_equal(sum.full, losses == 1);
+        assert_int_equal(fixture_is_noted(&f, "BEZEL-COUNTERS"), losses == 2);
+        fixture_end(&f);
+    }
+}
+
 static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **state)
 {
     const bool *closed = *state; /* whether its streams were closed by then */
@@ -725,6 +769,7 @@ int main(void)
         cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),
         cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
         cmocka_unit_test(a_process_attached_later_is_read_from_then_on),
+        cmocka_unit_test(a_loss_that_was_begun_before_the_session_is_possible_once_a_ring),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){true}),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){false}),
         cmocka_unit_test(a_process_that_was_released_in_good_order_is_found_again_by_the_run),
