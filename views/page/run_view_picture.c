@@ -5,6 +5,7 @@
 #include "views/page/run_view_internal.h"
 #include "views/page/run_view_messages.h"
 #include "views/page/run_view_value.h"
+#include "views/picture/shown_record.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static int add_to_column(const struct packet_record *r, const struct levels_plac
         c = &row->columns[row->count++];
         *c = (struct levels_column){.begin = begin, .min = NAN, .max = NAN, .last = NAN};
     }
-    double value = run_view_number(row->aspect, r, row->wanted->field);
+    double value = shown_record_number(row->aspect, r, row->wanted->field);
     c->count++;
     c->last = value;
     c->min = fmin(c->min, value);

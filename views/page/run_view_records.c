@@ -12,6 +12,7 @@
 #include "base/saturate.h"
 #include "views/page/run_view_internal.h"
 #include "views/page/run_view_value.h"
+#include "views/picture/shown_record.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,14 +26,6 @@ enum {
     PART_GROWS = 4,
 };
 
-/* A record, or a loss, that the list has. */
-struct listed {
-    int64_t own; /* ns of the node's clock */
-    size_t stream;
-    uint64_t packet, record, lost, bytes;
-    uint8_t raw[PACKET_RECORD_MAX_BYTES];
-};
-
 struct listing {
     struct run_view *v;
     const struct page_row *wanted;
@@ -43,7 +36,7 @@ struct listing {
     bool counts;    /* it is only counted */
     bool more, damaged;
     size_t count;
-    struct listed list[RECORDS_MOST];
+    struct shown_record list[RECORDS_MOST];
 };
 
 /* ---- what it lies around ----------------------------------------------------------------------------------------- */
@@ -91,16 +84,16 @@ static uint64_t distance(const struct listing *l, int64_t own)
 }
 
 /* The place for a record at `own`: of the furthest one where there is no more room. NULL: it is the furthest itself. */
-static struct listed *place_for(struct listing *l, int64_t own)
+static struct shown_record *place_for(struct listing *l, int64_t own)
 {
     if (l->count < RECORDS_MOST)
         return &l->list[l->count++];
-    struct listed *furthest = &l->list[0];
+    struct shown_record *furthest = &l->list[0];
     for (size_t i = 1; i < l->count; i++)
-        if (distance(l, l->list[i].own) > distance(l, furthest->own))
+        if (distance(l, l->list[i].at) > distance(l, furthest->at))
             furthest = &l->list[i];
     l->more = true;
-    return distance(l, own) < distance(l, furthest->own) ? furthest : NULL;
+    return distance(l, own) < distance(l, furthest->at) ? furthest : NULL;
 }
 
 static int take(const struct packet_record *r, const struct levels_place *place, void *context)
@@ -112,17 +105,10 @@ static int take(const struct packet_record *r, const struct levels_place *place,
     l->taken++;
     if (l->counts)
         return l->taken > RECORDS_MOST;
-    struct listed *it = place_for(l, own);
+    struct shown_record *it = place_for(l, own);
     if (!it)
         return own > l->middle; /* what follows is further */
-    *it = (struct listed){.own = own,
-                          .stream = l->stream,
-                          .packet = place->packet,
-                          .record = place->record,
-                          .lost = r ? 0 : place->lost,
-                          .bytes = place->bytes};
-    if (r)
-        memcpy(it->raw, place->raw, place->bytes < sizeof it->raw ? place->bytes : sizeof it->raw);
+    shown_record_keep(it, r, place, l->stream);
     return 0;
 }
 
@@ -180,51 +166,27 @@ static void put_fields(struct json *j, const struct dict *d, const struct packet
     json_array_end(j);
 }
 
-static void put_bytes(struct json *j, const struct listed *it)
+static void put_bytes(struct json *j, const struct shown_record *it)
 {
     char text[2 * PACKET_RECORD_MAX_BYTES + 1] = "";
-    for (size_t i = 0; i < it->bytes && i < sizeof it->raw; i++)
+    for (size_t i = 0; i < it->bytes; i++)
         snprintf(text + 2 * i, 3, "%02x", it->raw[i]);
     json_text(j, "bytes", text);
 }
 
-static void put_place(const struct listing *l, const struct listed *it, struct json *j)
+static void put_place(const struct listing *l, const struct shown_record *it, struct json *j)
 {
     char text[24];
     const struct model_node *node = l->process->node;
-    struct clock_reading at = run_clock_at(&node->run_clock, it->own);
-    json_int(j, "at", run_view_time(l->v, node, it->own));
+    struct clock_reading at = run_clock_at(&node->run_clock, it->at);
+    json_int(j, "at", run_view_time(l->v, node, it->at));
     json_known_int(j, "bound", at.bound < INT64_MAX, at.bound);
-    snprintf(text, sizeof text, "%" PRId64, it->own);
+    snprintf(text, sizeof text, "%" PRId64, it->at);
     json_text(j, "own", text); /* ns of the node's clock: all 64 bits */
     json_uint(j, "stream", it->stream);
     json_text(j, "file", levels_stream(l->v->c.levels, it->stream)->path);
     json_uint(j, "packet", it->packet);
     json_uint(j, "offset", it->record);
-}
-
-/* The record that is kept; its values point into it. Aspect 0: it is a loss, or of another dictionary by now. */
-static struct packet_record record_of(const struct dict *d, const struct listed *it)
-{
-    struct packet_record r = {.aspect = 0};
-    if (it->lost || it->bytes < PACKET_RECORD_BYTES)
-        return r;
-    r = (struct packet_record){.aspect = bytes_get_u32(it->raw),
-                               .timestamp = bytes_get_u64(it->raw + 4),
-                               .value_count = (uint32_t)((it->bytes - PACKET_RECORD_BYTES) / 8),
-                               .values = it->raw + PACKET_RECORD_BYTES};
-    if (!d || r.aspect == 0 || r.aspect > d->aspect_count || d->aspects[r.aspect - 1].field_count > r.value_count)
-        r.aspect = 0;
-    return r;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct listed *x = a, *y = b;
-    if (x->own != y->own)
-        return x->own < y->own ? -1 : 1;
-    return x->stream != y->stream ? (x->stream > y->stream) - (x->stream < y->stream)
-                                  : (x->record > y->record) - (x->record < y->record);
 }
 
 /* The record that the list lies around, by its value; SIZE_MAX: around none, or others have the same value. */
@@ -234,9 +196,9 @@ static size_t find_chosen(const struct listing *l, enum page_around around)
     double best = 0;
     bool is_alone = true;
     for (size_t i = 0; i < l->count && around != PAGE_AROUND_MIDDLE; i++) {
-        struct packet_record r = record_of(l->process->dict, &l->list[i]);
+        struct packet_record r = shown_record_read(&l->list[i], l->process->dict);
         double value = r.aspect == l->wanted->aspect
-                           ? run_view_number(&l->process->dict->aspects[r.aspect - 1], &r, l->wanted->field)
+                           ? shown_record_number(&l->process->dict->aspects[r.aspect - 1], &r, l->wanted->field)
                            : (double)NAN;
         if (found != SIZE_MAX && value == best)
             is_alone = false;
@@ -251,10 +213,10 @@ static size_t find_chosen(const struct listing *l, enum page_around around)
 
 static void put_list(struct listing *l, enum page_around around, struct json *j)
 {
-    qsort(l->list, l->count, sizeof *l->list, by_time);
+    qsort(l->list, l->count, sizeof *l->list, shown_record_compare);
     size_t chosen = find_chosen(l, around);
     for (size_t i = 0; i < l->count; i++) {
-        struct packet_record r = record_of(l->process->dict, &l->list[i]);
+        struct packet_record r = shown_record_read(&l->list[i], l->process->dict);
         json_object(j, NULL);
         put_place(l, &l->list[i], j);
         if (r.aspect) {

@@ -8,16 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-double run_view_number(const struct dict_aspect *a, const struct packet_record *r, int32_t i)
-{
-    if (i < 0 || (uint32_t)i >= r->value_count)
-        return NAN;
-    uint64_t bits = packet_value(r, (uint32_t)i);
-    double real;
-    memcpy(&real, &bits, sizeof real);
-    return a->fields[i].type == DICT_FLOAT64 ? real : (double)(int64_t)bits;
-}
-
 int64_t run_view_key(const struct dict_aspect *a, const struct packet_record *r)
 {
     if (a->field_count == 0)

@@ -1,16 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** A value of a record as a number of a plot, and as JSON. Pure. */
+/** A value of a record as JSON, and the key of a record. Pure. */
 #ifndef BEZEL_VIEWS_PAGE_RUN_VIEW_VALUE_H
 #define BEZEL_VIEWS_PAGE_RUN_VIEW_VALUE_H
 
 #include "base/json.h"
 #include "mdr/dict.h"
 #include "mdr/packet.h"
-
-/** Field `i` of record `r` of aspect `a`: of an enum or a string its number. */
-double run_view_number(const struct dict_aspect *a, const struct packet_record *r, int32_t i);
 
 /** A record's key: its first field, or where the first two are strings, both of them (page_request.h). */
 int64_t run_view_key(const struct dict_aspect *a, const struct packet_record *r);

@@ -145,7 +145,7 @@ int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_
     const struct levels_stream *l = levels_stream(s->c.levels, stream);
     if (s->c.stream_processes[stream] < 0 || l->last < from || l->first > until || l->first > l->last || from > until)
         return 0;
-    struct reading reading = {{s, (size_t)s->c.stream_processes[stream], l, context}, take};
+    struct reading reading = {{s, (size_t)s->c.stream_processes[stream], stream, l, context}, take};
     int err = levels_records(s->c.levels, stream, aspect, from, until, take_record, &reading);
     return err > 0 ? 0 : err;
 }

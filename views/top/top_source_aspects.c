@@ -127,15 +127,6 @@ static void add_value(struct top_source *s, struct top_stat *stat, double value)
         (void)!quantile_add(stat->quantile, 0, &value, 1);
 }
 
-static double number_of(const struct dict_field *f, uint64_t bits)
-{
-    double real;
-    if (f->type != DICT_FLOAT64)
-        return (double)(int64_t)bits;
-    memcpy(&real, &bits, sizeof real);
-    return real;
-}
-
 /* Rows of a process, by aspect: where they begin; 0: there is none, else the number plus 1. */
 struct rows {
     uint32_t first[DICT_ASPECTS_MAX + 1];
@@ -156,7 +147,7 @@ static int take_values(const struct top_source_reading *r, const struct packet_r
             break;
         s->stats[i].records++;
         if (item->id.field < record->value_count)
-            add_value(s, &s->stats[i], number_of(&a->fields[item->id.field], packet_value(record, item->id.field)));
+            add_value(s, &s->stats[i], shown_record_number(a, record, (int32_t)item->id.field));
     }
     return 0;
 }
@@ -240,7 +231,7 @@ static int take_visible(const struct top_source_reading *r, const struct packet_
         if (item->id.aspect != record->aspect || item->id.instance != s->c.processes[r->process].process->instance)
             break;
         if (s->stats[i].visible && item->id.field < record->value_count)
-            add_value(s, &s->stats[i], number_of(&a->fields[item->id.field], packet_value(record, item->id.field)));
+            add_value(s, &s->stats[i], shown_record_number(a, record, (int32_t)item->id.field));
     }
     return 0;
 }
@@ -281,37 +272,23 @@ int top_source_refine(struct top_source *s, const uint32_t *rows, size_t count)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
+static const struct model_process *process_of(const struct top_source *s, const struct shown_record *it)
 {
-    const struct top_record *x = a, *y = b;
-    int order = (x->at > y->at) - (x->at < y->at);
-    return order ? order : (x->offset > y->offset) - (x->offset < y->offset); /* of one ring: which came first */
+    return levels_stream(s->c.levels, it->stream)->process;
 }
 
-/* The record that is kept; its values point into it. */
-static struct packet_record record_of(const struct top_source *s, const struct top_record *it)
-{
-    struct packet_record r = {.aspect = bytes_get_u32(it->raw),
-                              .timestamp = bytes_get_u64(it->raw + 4),
-                              .value_count = (it->bytes - PACKET_RECORD_BYTES) / 8,
-                              .values = it->raw + PACKET_RECORD_BYTES};
-    const struct dict *d = dict_of(s, it->process);
-    if (!d || r.aspect == 0 || r.aspect > d->aspect_count || d->aspects[r.aspect - 1].field_count > r.value_count)
-        r.aspect = 0; /* the dictionary is another one by now */
-    return r;
-}
-
-static bool record_breaks(const struct top_source *s, const struct top_record *it, int32_t limit)
+static bool record_breaks(const struct top_source *s, const struct shown_record *it, int32_t limit)
 {
     const struct experiment_limit *l = top_source_limit(s, limit);
-    struct packet_record r = record_of(s, it);
-    if (!l || l->metric < 0 || it->lost || r.aspect == 0)
+    const struct dict *d = process_of(s, it)->dict;
+    struct packet_record r = shown_record_read(it, d);
+    if (!l || l->metric < 0 || r.aspect == 0)
         return false;
-    const struct dict_aspect *a = &dict_of(s, it->process)->aspects[r.aspect - 1];
+    const struct dict_aspect *a = &d->aspects[r.aspect - 1];
     const struct experiment_metric *m = &s->experiment->metrics[l->metric];
     for (uint32_t f = 0; m->field && m->kind != METRIC_RATE && f < a->field_count; f++)
         if (strcmp(a->fields[f].name, m->field) == 0 && is_number(a, f))
-            return breaks(s, l, number_of(&a->fields[f], packet_value(&r, f)), a->fields[f].unit);
+            return breaks(s, l, shown_record_number(a, &r, (int32_t)f), a->fields[f].unit);
     return false;
 }
 
@@ -319,7 +296,7 @@ static bool record_breaks(const struct top_source *s, const struct top_record *i
 static void make_room(struct top_source *s)
 {
     size_t excess = s->record_count - TOP_RECORDS_MAX, kept = 0;
-    qsort(s->records, s->record_count, sizeof *s->records, by_time);
+    qsort(s->records, s->record_count, sizeof *s->records, shown_record_compare);
     for (size_t i = 0; i < s->record_count; i++) {
         bool stays = i >= excess || (kept < TOP_RECORDS_MAX / 2 && record_breaks(s, &s->records[i], s->records_limit));
         if (stays)
@@ -335,29 +312,20 @@ static int keep_record(const struct top_source_reading *r, const struct packet_r
     struct top_source *s = r->s;
     if (s->record_count == (size_t)2 * TOP_RECORDS_MAX)
         make_room(s);
-    struct top_record *it = &s->records[s->record_count++];
-    *it = (struct top_record){.at = (int64_t)(record ? record->timestamp : place->header->timestamp_end),
-                              .process = (uint32_t)r->process,
-                              .ring = r->stream->ring,
-                              .thread = place->header->thread,
-                              .offset = place->record,
-                              .lost = record ? 0 : place->lost};
-    it->bytes = (uint32_t)(place->bytes < sizeof it->raw ? place->bytes : sizeof it->raw);
-    if (record)
-        memcpy(it->raw, place->raw, it->bytes);
+    shown_record_keep(&s->records[s->record_count++], record, place, r->number);
     return 0;
 }
 
 static void add_records(struct top_source *s, struct top_id scope)
 {
     for (size_t i = 0; i < s->record_count; i++) {
-        const struct top_record *it = &s->records[i];
+        const struct shown_record *it = &s->records[i];
         struct top_item *item = top_source_add(s);
         if (!item)
             return;
-        item->id = (struct top_id){it->ring, it->offset, 1, it->process, -1};
-        item->at = catalogue_time(s->c.nodes[s->c.processes[it->process].node], it->at).ns;
-        item->values[1] = it->ring;
+        item->id = (struct top_id){(uint32_t)it->stream, it->record, 1, TOP_ANY, -1};
+        item->at = catalogue_time(process_of(s, it)->node, it->at).ns;
+        item->values[1] = levels_stream(s->c.levels, it->stream)->ring;
         item->index = i;
         item->mark = it->lost ? 'x' : record_breaks(s, it, scope.limit) ? '!' : ' ';
     }
@@ -405,20 +373,21 @@ void top_source_make_record(const struct top_source *s, const struct top_item *i
 {
     if (item->index >= s->record_count)
         return;
-    const struct top_record *it = &s->records[item->index];
-    const struct dict *d = dict_of(s, it->process);
-    struct packet_record r = record_of(s, it);
+    const struct shown_record *it = &s->records[item->index];
+    const struct model_process *p = process_of(s, it);
+    const struct dict *d = p->dict;
+    struct packet_record r = shown_record_read(it, d);
     if (it->lost) {
         snprintf(text, size, "-- %s record%s lost up to here --", units_count(it->lost).s, it->lost == 1 ? "" : "s");
         return;
     }
     if (r.aspect == 0)
         return;
-    struct record_item record = {.process = s->c.processes[it->process].process,
+    struct record_item record = {.process = p,
                                  .packet = &(struct packet_header){.thread = it->thread},
                                  .r = &r,
                                  .aspect = &d->aspects[r.aspect - 1]};
-    const char *thread = it->thread != record.process->pid ? record_item_thread(&record) : NULL;
+    const char *thread = it->thread != p->pid ? record_item_thread(&record) : NULL;
     int n = thread ? snprintf(text, size, "[%s] %s", thread, record.aspect->name)
                    : snprintf(text, size, "%s", record.aspect->name);
     size_t used = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;

@@ -8,6 +8,7 @@
 #include "config/experiment.h"
 #include "metric/quantile.h"
 #include "views/picture/catalogue.h"
+#include "views/picture/shown_record.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
@@ -24,14 +25,6 @@ struct top_node {
     struct builtin_usage usage;
     struct builtin_limit limits[MESSAGE_LIMITS_MAX];
     uint64_t records, bytes, lost, processes;
-};
-
-/** A record that is shown. */
-struct top_record {
-    int64_t at; /* of the node's clock */
-    uint32_t process, ring, thread, bytes;
-    uint64_t offset, lost;
-    uint8_t raw[PACKET_RECORD_MAX_BYTES];
 };
 
 /** Statistics of a row of the view of aspects. */
@@ -62,7 +55,7 @@ struct top_source {
     struct quantile *quantiles[TOP_QUANTILES_MAX];
     size_t quantile_count, quantiles_made;
     bool all_quantiles; /* of the rows of aspects all have one */
-    struct top_record *records;
+    struct shown_record *records;
     size_t record_count;
     int32_t records_limit; /* the limit that they are looked at for; -1: none */
     char title[TOP_TEXT_MAX];
@@ -84,7 +77,7 @@ void top_source_window(const struct top_source *s, uint32_t node, int64_t *from,
 /** Calls levels_records() for all streams that have something from `from` to `until` ns before the shown time. */
 struct top_source_reading {
     struct top_source *s;
-    size_t process; /* number */
+    size_t process, number; /* of the process, of the stream */
     const struct levels_stream *stream;
     void *context;
 };
