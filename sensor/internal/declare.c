@@ -287,7 +287,7 @@ __attribute__((constructor(101))) static void note_loaded(void)
 void sensor_declare(struct bezel_aspect *aspect)
 {
     sigset_t mask;
-    if (!sensor_process.loaded)
+    if (!sensor_process.loaded || sensor_thread.inside)
         return;
     sensor_lock(&mask);
     if (aspect)

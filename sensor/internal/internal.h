@@ -9,8 +9,10 @@
  * function returns then, none aborts.
  *
  * One lock guards declarations and interned strings. Signals are blocked while it is held, so that a handler can
- * neither wait for it in the thread that holds it, nor jump out of it. The write path and the claim of a ring need no
- * lock.
+ * neither wait for it in the thread that holds it, nor jump out of it. What is called under the lock may be the
+ * program's: functions that it, or a preloaded library, has in place of read() and the like, and handlers of a fork. A
+ * record that they make of an aspect that is not declared is counted as lost. The write path and the claim of a ring
+ * need no lock.
  */
 #ifndef BEZEL_SENSOR_INTERNAL_INTERNAL_H
 #define BEZEL_SENSOR_INTERNAL_INTERNAL_H
@@ -34,7 +36,8 @@ struct sensor_thread {
     struct bezel_writer nested[SENSOR_LEVELS - 1];
     uint32_t ring[SENSOR_LEVELS]; /* number of the ring of each level that has one */
     uint32_t released_seen;       /* `released` of the process when no ring was free */
-    bool refused;                 /* no ring was free at `released_seen` */
+    bool refused : 1;             /* no ring was free at `released_seen` */
+    bool inside : 1;              /* it holds the lock, or waits for it */
     bool hooked;                  /* sensor_thread_end() will be called */
     uint8_t endings;              /* how many times it was called */
     uint8_t stale;                /* levels, by bit, whose ring was the parent's, and is now memory without use */

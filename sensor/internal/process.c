@@ -35,12 +35,14 @@ void sensor_unblock(const sigset_t *mask)
 void sensor_lock(sigset_t *mask)
 {
     sensor_block(mask);
+    sensor_thread.inside = true;
     pthread_mutex_lock(&sensor_process.lock);
 }
 
 void sensor_unlock(const sigset_t *mask)
 {
     pthread_mutex_unlock(&sensor_process.lock);
+    sensor_thread.inside = false;
     sensor_unblock(mask);
 }
 
@@ -103,9 +105,8 @@ static void fork_child(void)
     sensor_process.failed = false;
     memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);
     sensor_process.aspect_count = sensor_process.undeclared = sensor_process.dict_used = 0;
-    pthread_mutex_unlock(&sensor_process.lock); /* ours since fork_prepare(); the child has no other thread */
     sigset_t mask = fork_mask;
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    sensor_unlock(&mask); /* ours since fork_prepare(); the child has no other thread */
 }
 
 bool sensor_hook(void)

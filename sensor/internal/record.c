@@ -136,7 +136,7 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
     }
     struct bezel_writer *w = sensor_writer(level);
     if (wanted != BEZEL_DISABLED) {
-        if (aspect->id & SENSOR_UNDECLARED || (!w->mask && sensor_claim(level) != 0))
+        if (aspect->id == 0 || aspect->id & SENSOR_UNDECLARED || (!w->mask && sensor_claim(level) != 0))
             sensor_count_unringed(aspect);
         else
             write_record(w, aspect, wanted, values, time, given);

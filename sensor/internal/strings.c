@@ -98,6 +98,8 @@ bezel_string bezel_intern(const char *text)
     char cut[DICT_TEXT_MAX + 1];
     bezel_string string = {0};
     sigset_t mask;
+    if (sensor_thread.inside)
+        return string;
     utf8_escape(cut, DICT_TEXT_MAX, text ? text : "(null)");
     sensor_lock(&mask);
     if (sensor_declare_all()) { /* aspects first: strings may take all the room there is */

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A program that has functions of its own in place of libc's, and records in them: libbezel calls them, too. It records
+ * `tick` so many times: interposed COUNT. Before libbezel's own, a handler of forks records.
+ */
+#include <bezel/sensor.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+BEZEL_ASPECT(tick, (int64, number, "1"));
+BEZEL_ASPECT(got, (int64, bytes, "B"));
+BEZEL_ASPECT(closed, (int64, descriptor, "1"));
+BEZEL_ASPECT(forked, (string, how, ""));
+
+__attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t n)
+{
+    ssize_t r = syscall(SYS_read, fd, to, n);
+    bezel_record(got, r);
+    return r;
+}
+
+__attribute__((visibility("default"))) int close(int fd)
+{
+    bezel_record(closed, fd);
+    return (int)syscall(SYS_close, fd);
+}
+
+static void prepare(void)
+{
+    bezel_record(forked, bezel_intern("about to"));
+}
+
+/* Before the constructors of libbezel: its handler of forks, which takes the lock, runs before this one. */
+__attribute__((constructor(101))) static void watch_forks(void)
+{
+    (void)pthread_atfork(prepare, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 1;
+    for (int i = 0; i < count; i++)
+        bezel_record(tick, i);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+    puts("interposed: done");
+    return 0;
+}
