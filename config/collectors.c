@@ -47,12 +47,12 @@ static void read_forward(struct reader *r, const struct tree *t, void *to)
 
 const struct schema_field collectors_fields[] = {
     {.key = "node", .kind = SCHEMA_NAME, .offset = IN(node)},
-    {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(listen), .read = fields_read_listen},
+    {SCHEMA_ROW_OWN("listen", IN(listen), fields_read_listen)},
     {.key = "parents", .kind = SCHEMA_CHECKED},
-    {.key = "buffer", .kind = SCHEMA_SIZE, .offset = IN(buffer), .min = 4 * UNITS_MIB, .max = 4 * UNITS_GIB},
-    {.key = "control", .kind = SCHEMA_OWN, .offset = IN(control), .read = fields_read_listen},
-    {.key = "proxy", .kind = SCHEMA_OWN, .offset = IN(proxy), .read = fields_read_listen},
-    {.key = "forward", .kind = SCHEMA_OWN, .offset = IN(forward), .read = read_forward},
+    {SCHEMA_ROW_RANGE("buffer", SCHEMA_SIZE, IN(buffer), 4 * UNITS_MIB, 4 * UNITS_GIB)},
+    {SCHEMA_ROW_OWN("control", IN(control), fields_read_listen)},
+    {SCHEMA_ROW_OWN("proxy", IN(proxy), fields_read_listen)},
+    {SCHEMA_ROW_OWN("forward", IN(forward), read_forward)},
     {0},
 };
 

@@ -12,6 +12,8 @@
 #include "config/real_time.h"
 #include "config/starting.h"
 
+#include <string.h>
+
 #define IN(type, member) offsetof(struct type, member)
 
 const struct schema_word schema_outputs[] = {
@@ -52,130 +54,124 @@ const struct schema_word schema_keepers[] = {
          .offset = IN(type, member.by),                                                                                \
          .words = schema_keepers,                                                                                      \
          .required = true,                                                                                             \
-         .note = "ptp or chrony"},                                                                                     \
+         .note = "ptp or chrony",                                                                                      \
+         .quiet = true},                                                                                               \
             {.key = "bound",                                                                                           \
              .kind = SCHEMA_DURATION,                                                                                  \
              .offset = IN(type, member.bound),                                                                         \
              .min = 1,                                                                                                 \
-             .max = CLOCK_WALL_BOUND_MAX},                                                                             \
+             .max = CLOCK_WALL_BOUND_MAX,                                                                              \
+             .quiet = true},                                                                                           \
             {0},                                                                                                       \
     }
-static const struct schema_field node_clock_fields[] = CLOCK_FIELDS(experiment_node, clock);
-static const struct schema_field collector_clock_fields[] = CLOCK_FIELDS(experiment, collector.clock);
+const struct schema_field schema_node_clock[] = CLOCK_FIELDS(experiment_node, clock);
+const struct schema_field schema_collector_clock[] = CLOCK_FIELDS(experiment, collector.clock);
 
 static const struct schema_field node_fields[] = {
-    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = fields_read_dir},
-    {.key = "address", .kind = SCHEMA_OWN, .offset = IN(experiment_node, address), .read = fields_read_address},
+    {SCHEMA_ROW_OWN("dir", IN(experiment_node, dir), fields_read_dir)},
+    {SCHEMA_ROW_OWN("address", IN(experiment_node, address), fields_read_address)},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
-    {.key = "on-loss", .kind = SCHEMA_OWN, .offset = IN(experiment_node, on_loss), .read = fields_read_on_loss},
-    {.key = "clock", .kind = SCHEMA_MAP, .fields = node_clock_fields},
+    {SCHEMA_ROW_OWN("on-loss", IN(experiment_node, on_loss), fields_read_on_loss)},
+    {.key = "clock", .kind = SCHEMA_MAP, .fields = schema_node_clock},
     {.key = "parents", .kind = SCHEMA_CHECKED},
     {0},
 };
 
-static const struct schema_field process_fields[] = {
+static bool restarts(const void *process)
+{
+    return ((const struct experiment_process *)process)->restart == RESTART_ON_FAILURE;
+}
+
+/* A line for each variable. */
+static void print_environment(const void *from, FILE *out)
+{
+    char *const *entries = *(char *const *const *)from;
+    if (!entries[0])
+        fputs("{}", out);
+    for (; *entries; entries++) {
+        const char *value = strchr(*entries, '=');
+        fprintf(out, "\n      %.*s: ", (int)(value - *entries), *entries);
+        schema_print_text(value + 1, out);
+    }
+}
+
+const struct schema_field schema_process[] = {
     {.key = "name",
      .kind = SCHEMA_NAME,
      .offset = IN(experiment_process, name),
      .required = true,
      .note = "a name for the process"},
     {.key = "node", .kind = SCHEMA_CHECKED},
-    {.key = "command", .kind = SCHEMA_OWN, .offset = IN(experiment_process, argv), .read = fields_read_command},
-    {.key = "attach", .kind = SCHEMA_OWN, .offset = IN(experiment_process, attach), .read = fields_read_attach},
-    {.key = "instances",
-     .kind = SCHEMA_COUNT,
-     .offset = IN(experiment_process, instances),
-     .min = 1,
-     .max = EXPERIMENT_INSTANCES_MAX},
-    {.key = "directory",
-     .kind = SCHEMA_OWN,
-     .offset = IN(experiment_process, directory),
-     .read = fields_read_directory},
-    {.key = "environment",
-     .kind = SCHEMA_OWN,
-     .offset = IN(experiment_process, environment),
-     .read = fields_read_environment},
-    {.key = "output", .kind = SCHEMA_WORD, .offset = IN(experiment_process, output), .words = schema_outputs},
-    {.key = "after", .kind = SCHEMA_OWN, .offset = IN(experiment_process, after), .read = starting_read_after},
-    {.key = "ready", .kind = SCHEMA_MAP, .fields = starting_ready_fields},
-    {.key = "restart", .kind = SCHEMA_WORD, .offset = IN(experiment_process, restart), .words = starting_restarts},
-    {.key = "restarts", .kind = SCHEMA_COUNT, .offset = IN(experiment_process, restarts), .min = 1, .max = 1000},
-    {.key = "restart-pause",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment_process, restart_pause),
-     .max = 3600 * CLOCK_S},
-    {.key = "on-exit", .kind = SCHEMA_WORD, .offset = IN(experiment_process, on_exit), .words = starting_exits},
-    {.key = "plain", .kind = SCHEMA_FLAG, .offset = IN(experiment_process, plain), .words = schema_yes_or_no},
+    {SCHEMA_ROW_OWN("command", IN(experiment_process, argv), fields_read_command), .print = schema_print_list},
+    {SCHEMA_ROW_OWN("attach", IN(experiment_process, attach), fields_read_attach)},
+    {SCHEMA_ROW_RANGE("instances", SCHEMA_COUNT, IN(experiment_process, instances), 1, EXPERIMENT_INSTANCES_MAX)},
+    {SCHEMA_ROW_OWN("directory", IN(experiment_process, directory), fields_read_directory), .print = schema_print_char,
+     .quiet = true},
+    {SCHEMA_ROW_OWN("environment", IN(experiment_process, environment), fields_read_environment),
+     .print = print_environment, .quiet = true},
+    {SCHEMA_ROW_WORDS("output", SCHEMA_WORD, IN(experiment_process, output), schema_outputs)},
+    {SCHEMA_ROW_OWN("after", IN(experiment_process, after), starting_read_after), .print = schema_print_list,
+     .quiet = true},
+    {.key = "ready", .kind = SCHEMA_MAP, .fields = starting_ready_fields, .quiet = true},
+    {SCHEMA_ROW_WORDS("restart", SCHEMA_WORD, IN(experiment_process, restart), starting_restarts)},
+    {SCHEMA_ROW_RANGE("restarts", SCHEMA_COUNT, IN(experiment_process, restarts), 1, 1000), .is_used = restarts},
+    {SCHEMA_ROW_RANGE("restart-pause", SCHEMA_DURATION, IN(experiment_process, restart_pause), 0, 3600 * CLOCK_S),
+     .is_used = restarts},
+    {SCHEMA_ROW_WORDS("on-exit", SCHEMA_WORD, IN(experiment_process, on_exit), starting_exits)},
+    {SCHEMA_ROW_WORDS("plain", SCHEMA_FLAG, IN(experiment_process, plain), schema_yes_or_no), .quiet = true},
     {.key = "limits", .kind = SCHEMA_MAP, .fields = starting_limits_fields},
     {0},
 };
 
 static const struct schema_field ring_fields[] = {
-    {.key = "records", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.ring_records), .min = 64, .max = 1 << 20},
-    {.key = "threads",
-     .kind = SCHEMA_COUNT,
-     .offset = IN(experiment, sensing.ring_threads),
-     .min = 1,
-     .max = EXPERIMENT_RING_THREADS_MAX},
-    {.key = "when-full", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.when_full), .words = schema_when_fulls},
+    {SCHEMA_ROW_RANGE("records", SCHEMA_COUNT, IN(experiment, sensing.ring_records), 64, 1 << 20)},
+    {SCHEMA_ROW_RANGE("threads", SCHEMA_COUNT, IN(experiment, sensing.ring_threads), 1, EXPERIMENT_RING_THREADS_MAX)},
+    {SCHEMA_ROW_WORDS("when-full", SCHEMA_WORD, IN(experiment, sensing.when_full), schema_when_fulls)},
     {0},
 };
 
-static const struct schema_field poll_fields[] = {
-    {.key = "mode", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.mode), .words = schema_modes},
-    {.key = "period",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment, sensing.period),
-     .min = CLOCK_US,
-     .max = 10 * CLOCK_S},
-    {.key = "forward",
-     .kind = SCHEMA_WORD,
-     .offset = IN(experiment, sensing.forward),
-     .words = schema_forwards,
+/* A period with busy-wait draws a warning, so the default one is not printed; nor one that may lengthen. */
+static bool period_is_used(const void *experiment)
+{
+    const struct experiment_sensing *s = &((const struct experiment *)experiment)->sensing;
+    bool is_open = s->mode == POLL_BUSY_WAIT || s->period_quiet > s->period;
+    return !is_open || s->period != schema_defaults.sensing.period;
+}
+
+const struct schema_field schema_poll[] = {
+    {SCHEMA_ROW_WORDS("mode", SCHEMA_WORD, IN(experiment, sensing.mode), schema_modes)},
+    {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION, IN(experiment, sensing.period), CLOCK_US, 10 * CLOCK_S),
+     .is_used = period_is_used},
+    {SCHEMA_ROW_WORDS("forward", SCHEMA_WORD, IN(experiment, sensing.forward), schema_forwards),
      .note = "a map belongs to sensing.forward, beside 'poll'"},
-    {.key = "batch", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.batch), .max = EXPERIMENT_BATCH_MAX},
-    {.key = "doorbell", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.doorbell), .words = schema_yes_or_no},
+    {SCHEMA_ROW_RANGE("batch", SCHEMA_COUNT, IN(experiment, sensing.batch), 0, EXPERIMENT_BATCH_MAX)},
+    {SCHEMA_ROW_WORDS("doorbell", SCHEMA_WORD, IN(experiment, sensing.doorbell), schema_yes_or_no)},
     {0},
 };
 
-static const struct schema_field forward_fields[] = {
-    {.key = "accumulate",
-     .kind = SCHEMA_COUNT,
-     .offset = IN(experiment, sensing.accumulate),
-     .min = 1,
-     .max = EXPERIMENT_BATCH_MAX},
-    {.key = "or",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment, sensing.accumulate_or),
-     .min = CLOCK_US,
-     .max = 10 * CLOCK_S},
+const struct schema_field schema_forward[] = {
+    {SCHEMA_ROW_RANGE("accumulate", SCHEMA_COUNT, IN(experiment, sensing.accumulate), 1, EXPERIMENT_BATCH_MAX)},
+    {SCHEMA_ROW_RANGE("or", SCHEMA_DURATION, IN(experiment, sensing.accumulate_or), CLOCK_US, 10 * CLOCK_S)},
     {0},
 };
 
 static const struct schema_field aspect_fields[] = {
-    {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = fields_read_patterns},
-    {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = fields_read_patterns},
-    {.key = "importance",
-     .kind = SCHEMA_OWN,
-     .offset = IN(experiment, sensing.importance),
-     .read = fields_read_importance},
+    {SCHEMA_ROW_OWN("count", IN(experiment, sensing.count), fields_read_patterns)},
+    {SCHEMA_ROW_OWN("off", IN(experiment, sensing.off), fields_read_patterns)},
+    {SCHEMA_ROW_OWN("importance", IN(experiment, sensing.importance), fields_read_importance)},
     {0},
 };
 
 static const struct schema_field spool_fields[] = {
-    {.key = "size",
-     .kind = SCHEMA_SIZE,
-     .offset = IN(experiment, sensing.spool_bytes),
-     .min = UNITS_MIB,
-     .max = UNITS_GIB * 1024},
-    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.spool_dir), .read = fields_read_spool_dir},
+    {SCHEMA_ROW_RANGE("size", SCHEMA_SIZE, IN(experiment, sensing.spool_bytes), UNITS_MIB, UNITS_GIB * 1024)},
+    {SCHEMA_ROW_OWN("dir", IN(experiment, sensing.spool_dir), fields_read_spool_dir)},
     {0},
 };
 
 #define SAMPLER(name, which)                                                                                           \
     {                                                                                                                  \
         .key = (name), .kind = SCHEMA_DURATION, .offset = offsetof(struct experiment, sensing.sampler[which]),         \
-        .min = CLOCK_MS, .max = 3600 * CLOCK_S                                                                         \
+        .min = CLOCK_MS, .max = 3600 * CLOCK_S, .quiet = true                                                          \
     }
 
 /* In the order of enum experiment_sampler. */
@@ -198,36 +194,33 @@ _Static_assert(sizeof schema_samplers / sizeof *schema_samplers == EXPERIMENT_SA
 
 static const struct schema_field sensing_fields[] = {
     {.key = "ring", .kind = SCHEMA_MAP, .fields = ring_fields},
-    {.key = "poll", .kind = SCHEMA_MAP, .fields = poll_fields},
-    {.key = "forward", .kind = SCHEMA_MAP, .fields = forward_fields},
-    {.key = "window",
-     .kind = SCHEMA_SIZE,
-     .offset = IN(experiment, sensing.window_bytes),
-     .min = UNITS_MIB,
-     .max = UNITS_GIB},
+    {.key = "poll", .kind = SCHEMA_MAP, .fields = schema_poll},
+    {.key = "forward", .kind = SCHEMA_MAP, .fields = schema_forward},
+    {SCHEMA_ROW_RANGE("window", SCHEMA_SIZE, IN(experiment, sensing.window_bytes), UNITS_MIB, UNITS_GIB)},
     {.key = "spool", .kind = SCHEMA_MAP, .fields = spool_fields},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
-    {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = fields_read_expire},
+    {SCHEMA_ROW_OWN("expire", IN(experiment, sensing.expire), fields_read_expire)},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
     {.key = "samplers", .kind = SCHEMA_MAP, .fields = schema_samplers},
     {0},
 };
 
-static const struct schema_field metric_fields[] = {
-    {.key = "rate", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = fields_read_aspect},
-    {.key = "mean", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
-    {.key = "min", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
-    {.key = "max", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
-    {.key = "last", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
-    {.key = "quantile", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
-    {.key = "of", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = fields_read_aspect},
-    {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share)},
-    {.key = "window",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment_metric, window),
-     .min = 10 * CLOCK_MS,
-     .max = 3600 * CLOCK_S},
-    {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_metric, per_process), .words = schema_scopes},
+static bool is_quantile(const void *metric)
+{
+    return ((const struct experiment_metric *)metric)->kind == METRIC_QUANTILE;
+}
+
+const struct schema_field schema_metric[] = {
+    {SCHEMA_ROW_OWN("rate", IN(experiment_metric, aspect), fields_read_aspect)},
+    {SCHEMA_ROW_OWN("mean", IN(experiment_metric, field), fields_read_field)},
+    {SCHEMA_ROW_OWN("min", IN(experiment_metric, field), fields_read_field)},
+    {SCHEMA_ROW_OWN("max", IN(experiment_metric, field), fields_read_field)},
+    {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_field)},
+    {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_field)},
+    {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
+    {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share), .is_used = is_quantile},
+    {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S)},
+    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes)},
     {.key = "count", .kind = SCHEMA_LATER, .note = note_count},
     {.key = "interval", .kind = SCHEMA_LATER, .note = note_pairs},
     {.key = "match", .kind = SCHEMA_LATER, .note = note_pairs},
@@ -235,44 +228,38 @@ static const struct schema_field metric_fields[] = {
 };
 
 static const struct schema_field violation_fields[] = {
-    {.key = "snapshot",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment_limit, snapshot),
-     .min = 10 * CLOCK_MS,
-     .max = EXPERIMENT_SNAPSHOT_MAX,
-     .required = true,
-     .note = "for how long flight recorders are saved, such as 10 s"},
+    {SCHEMA_ROW_RANGE("snapshot", SCHEMA_DURATION, IN(experiment_limit, snapshot), 10 * CLOCK_MS,
+                      EXPERIMENT_SNAPSHOT_MAX),
+     .required = true, .note = "for how long flight recorders are saved, such as 10 s", .quiet = true},
     {0},
 };
 
-static const struct schema_field limit_fields[] = {
+static bool is_held(const void *limit)
+{
+    return ((const struct experiment_limit *)limit)->kind == LIMIT_HOLD;
+}
+
+const struct schema_field schema_limit[] = {
     {.key = "hold", .kind = SCHEMA_CHECKED},
     {.key = "expect", .kind = SCHEMA_CHECKED},
-    {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_limit, global), .words = schema_judged},
-    {.key = "for", .kind = SCHEMA_DURATION, .offset = IN(experiment_limit, persistence), .max = 3600 * CLOCK_S},
+    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_limit, global), schema_judged)},
+    {SCHEMA_ROW_RANGE("for", SCHEMA_DURATION, IN(experiment_limit, persistence), 0, 3600 * CLOCK_S)},
     {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
-    {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(experiment_limit, priority), .max = EXPERIMENT_PRIORITY_MAX},
-    {.key = "on-violation", .kind = SCHEMA_MAP, .fields = violation_fields},
+    {SCHEMA_ROW_RANGE("priority", SCHEMA_COUNT, IN(experiment_limit, priority), 0, EXPERIMENT_PRIORITY_MAX),
+     .is_used = is_held},
+    {.key = "on-violation", .kind = SCHEMA_MAP, .fields = violation_fields, .quiet = true},
     {0},
 };
 
 static const struct schema_table knobs_table;
 
-static const struct schema_field adapt_fields[] = {
-    {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.policy), .words = policies},
-    {.key = "by", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.by), .words = schema_deciders},
-    {.key = "every",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment, adapt.every),
-     .min = CLOCK_MS,
-     .max = 10 * CLOCK_S},
-    {.key = "period",
-     .kind = SCHEMA_DURATION_RANGE,
-     .offset = IN(experiment, adapt.period_min),
-     .min = CLOCK_US,
-     .max = 10 * CLOCK_S},
+const struct schema_field schema_adapt[] = {
+    {SCHEMA_ROW_WORDS("policy", SCHEMA_WORD, IN(experiment, adapt.policy), policies)},
+    {SCHEMA_ROW_WORDS("by", SCHEMA_WORD, IN(experiment, adapt.by), schema_deciders)},
+    {SCHEMA_ROW_RANGE("every", SCHEMA_DURATION, IN(experiment, adapt.every), CLOCK_MS, 10 * CLOCK_S)},
+    {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION_RANGE, IN(experiment, adapt.period_min), CLOCK_US, 10 * CLOCK_S)},
     {.key = "hysteresis", .kind = SCHEMA_GIVEN_UP, .note = "max-age"},
-    {.key = "max-age", .kind = SCHEMA_DURATION, .offset = IN(experiment, adapt.max_age), .max = 3600 * CLOCK_S},
+    {SCHEMA_ROW_RANGE("max-age", SCHEMA_DURATION, IN(experiment, adapt.max_age), 0, 3600 * CLOCK_S)},
     {.key = "knobs", .kind = SCHEMA_TABLE, .offset = IN(experiment, adapt.knobs), .table = &knobs_table},
     {0},
 };
@@ -280,56 +267,37 @@ static const struct schema_field adapt_fields[] = {
 _Static_assert(IN(experiment_adapt, period_max) == IN(experiment_adapt, period_min) + sizeof(int64_t),
                "a range is stored in two neighbours");
 
-static const struct schema_field limits_fields[] = {
-    {.key = "connections",
-     .kind = SCHEMA_COUNT,
-     .offset = IN(experiment, store.limits.connections),
-     .min = 1,
-     .max = 4096},
-    {.key = "processes",
-     .kind = SCHEMA_COUNT,
-     .offset = IN(experiment, store.limits.processes),
-     .min = 1,
-     .max = 1 << 20},
-    {.key = "packet",
-     .kind = SCHEMA_SIZE,
-     .offset = IN(experiment, store.limits.packet),
-     .min = 256 * UNITS_KIB,
-     .max = UNITS_MIB},
-    {.key = "rate", .kind = SCHEMA_SIZE, .offset = IN(experiment, store.limits.rate), .max = 1024 * UNITS_GIB},
+const struct schema_field schema_store_limits[] = {
+    {SCHEMA_ROW_RANGE("connections", SCHEMA_COUNT, IN(experiment, store.limits.connections), 1, 4096)},
+    {SCHEMA_ROW_RANGE("processes", SCHEMA_COUNT, IN(experiment, store.limits.processes), 1, 1 << 20)},
+    {SCHEMA_ROW_RANGE("packet", SCHEMA_SIZE, IN(experiment, store.limits.packet), 256 * UNITS_KIB, UNITS_MIB)},
+    {SCHEMA_ROW_RANGE("rate", SCHEMA_SIZE, IN(experiment, store.limits.rate), 0, 1024 * UNITS_GIB)},
     {0},
 };
 
 static const struct schema_field store_fields[] = {
-    {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = fields_read_listen},
-    {.key = "sync", .kind = SCHEMA_OWN, .offset = IN(experiment, store.sync), .read = fields_read_sync},
-    {.key = "keep", .kind = SCHEMA_OWN, .offset = IN(experiment, store.keep), .read = fields_read_keep},
-    {.key = "serve", .kind = SCHEMA_OWN, .offset = IN(experiment, store.serve), .read = fields_read_serve},
-    {.key = "keys", .kind = SCHEMA_OWN, .offset = IN(experiment, store.keys), .read = fields_read_keys},
+    {SCHEMA_ROW_OWN("listen", IN(experiment, store.listen), fields_read_listen)},
+    {SCHEMA_ROW_OWN("sync", IN(experiment, store.sync), fields_read_sync)},
+    {SCHEMA_ROW_OWN("keep", IN(experiment, store.keep), fields_read_keep)},
+    {SCHEMA_ROW_OWN("serve", IN(experiment, store.serve), fields_read_serve)},
+    {SCHEMA_ROW_OWN("keys", IN(experiment, store.keys), fields_read_keys)},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, store.key)},
-    {.key = "limits", .kind = SCHEMA_MAP, .fields = limits_fields},
+    {.key = "limits", .kind = SCHEMA_MAP, .fields = schema_store_limits},
     {0},
 };
 
 static const struct schema_field collector_fields[] = {
     {.key = "node", .kind = SCHEMA_NAME, .offset = IN(experiment, collector.node)},
-    {.key = "directory",
-     .kind = SCHEMA_OWN,
-     .offset = IN(experiment, collector.directory),
-     .read = fields_read_spool_dir},
-    {.key = "control", .kind = SCHEMA_OWN, .offset = IN(experiment, collector.control), .read = fields_read_listen},
-    {.key = "clock", .kind = SCHEMA_MAP, .fields = collector_clock_fields},
+    {SCHEMA_ROW_OWN("directory", IN(experiment, collector.directory), fields_read_spool_dir)},
+    {SCHEMA_ROW_OWN("control", IN(experiment, collector.control), fields_read_listen)},
+    {.key = "clock", .kind = SCHEMA_MAP, .fields = schema_collector_clock},
     {0},
 };
 
-static const struct schema_field order_fields[] = {
-    {.key = "buffers", .kind = SCHEMA_WORD, .offset = IN(experiment, order.buffers), .words = schema_buffers},
-    {.key = "memory",
-     .kind = SCHEMA_SIZE,
-     .offset = IN(experiment, order.memory),
-     .min = ORDER_MEMORY_LEAST,
-     .max = ORDER_MEMORY_MOST},
-    {.key = "wait", .kind = SCHEMA_DURATION, .offset = IN(experiment, order.wait), .min = 1, .max = ORDER_WAIT_MOST},
+const struct schema_field schema_order[] = {
+    {SCHEMA_ROW_WORDS("buffers", SCHEMA_WORD, IN(experiment, order.buffers), schema_buffers)},
+    {SCHEMA_ROW_RANGE("memory", SCHEMA_SIZE, IN(experiment, order.memory), ORDER_MEMORY_LEAST, ORDER_MEMORY_MOST)},
+    {SCHEMA_ROW_RANGE("wait", SCHEMA_DURATION, IN(experiment, order.wait), 1, ORDER_WAIT_MOST)},
     {0},
 };
 
@@ -344,10 +312,10 @@ const struct experiment_process schema_default_process = {.instances = 1,
                                                           .restarts = 5,
                                                           .restart_pause = CLOCK_S,
                                                           .limits = STARTING_NO_LIMITS};
-static const struct experiment_node default_node = {.on_loss = {.wait = EXPERIMENT_LOSS_WAIT}};
-static const struct experiment_metric default_metric = {
+const struct experiment_node schema_default_node = {.on_loss = {.wait = EXPERIMENT_LOSS_WAIT}};
+const struct experiment_metric schema_default_metric = {
     .kind = METRIC_RATE, .share = 0.99, .window = CLOCK_S, .per_process = true};
-static const struct experiment_limit default_limit = {.tolerance = 0.01};
+const struct experiment_limit schema_default_limit = {.tolerance = 0.01};
 
 #define TABLE(type, list, entry_fields, entry_defaults, most, by_name)                                                 \
     {                                                                                                                  \
@@ -356,15 +324,15 @@ static const struct experiment_limit default_limit = {.tolerance = 0.01};
     }
 
 static const struct schema_table node_table =
-    TABLE(experiment_node, node_count, node_fields, default_node, EXPERIMENT_NODES_MAX, true);
+    TABLE(experiment_node, node_count, node_fields, schema_default_node, EXPERIMENT_NODES_MAX, true);
 static const struct schema_table inner_table =
     TABLE(experiment_inner, inner_count, collectors_fields, collectors_default, EXPERIMENT_INNER_MAX, true);
 static const struct schema_table process_table =
-    TABLE(experiment_process, process_count, process_fields, schema_default_process, EXPERIMENT_PROCESSES_MAX, false);
+    TABLE(experiment_process, process_count, schema_process, schema_default_process, EXPERIMENT_PROCESSES_MAX, false);
 static const struct schema_table metric_table =
-    TABLE(experiment_metric, metric_count, metric_fields, default_metric, EXPERIMENT_METRICS_MAX, true);
+    TABLE(experiment_metric, metric_count, schema_metric, schema_default_metric, EXPERIMENT_METRICS_MAX, true);
 static const struct schema_table limit_table =
-    TABLE(experiment_limit, limit_count, limit_fields, default_limit, EXPERIMENT_LIMITS_MAX, false);
+    TABLE(experiment_limit, limit_count, schema_limit, schema_default_limit, EXPERIMENT_LIMITS_MAX, false);
 
 static const struct schema_table knobs_table =
     TABLE(experiment_knob, adapt.knob_count, knob_fields, knob_default, EXPERIMENT_KNOBS_MAX, false);
@@ -378,24 +346,20 @@ const struct schema_field schema_experiment[] = {
      .offset = IN(experiment, name),
      .required = true,
      .note = "a name for the experiment"},
-    {.key = "duration", .kind = SCHEMA_DURATION, .offset = IN(experiment, duration), .max = 8760 * 3600 * CLOCK_S},
-    {.key = "grace", .kind = SCHEMA_DURATION, .offset = IN(experiment, grace), .max = 600 * CLOCK_S},
-    {.key = "silence",
-     .kind = SCHEMA_DURATION,
-     .offset = IN(experiment, silence),
-     .min = CLOCK_S,
-     .max = 24 * 3600 * CLOCK_S},
+    {SCHEMA_ROW_RANGE("duration", SCHEMA_DURATION, IN(experiment, duration), 0, 8760 * 3600 * CLOCK_S)},
+    {SCHEMA_ROW_RANGE("grace", SCHEMA_DURATION, IN(experiment, grace), 0, 600 * CLOCK_S)},
+    {SCHEMA_ROW_RANGE("silence", SCHEMA_DURATION, IN(experiment, silence), CLOCK_S, 24 * 3600 * CLOCK_S)},
     {.key = "command", .kind = SCHEMA_CHECKED},
     {.key = "nodes", .kind = SCHEMA_TABLE, .offset = IN(experiment, nodes), .table = &node_table},
     {.key = "processes", .kind = SCHEMA_TABLE, .offset = IN(experiment, processes), .table = &process_table},
     {.key = "sensing", .kind = SCHEMA_MAP, .fields = sensing_fields},
     {.key = "metrics", .kind = SCHEMA_TABLE, .offset = IN(experiment, metrics), .table = &metric_table},
     {.key = "limits", .kind = SCHEMA_TABLE, .offset = IN(experiment, limits), .table = &limit_table},
-    {.key = "adapt", .kind = SCHEMA_MAP, .fields = adapt_fields},
+    {.key = "adapt", .kind = SCHEMA_MAP, .fields = schema_adapt},
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
     {.key = "collector", .kind = SCHEMA_MAP, .fields = collector_fields},
     {.key = "collectors", .kind = SCHEMA_TABLE, .offset = IN(experiment, inner), .table = &inner_table},
-    {.key = "order", .kind = SCHEMA_MAP, .fields = order_fields},
+    {.key = "order", .kind = SCHEMA_MAP, .fields = schema_order},
     {.key = "control", .kind = SCHEMA_MAP, .fields = control_fields},
     {0},
 };

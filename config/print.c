@@ -58,42 +58,108 @@ static void print_field(const char *key, const char *text, FILE *out)
     fputc('\n', out);
 }
 
-static void print_vector(char *const *texts, FILE *out)
+void schema_print_char(const void *from, FILE *out)
 {
+    schema_print_text(*(char *const *)from, out);
+}
+
+void schema_print_list(const void *from, FILE *out)
+{
+    char *const *texts = *(char *const *const *)from;
+    fputc('[', out);
     for (size_t i = 0; texts && texts[i]; i++) {
         fputs(i > 0 ? ", " : "", out);
         schema_print_text(texts[i], out);
     }
+    fputc(']', out);
 }
 
-static void print_environment(char *const *entries, FILE *out)
+/* ---- By the table ------------------------------------------------------------------------------------------------ */
+
+static size_t size_of(const struct schema_field *f)
 {
-    fputs("    environment:", out);
-    fputs(entries[0] ? "\n" : " {}\n", out);
-    for (; *entries; entries++) {
-        const char *value = strchr(*entries, '=');
-        fprintf(out, "      %.*s: ", (int)(value - *entries), *entries);
-        schema_print_text(value + 1, out);
-        fputc('\n', out);
+    static const size_t sizes[] = {[SCHEMA_DURATION] = sizeof(int64_t), [SCHEMA_DURATION_RANGE] = 2 * sizeof(int64_t),
+                                   [SCHEMA_SIZE] = sizeof(uint64_t),    [SCHEMA_COUNT] = sizeof(uint32_t),
+                                   [SCHEMA_SHARE] = sizeof(double),     [SCHEMA_WORD] = sizeof(int),
+                                   [SCHEMA_FLAG] = sizeof(bool),        [SCHEMA_NAME] = sizeof(char *)};
+    return f->kind != SCHEMA_OWN ? sizes[f->kind] : f->size ? f->size : sizeof(char *);
+}
+
+static void print_value(const struct schema_field *f, const void *from, FILE *out)
+{
+    const int64_t *ns = from;
+    switch (f->kind) {
+    case SCHEMA_DURATION:
+        fputs(units_exact_duration(*ns).s, out);
+        break;
+    case SCHEMA_DURATION_RANGE:
+        fprintf(out, "%s .. %s", units_exact_duration(ns[0]).s, units_exact_duration(ns[1]).s);
+        break;
+    case SCHEMA_SIZE:
+        fputs(units_exact_size(*(const uint64_t *)from).s, out);
+        break;
+    case SCHEMA_COUNT:
+        fprintf(out, "%" PRIu32, *(const uint32_t *)from);
+        break;
+    case SCHEMA_SHARE:
+        fprintf(out, "%s %%", units_exact_number(*(const double *)from * 100).s);
+        break;
+    case SCHEMA_WORD:
+        fputs(schema_word(f->words, *(const int *)from), out);
+        break;
+    case SCHEMA_FLAG:
+        fputs(schema_word(f->words, *(const bool *)from), out);
+        break;
+    case SCHEMA_NAME:
+        fputs(*(char *const *)from, out);
+        break;
+    default:
+        f->print(from, out);
     }
 }
+
+static bool is_printed(const struct schema_field *f, const void *object, const void *defaults)
+{
+    if ((f->kind > SCHEMA_NAME && f->kind != SCHEMA_MAP && !f->print) || (f->is_used && !f->is_used(object)))
+        return false;
+    if (f->kind != SCHEMA_MAP)
+        return !f->quiet ||
+               memcmp((const char *)object + f->offset, (const char *)defaults + f->offset, size_of(f)) != 0;
+    for (const struct schema_field *in = f->fields; f->quiet && in->key; in++)
+        if (is_printed(in, object, defaults))
+            return true;
+    return !f->quiet;
+}
+
+bool schema_print_map(const struct schema_field *fields, const void *object, const void *defaults, bool lines,
+                      FILE *out)
+{
+    bool any = false;
+    for (const struct schema_field *f = fields; f->key; f++) {
+        if (!is_printed(f, object, defaults))
+            continue;
+        fprintf(out, "%s%s: ", lines ? "    " : any ? ", " : "", f->key);
+        any = true;
+        if (f->kind == SCHEMA_MAP) {
+            fputc('{', out);
+            schema_print_map(f->fields, object, defaults, false, out);
+            fputc('}', out);
+        } else
+            print_value(f, (const char *)object + f->offset, out);
+        fputs(lines ? "\n" : "", out);
+    }
+    return any;
+}
+
+/* ---- What has a form of its own ---------------------------------------------------------------------------------- */
 
 static void print_process(const struct experiment *e, const struct experiment_process *p, FILE *out)
 {
     fprintf(out, "  - name: %s\n    node: %s\n", p->name, e->nodes[p->node].name);
-    if (p->attach) {
+    if (p->attach)
         print_field("attach", p->attach, out);
-        return;
-    }
-    fputs("    command: [", out);
-    print_vector(p->argv, out);
-    fprintf(out, "]\n    instances: %u\n", p->instances);
-    if (p->directory)
-        print_field("directory", p->directory, out);
-    if (p->environment)
-        print_environment(p->environment, out);
-    fprintf(out, "    output: %s\n", schema_word(schema_outputs, (int)p->output));
-    starting_print(p, out);
+    else
+        schema_print_map(schema_process + 2 /* behind name and node */, p, &schema_default_process, true, out);
 }
 
 static void print_rules(const struct experiment_rule *rules, bool durations, FILE *out)
@@ -142,20 +208,10 @@ static void print_ring(const struct experiment *e, FILE *out)
     fputs("\n", out);
 }
 
-static void print_samplers(const struct experiment_sensing *s, FILE *out)
+static void print_section(const char *key, const struct schema_field *fields, const struct experiment *e, FILE *out)
 {
-    bool any = false;
-    if (s->sampled_unasked) { /* said in the file it could cost more */
-        fprintf(out, "  # samplers: scheduling, every %s or less often: up to 0.2 %% of a CPU\n",
-                units_exact_duration(s->sampler[EXPERIMENT_SAMPLER_SCHEDULING]).s);
-        return;
-    }
-    fputs("  samplers: {", out);
-    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
-        if (s->sampler[i])
-            fprintf(out, "%s%s: %s", any ? ", " : "", schema_samplers[i].key, units_exact_duration(s->sampler[i]).s);
-        any = any || s->sampler[i];
-    }
+    fprintf(out, "%s: {", key);
+    schema_print_map(fields, e, &schema_defaults, false, out);
     fputs("}\n", out);
 }
 
@@ -164,17 +220,11 @@ static void print_sensing(const struct experiment *e, FILE *out)
     const struct experiment_sensing *s = &e->sensing;
     fputs("sensing:\n", out);
     print_ring(e, out);
-    fprintf(out, "  poll: {mode: %s", schema_word(schema_modes, (int)s->mode));
-    /* A period with busy-wait draws a warning, so the default one is not printed; nor one that may lengthen. */
-    bool is_open = s->mode == POLL_BUSY_WAIT || s->period_quiet > s->period;
-    if (!is_open || s->period != schema_defaults.sensing.period)
-        fprintf(out, ", period: %s", units_exact_duration(s->period).s);
-    fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
-    fprintf(out, ", batch: %u, doorbell: %s}\n", s->batch, s->doorbell ? "yes" : "no");
+    print_section("  poll", schema_poll, e, out);
     if (s->period_quiet > s->period)
         fprintf(out, "  # poll.period: %s, up to %s while little is recorded\n", units_exact_duration(s->period).s,
                 units_exact_duration(s->period_quiet).s);
-    fprintf(out, "  forward: {accumulate: %u, or: %s}\n", s->accumulate, units_exact_duration(s->accumulate_or).s);
+    print_section("  forward", schema_forward, e, out);
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     if (s->spool_bytes) {
         fprintf(out, "  spool: {size: %s, dir: ", units_exact_size(s->spool_bytes).s);
@@ -182,19 +232,22 @@ static void print_sensing(const struct experiment *e, FILE *out)
         fputs("}\n", out);
     } else
         fputs("  # spool: none\n", out);
-    fputs("  aspects: {count: [", out);
-    print_vector(s->count, out);
-    fputs("], off: [", out);
-    print_vector(s->off, out);
-    fputs("]", out);
+    fputs("  aspects: {count: ", out);
+    schema_print_list(&s->count, out);
+    fputs(", off: ", out);
+    schema_print_list(&s->off, out);
     fputs(", importance: ", out);
     print_rules(s->importance, false, out);
     fputs("}\n", out);
     fputs("  expire: ", out);
     print_rules(s->expire, true, out);
     fputc('\n', out);
-    real_time_print(&s->real_time, out);
-    print_samplers(s, out);
+    print_section("  real-time", real_time_fields, e, out);
+    if (s->sampled_unasked) /* said in the file it could cost more */
+        fprintf(out, "  # samplers: scheduling, every %s or less often: up to 0.2 %% of a CPU\n",
+                units_exact_duration(s->sampler[EXPERIMENT_SAMPLER_SCHEDULING]).s);
+    else
+        print_section("  samplers", schema_samplers, e, out);
 }
 
 static void print_metric(const struct experiment_metric *m, FILE *out)
@@ -210,10 +263,8 @@ static void print_metric(const struct experiment_metric *m, FILE *out)
         schema_print_text(m->aspect, out);
         fputs(", ", out);
     }
-    if (m->kind == METRIC_QUANTILE)
-        fprintf(out, "share: %s %%, ", units_exact_number(m->share * 100).s);
-    fprintf(out, "window: %s, per: %s}\n", units_exact_duration(m->window).s,
-            schema_word(schema_scopes, m->per_process));
+    schema_print_map(schema_metric, m, &schema_default_metric, false, out);
+    fputs("}\n", out);
 }
 
 /* The window of sensor_cpu, where a limit is on it; else nothing reads it. */
@@ -238,24 +289,20 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
 {
     fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
     schema_print_text(l->text, out);
-    fprintf(out, ", per: %s", schema_word(schema_judged, l->global));
-    fprintf(out, ", for: %s, tolerance: %s %%", units_exact_duration(l->persistence).s,
-            units_exact_number(l->tolerance * 100).s);
-    if (l->kind == LIMIT_HOLD)
-        fprintf(out, ", priority: %u", l->priority);
-    if (l->snapshot > 0)
-        fprintf(out, ", on-violation: {snapshot: %s}", units_exact_duration(l->snapshot).s);
+    fputs(", ", out);
+    schema_print_map(schema_limit, l, &schema_default_limit, false, out);
     fputs("}\n", out);
 }
 
-static void print_clock(const struct clock_keeping *k, const char *before, FILE *out)
+/* What keeps the wall clock, where it is kept. */
+static void print_clock(enum clock_keeper by, const struct schema_field *fields, const void *object,
+                        const void *defaults, const char *before, FILE *out)
 {
-    if (k->by == CLOCK_KEPT_BY_NOBODY)
+    if (by == CLOCK_KEPT_BY_NOBODY)
         return;
-    fprintf(out, "%sclock: {kept-by: %s", before, schema_word(schema_keepers, (int)k->by));
-    if (k->by == CLOCK_KEPT_BY_PTP)
-        fprintf(out, ", bound: %s", units_exact_duration(k->bound).s);
-    fputs("}", out);
+    fprintf(out, "%sclock: {", before);
+    schema_print_map(fields, object, defaults, false, out);
+    fputc('}', out);
 }
 
 /* `only`: as below. The bezeld of a node is told to whom it sends. */
@@ -277,7 +324,7 @@ static void print_node(const struct experiment *e, const struct experiment_node 
     else if (n->address)
         fprintf(out, ", on-loss: %s", n->on_loss.action == ON_LOSS_STOP ? "stop" : "continue");
     const char *before = n->dir || n->address || n->key ? ", " : "";
-    print_clock(&n->clock, before, out);
+    print_clock(n->clock.by, schema_node_clock, n, &schema_default_node, before, out);
     before = n->clock.by ? ", " : before;
     if (e->inner_count > 0 && only < 0)
         collectors_print_parents(e, &n->parents, before, out);
@@ -286,8 +333,9 @@ static void print_node(const struct experiment *e, const struct experiment_node 
     fputs("}\n", out);
 }
 
-static void print_store(const struct experiment_store *s, bool listen, FILE *out)
+static void print_store(const struct experiment *e, bool listen, FILE *out)
 {
+    const struct experiment_store *s = &e->store;
     fputs("store:\n  listen: ", out);
     schema_print_text(s->listen && listen ? s->listen : "ipc", out);
     fprintf(out, "\n  sync: %s\n",
@@ -305,13 +353,14 @@ static void print_store(const struct experiment_store *s, bool listen, FILE *out
         fprintf(out, "\n  key: %s\n", s->key);
     } else
         fputs("  # keys: none\n", out);
-    fprintf(out, "  limits: {connections: %u, processes: %u, packet: %s, rate: %s}%s\n", s->limits.connections,
-            s->limits.processes, units_exact_size(s->limits.packet).s, units_exact_size(s->limits.rate).s,
-            s->limits.rate ? "" : " # unbounded");
+    fputs("  limits: {", out);
+    schema_print_map(schema_store_limits, e, &schema_defaults, false, out);
+    fprintf(out, "}%s\n", s->limits.rate ? "" : " # unbounded");
 }
 
-static void print_collector(const struct experiment_collector *c, FILE *out)
+static void print_collector(const struct experiment *e, FILE *out)
 {
+    const struct experiment_collector *c = &e->collector;
     fputs("collector: {", out);
     if (c->node) {
         fprintf(out, "node: %s, directory: ", c->node);
@@ -319,14 +368,8 @@ static void print_collector(const struct experiment_collector *c, FILE *out)
         fputs(", control: ", out);
         schema_print_text(c->control, out);
     }
-    print_clock(&c->clock, c->node ? ", " : "", out);
+    print_clock(c->clock.by, schema_collector_clock, e, &schema_defaults, c->node ? ", " : "", out);
     fputs("}\n", out);
-}
-
-static void print_order(const struct order_settings *o, FILE *out)
-{
-    fprintf(out, "order: {buffers: %s, memory: %s, wait: %s}\n", schema_word(schema_buffers, (int)o->buffers),
-            units_exact_size(o->memory).s, units_exact_duration(o->wait).s);
 }
 
 /* `only`: the node of which all is printed; of the others only names. -1: all is printed of all. */
@@ -363,19 +406,18 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
-    fprintf(out, "adapt: {policy: %s, by: %s, every: %s, period: %s .. %s, max-age: %s, knobs: [",
-            experiment_policy_word((int)e->adapt.policy), schema_word(schema_deciders, (int)e->adapt.by),
-            units_exact_duration(e->adapt.every).s, units_exact_duration(e->adapt.period_min).s,
-            units_exact_duration(e->adapt.period_max).s, units_exact_duration(e->adapt.max_age).s);
+    fputs("adapt: {", out);
+    schema_print_map(schema_adapt, e, &schema_defaults, false, out);
+    fputs(", knobs: [", out);
     knobs_print(e, out);
     fputs("]}\n", out);
     /* A node that sends to inner collectors may be unable to reach the root: it is told where they are. */
-    print_store(&e->store, only < 0 || e->inner_count == 0 || only == experiment_collector_node(e), out);
+    print_store(e, only < 0 || e->inner_count == 0 || only == experiment_collector_node(e), out);
     if ((e->collector.node || e->collector.clock.by) && (only < 0 || only == experiment_collector_node(e)))
-        print_collector(&e->collector, out);
+        print_collector(e, out);
     collectors_print(e, only, out);
     if (only < 0 || only == experiment_collector_node(e))
-        print_order(&e->order, out);
+        print_section("order", schema_order, e, out);
     if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;

@@ -53,16 +53,34 @@ static void read_cpus(struct reader *r, const struct tree *t, void *to)
             add_cpu(r, child, to);
 }
 
+/* An unused key draws a warning, so its default value is not printed. */
+static bool priority_is_used(const void *experiment)
+{
+    const struct experiment_real_time *rt = &((const struct experiment *)experiment)->sensing.real_time;
+    return rt->policy == REAL_TIME_FIFO || rt->priority != schema_defaults.sensing.real_time.priority;
+}
+
+static void print_cpus(const void *from, FILE *out)
+{
+    const struct experiment_cpus *cpus = from;
+    fputc('[', out);
+    for (uint32_t i = 0, left = experiment_cpu_count(cpus); left > 0; i++)
+        if (experiment_has_cpu(cpus, i))
+            fprintf(out, "%u%s", i, --left > 0 ? ", " : "]");
+}
+
 const struct schema_field real_time_fields[] = {
-    {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(policy), .words = policies},
-    {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(priority), .min = 1, .max = 99},
-    {.key = "runtime", .kind = SCHEMA_DURATION, .offset = IN(runtime), .max = DEADLINE_MAX},
-    {.key = "deadline", .kind = SCHEMA_DURATION, .offset = IN(deadline), .max = DEADLINE_MAX},
-    {.key = "period", .kind = SCHEMA_DURATION, .offset = IN(period), .max = DEADLINE_MAX},
-    {.key = "cpu", .kind = SCHEMA_OWN, .offset = IN(cpu), .read = read_cpus},
-    {.key = "io-cpu", .kind = SCHEMA_OWN, .offset = IN(io_cpu), .read = read_cpus},
-    {.key = "lock-memory", .kind = SCHEMA_FLAG, .offset = IN(lock_memory), .words = schema_yes_or_no},
-    {.key = "timer-slack", .kind = SCHEMA_DURATION, .offset = IN(timer_slack), .min = 1, .max = 10 * CLOCK_MS},
+    {SCHEMA_ROW_WORDS("policy", SCHEMA_WORD, IN(policy), policies)},
+    {SCHEMA_ROW_RANGE("priority", SCHEMA_COUNT, IN(priority), 1, 99), .is_used = priority_is_used},
+    {SCHEMA_ROW_RANGE("runtime", SCHEMA_DURATION, IN(runtime), 0, DEADLINE_MAX), .quiet = true},
+    {SCHEMA_ROW_RANGE("deadline", SCHEMA_DURATION, IN(deadline), 0, DEADLINE_MAX), .quiet = true},
+    {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION, IN(period), 0, DEADLINE_MAX), .quiet = true},
+    {SCHEMA_ROW_OWN("cpu", IN(cpu), read_cpus), .print = print_cpus, .size = sizeof(struct experiment_cpus),
+     .quiet = true},
+    {SCHEMA_ROW_OWN("io-cpu", IN(io_cpu), read_cpus), .print = print_cpus, .size = sizeof(struct experiment_cpus),
+     .quiet = true},
+    {SCHEMA_ROW_WORDS("lock-memory", SCHEMA_FLAG, IN(lock_memory), schema_yes_or_no)},
+    {SCHEMA_ROW_RANGE("timer-slack", SCHEMA_DURATION, IN(timer_slack), 1, 10 * CLOCK_MS)},
     {0},
 };
 
@@ -155,40 +173,6 @@ void real_time_warn(struct reader *r, const struct tree *root, const struct expe
         reader_warn(r, find(root, "policy"),
                     "busy-wait with 'policy: fifo' blocks everything of lower priority on its CPU: give it a CPU of "
                     "its own with 'cpu', or use 'mode: polling' or 'policy: deadline'");
-}
-
-/* ---- Printing ---------------------------------------------------------------------------------------------------- */
-
-static void print_cpus(const char *key, const struct experiment_cpus *cpus, FILE *out)
-{
-    uint32_t n = experiment_cpu_count(cpus);
-    if (n == 0)
-        return;
-    fprintf(out, ", %s: [", key);
-    for (uint32_t i = 0, left = n; left > 0; i++)
-        if (experiment_has_cpu(cpus, i))
-            fprintf(out, "%u%s", i, --left > 0 ? ", " : "]");
-}
-
-static void print_duration(const char *key, int64_t value, FILE *out)
-{
-    if (value != 0)
-        fprintf(out, ", %s: %s", key, units_exact_duration(value).s);
-}
-
-/* An unused key draws a warning, so its default value is not printed. */
-void real_time_print(const struct experiment_real_time *rt, FILE *out)
-{
-    fprintf(out, "  real-time: {policy: %s", schema_word(policies, (int)rt->policy));
-    if (rt->policy == REAL_TIME_FIFO || rt->priority != schema_defaults.sensing.real_time.priority)
-        fprintf(out, ", priority: %u", rt->priority);
-    print_duration("runtime", rt->runtime, out);
-    print_duration("deadline", rt->deadline, out);
-    print_duration("period", rt->period, out);
-    print_cpus("cpu", &rt->cpu, out);
-    print_cpus("io-cpu", &rt->io_cpu, out);
-    fprintf(out, ", lock-memory: %s, timer-slack: %s}\n", schema_word(schema_yes_or_no, rt->lock_memory),
-            units_exact_duration(rt->timer_slack).s);
 }
 
 /* ---- CPUs -------------------------------------------------------------------------------------------------------- */

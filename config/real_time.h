@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** `sensing.real-time`: its keys, checks, warnings and printing. Internal to config/. */
+/** `sensing.real-time`: its keys, checks and warnings. Internal to config/. */
 #ifndef BEZEL_CONFIG_REAL_TIME_H
 #define BEZEL_CONFIG_REAL_TIME_H
 
@@ -14,8 +14,5 @@ void real_time_check(struct reader *r, const struct tree *root, struct experimen
 
 /** Warns about a file without errors. */
 void real_time_warn(struct reader *r, const struct tree *root, const struct experiment *e);
-
-/** Prints it as one line of `sensing`. */
-void real_time_print(const struct experiment_real_time *rt, FILE *out);
 
 #endif

@@ -62,15 +62,30 @@ struct schema_field {
     const struct schema_field *fields;
     const struct schema_table *table;
     void (*read)(struct reader *r, const struct tree *t, void *to);
+    void (*print)(const void *from, FILE *out); /* SCHEMA_OWN; NULL: the caller of schema_print_map() prints the key */
+    size_t size;                                /* SCHEMA_OWN: bytes of the value; 0: it is a pointer */
+    bool quiet; /* printed only if it is not the default; of a map: if a key in it is printed */
+    bool (*is_used)(const void *object); /* printed only if true; NULL: always */
     /* SCHEMA_LATER: the message; SCHEMA_GIVEN_UP: the name now; SCHEMA_WORD: where a map belongs that is found here;
      * else, if required: names the missing value. */
     const char *note;
 };
 
+/** The beginnings of rows, by kind. `at`: the offset. */
+#define SCHEMA_ROW_RANGE(name, what, at, least, most)                                                                  \
+    .key = (name), .kind = (what), .offset = (at), .min = (least), .max = (most)
+#define SCHEMA_ROW_WORDS(name, what, at, list) .key = (name), .kind = (what), .offset = (at), .words = (list)
+#define SCHEMA_ROW_OWN(name, at, reader)       .key = (name), .kind = SCHEMA_OWN, .offset = (at), .read = (reader)
+
 /** The keys of the whole file, and the model before any key is read. */
-extern const struct schema_field schema_experiment[], schema_samplers[];
+extern const struct schema_field schema_experiment[], schema_samplers[], schema_adapt[], schema_forward[],
+    schema_limit[], schema_metric[], schema_order[], schema_poll[], schema_process[], schema_store_limits[],
+    schema_node_clock[], schema_collector_clock[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
+extern const struct experiment_node schema_default_node;
+extern const struct experiment_metric schema_default_metric;
+extern const struct experiment_limit schema_default_limit;
 extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
     schema_judged[], schema_forwards[], schema_scopes[], schema_syncs[], schema_deciders[], schema_keepers[],
     schema_buffers[];
@@ -95,6 +110,17 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
 
 /** The text of value `t`; NULL, and reported, if it is not a text. `expected` describes the value in the message. */
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected);
+
+/**
+ * Prints the keys of `fields` in their order, with the values in `object`: "key: value, key: value", or each in a line
+ * of four blanks (`lines`); `defaults`: as `object` is before its keys are read. Returns whether a key was printed.
+ */
+bool schema_print_map(const struct schema_field *fields, const void *object, const void *defaults, bool lines,
+                      FILE *out);
+
+/** For schema_field.print: of a char *; of a char **, ending with NULL. */
+void schema_print_char(const void *from, FILE *out);
+void schema_print_list(const void *from, FILE *out);
 
 /** Prints `text` as a value, quoted where YAML needs it (config/print.c). */
 void schema_print_text(const char *text, FILE *out);

@@ -36,26 +36,32 @@ static void read_line(struct reader *r, const struct tree *t, void *to)
         *line = reader_copy(r, text);
 }
 
+static bool is_waited_for(const void *process)
+{
+    const struct experiment_ready *ready = &((const struct experiment_process *)process)->ready;
+    return ready->record || ready->output || ready->port;
+}
+
 const struct schema_field starting_ready_fields[] = {
-    {.key = "record", .kind = SCHEMA_OWN, .offset = IN(ready.record), .read = fields_read_aspect},
-    {.key = "output", .kind = SCHEMA_OWN, .offset = IN(ready.output), .read = read_line},
-    {.key = "port", .kind = SCHEMA_COUNT, .offset = IN(ready.port), .min = 1, .max = 65535},
-    {.key = "time", .kind = SCHEMA_DURATION, .offset = IN(ready.time), .min = CLOCK_MS, .max = 3600 * CLOCK_S},
-    {.key = "within", .kind = SCHEMA_DURATION, .offset = IN(ready.within), .min = CLOCK_MS, .max = 3600 * CLOCK_S},
+    {SCHEMA_ROW_OWN("record", IN(ready.record), fields_read_aspect), .print = schema_print_char, .quiet = true},
+    {SCHEMA_ROW_OWN("output", IN(ready.output), read_line), .print = schema_print_char, .quiet = true},
+    {SCHEMA_ROW_RANGE("port", SCHEMA_COUNT, IN(ready.port), 1, 65535), .quiet = true},
+    {SCHEMA_ROW_RANGE("time", SCHEMA_DURATION, IN(ready.time), CLOCK_MS, 3600 * CLOCK_S), .quiet = true},
+    {SCHEMA_ROW_RANGE("within", SCHEMA_DURATION, IN(ready.within), CLOCK_MS, 3600 * CLOCK_S), .is_used = is_waited_for},
     {0},
 };
 
 #define SIZE(name, member)                                                                                             \
     {                                                                                                                  \
-        .key = (name), .kind = SCHEMA_SIZE, .offset = IN(limits.member), .max = SIZE_LIMIT                             \
+        .key = (name), .kind = SCHEMA_SIZE, .offset = IN(limits.member), .max = SIZE_LIMIT, .quiet = true              \
     }
 #define COUNT(name, member, most)                                                                                      \
     {                                                                                                                  \
-        .key = (name), .kind = SCHEMA_COUNT, .offset = IN(limits.member), .max = (most)                                \
+        .key = (name), .kind = SCHEMA_COUNT, .offset = IN(limits.member), .max = (most), .quiet = true                 \
     }
 
 const struct schema_field starting_limits_fields[] = {
-    {.key = "cpu", .kind = SCHEMA_DURATION, .offset = IN(limits.cpu), .min = CLOCK_S, .max = 8760 * 3600 * CLOCK_S},
+    {SCHEMA_ROW_RANGE("cpu", SCHEMA_DURATION, IN(limits.cpu), CLOCK_S, 8760 * 3600 * CLOCK_S), .quiet = true},
     SIZE("memory", memory),
     COUNT("files", files, 1 << 20),
     SIZE("file-size", file_size),
@@ -177,78 +183,4 @@ void starting_check(struct reader *r, const struct tree *t, const struct experim
     for (uint32_t i = 0; t; t = t->next, i++)
         if (t->kind == TREE_MAP && !t->refused)
             check_one(r, t, e, i);
-}
-
-/* ---- Printing ---------------------------------------------------------------------------------------------------- */
-
-static void print_size(const char *key, uint64_t value, bool *any, FILE *out)
-{
-    if (value == EXPERIMENT_NO_SIZE)
-        return;
-    fprintf(out, "%s%s: %s", *any ? ", " : "", key, units_exact_size(value).s);
-    *any = true;
-}
-
-static void print_count(const char *key, uint32_t value, bool *any, FILE *out)
-{
-    if (value == EXPERIMENT_NO_COUNT)
-        return;
-    fprintf(out, "%s%s: %u", *any ? ", " : "", key, value);
-    *any = true;
-}
-
-static void print_limits(const struct experiment_rlimits *l, FILE *out)
-{
-    bool any = l->cpu > 0;
-    fputs("    limits: {", out);
-    if (any)
-        fprintf(out, "cpu: %s", units_exact_duration(l->cpu).s);
-    print_size("memory", l->memory, &any, out);
-    print_count("files", l->files, &any, out);
-    print_size("file-size", l->file_size, &any, out);
-    print_size("core", l->core, &any, out);
-    print_size("stack", l->stack, &any, out);
-    print_size("locked", l->locked, &any, out);
-    print_count("processes", l->processes, &any, out);
-    print_count("real-time", l->real_time, &any, out);
-    fputs("}\n", out);
-}
-
-static void print_ready(const struct experiment_ready *ready, FILE *out)
-{
-    if (!ready->record && !ready->output && !ready->port && !ready->time)
-        return;
-    fputs("    ready: {", out);
-    if (ready->record) {
-        fputs("record: ", out);
-        schema_print_text(ready->record, out);
-    } else if (ready->output) {
-        fputs("output: ", out);
-        schema_print_text(ready->output, out);
-    } else if (ready->port)
-        fprintf(out, "port: %u", ready->port);
-    else
-        fprintf(out, "time: %s", units_exact_duration(ready->time).s);
-    if (!ready->time)
-        fprintf(out, ", within: %s", units_exact_duration(ready->within).s);
-    fputs("}\n", out);
-}
-
-void starting_print(const struct experiment_process *p, FILE *out)
-{
-    if (p->after) {
-        fputs("    after: [", out);
-        for (char *const *name = p->after; *name; name++)
-            fprintf(out, "%s%s", name > p->after ? ", " : "", *name);
-        fputs("]\n", out);
-    }
-    print_ready(&p->ready, out);
-    fprintf(out, "    restart: %s\n", schema_word(starting_restarts, (int)p->restart));
-    if (p->restart == RESTART_ON_FAILURE)
-        fprintf(out, "    restarts: %u\n    restart-pause: %s\n", p->restarts,
-                units_exact_duration(p->restart_pause).s);
-    fprintf(out, "    on-exit: %s\n", schema_word(starting_exits, (int)p->on_exit));
-    if (p->plain)
-        fputs("    plain: yes\n", out);
-    print_limits(&p->limits, out);
 }

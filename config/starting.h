@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * How a process is started: after which others, when it counts as ready, whether again, within which limits. Keys,
- * checks and printing. Internal to config/.
+ * How a process is started: after which others, when it counts as ready, whether again, within which limits. Keys
+ * and checks. Internal to config/.
  */
 #ifndef BEZEL_CONFIG_STARTING_H
 #define BEZEL_CONFIG_STARTING_H
@@ -26,9 +26,6 @@ void starting_read_after(struct reader *r, const struct tree *t, void *to);
 
 /** After all keys are read: checks those of the processes in the list that begins with `t`. */
 void starting_check(struct reader *r, const struct tree *t, const struct experiment *e);
-
-/** Prints those of `p`, a line each. */
-void starting_print(const struct experiment_process *p, FILE *out);
 
 /** Frees what they own. */
 void starting_free(struct experiment_process *p);
