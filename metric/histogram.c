@@ -11,10 +11,7 @@ enum { FIRST = 8, PACKED_BITS = 64 - HISTOGRAM_SHIFT };
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
-static size_t row_bytes(const struct histogram *h)
-{
-    return (1U + h->marks) * HISTOGRAM_STEPS * sizeof(uint64_t);
-}
+enum { ROW_BYTES = HISTOGRAM_STEPS * sizeof(uint64_t) };
 
 static struct histogram_row *find(struct histogram_row *slots, uint32_t capacity, int64_t row)
 {
@@ -44,36 +41,19 @@ static void give(size_t *memory, void *p, size_t bytes)
         *memory += bytes;
 }
 
-static bool is_empty(const uint64_t *counts)
+/* A table of twice as many slots. Without memory it stays as it was. */
+static int grow(struct histogram *h, size_t *memory)
 {
-    uint64_t any = 0;
-    for (int s = 0; s < HISTOGRAM_STEPS; s++)
-        any |= counts[s];
-    return any == 0;
-}
-
-/* Gives the rows that are not empty a table of twice as many slots at least. Without memory it stays as it was. */
-static int rehash(struct histogram *h, size_t *memory)
-{
-    uint32_t capacity = FIRST, live = 0;
-    for (uint32_t i = 0; i < h->capacity; i++)
-        live += h->slots[i].counts && !is_empty(h->slots[i].counts);
-    while (capacity <= 2 * live)
-        capacity *= 2;
+    uint32_t capacity = h->capacity ? 2 * h->capacity : FIRST;
     struct histogram_row *slots = take(memory, capacity * sizeof *slots);
     if (!slots)
         return BEZEL_ENOMEM;
-    for (uint32_t i = 0; i < h->capacity; i++) {
-        struct histogram_row *row = &h->slots[i];
-        if (row->counts && is_empty(row->counts))
-            give(memory, row->counts, row_bytes(h));
-        else if (row->counts)
-            *find(slots, capacity, row->row) = *row;
-    }
+    for (uint32_t i = 0; i < h->capacity; i++)
+        if (h->slots[i].counts)
+            *find(slots, capacity, h->slots[i].row) = h->slots[i];
     give(memory, h->slots, h->capacity * sizeof *h->slots);
     h->slots = slots;
     h->capacity = capacity;
-    h->used = live;
     return 0;
 }
 
@@ -83,7 +63,7 @@ uint64_t *histogram_new_counter(struct histogram *h, int64_t bucket, size_t *mem
     uint64_t *counts = histogram_row(h, row);
     if (!counts) {
         if (h->used == (uint32_t)HISTOGRAM_ROWS_MAX << h->coarser ||
-            (4 * (h->used + 1) > 3 * h->capacity && rehash(h, memory) != 0) || !(counts = take(memory, row_bytes(h))))
+            (4 * (h->used + 1) > 3 * h->capacity && grow(h, memory) != 0) || !(counts = take(memory, ROW_BYTES)))
             return NULL;
         *find(h->slots, h->capacity, row) = (struct histogram_row){.counts = counts, .row = row};
         h->used++;
@@ -99,43 +79,13 @@ bool histogram_add_many(struct histogram *h, double value, uint64_t n, size_t *m
     return counter != NULL;
 }
 
-/* Returns whether the row is empty now. */
-static bool subtract_row(const struct histogram *h, uint64_t *counts, const uint64_t *part)
-{
-    for (int s = 0; s < HISTOGRAM_STEPS; s++) {
-        counts[s] -= part[s];
-        for (int mark = 1; counts[s] == 0 && mark <= h->marks; mark++)
-            counts[s + HISTOGRAM_STEPS * mark] = 0;
-    }
-    return is_empty(counts);
-}
-
-void histogram_subtract(struct histogram *h, const struct histogram *part, size_t *memory)
-{
-    bool emptied = false;
-    for (uint32_t i = 0; i < part->capacity; i++) {
-        const struct histogram_row *row = &part->slots[i];
-        if (row->counts && !is_empty(row->counts))
-            emptied |= subtract_row(h, histogram_row(h, row->row), row->counts);
-    }
-    if (emptied)
-        (void)!rehash(h, memory);
-}
-
-void histogram_clear(struct histogram *h)
-{
-    for (uint32_t i = 0; i < h->capacity; i++)
-        if (h->slots[i].counts)
-            memset(h->slots[i].counts, 0, row_bytes(h));
-}
-
 void histogram_free(struct histogram *h, size_t *memory)
 {
     for (uint32_t i = 0; i < h->capacity; i++)
         if (h->slots[i].counts)
-            give(memory, h->slots[i].counts, row_bytes(h));
+            give(memory, h->slots[i].counts, ROW_BYTES);
     give(memory, h->slots, h->capacity * sizeof *h->slots);
-    *h = (struct histogram){.coarser = h->coarser, .marks = h->marks};
+    *h = (struct histogram){.coarser = h->coarser};
 }
 
 /* ---- Quantiles --------------------------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ enum {
 };
 
 struct histogram_row {
-    uint64_t *counts; /* HISTOGRAM_STEPS of them, then as many for each mark; NULL: a free slot */
+    uint64_t *counts; /* HISTOGRAM_STEPS of them; NULL: a free slot */
     int64_t row;      /* number of its first bucket / HISTOGRAM_STEPS */
 };
 
@@ -45,7 +45,6 @@ struct histogram {
     struct histogram_row *slots; /* a hash table of `capacity` slots, at most three quarters of which are used */
     uint32_t capacity, used;
     uint8_t coarser; /* bits that its buckets are coarser by: 0, or HISTOGRAM_COARSE */
-    uint8_t marks;   /* words of the caller's for each bucket, at first 0, behind the counters: [HISTOGRAM_STEPS * i] */
 };
 
 /** Where equal buckets in a row are counted, before the histogram has them. Begins as HISTOGRAM_CURSOR. */
@@ -131,9 +130,6 @@ static inline bool histogram_add(struct histogram *h, struct histogram_cursor *c
 /** Adds `n` numbers that lie in the bucket of `value`. False as histogram_add(). */
 bool histogram_add_many(struct histogram *h, double value, uint64_t n, size_t *memory);
 
-/** Takes all that `part`, of equal precision, counts off `h`, which has it. Rows and marks that are empty then, go. */
-void histogram_subtract(struct histogram *h, const struct histogram *part, size_t *memory);
-
 /**
  * The rank, from 1, of quantile `q` (0 .. 1) among `count` values in ascending order: q * count rounded up, at least 1
  * and at most `count`.
@@ -160,9 +156,6 @@ double histogram_packed(uint32_t bucket);
  * histogram_free() in any case.
  */
 int histogram_unpack(struct histogram *h, const uint8_t *from, size_t n, size_t *memory) BEZEL_MUST_CHECK;
-
-/** Empties a histogram, and keeps its rows for numbers that come. */
-void histogram_clear(struct histogram *h);
 
 /** Frees what it took, which `*memory` gets back; then it is empty. */
 void histogram_free(struct histogram *h, size_t *memory);

@@ -129,11 +129,12 @@ static bool drop_oldest(struct statistic *s)
 /* If memory is short, drops the oldest grains: the quantile is then right for a shorter window. */
 static void add_to_histogram(struct statistic *s, struct statistic_grain *g, const double *values, uint32_t n)
 {
-    for (uint32_t done = 0; done < n;) {
-        uint32_t added = quantile_add(s->quantile, (unsigned)(g - s->grains), values + done, n - done);
+    for (uint32_t done = 0; done < n && g->count < UINT32_MAX;) {
+        uint32_t room = UINT32_MAX - (uint32_t)g->count, next = n - done < room ? n - done : room;
+        uint32_t added = quantile_add(s->quantile, (unsigned)(g - s->grains), values + done, next);
         done += added;
         g->count += added;
-        if (done < n && !drop_oldest(s))
+        if (added < next && !drop_oldest(s))
             return;
     }
 }
@@ -340,8 +341,9 @@ void statistic_reset(struct statistic *s)
 {
     s->any = false;
     s->end = INT64_MIN + STATISTIC_GRAINS;
-    if (s->quantile)
-        quantile_reset(s->quantile);
-    for (int i = 0; i < STATISTIC_GRAINS; i++)
+    for (int i = 0; i < STATISTIC_GRAINS; i++) {
+        if (s->quantile)
+            quantile_drop(s->quantile, (unsigned)i);
         s->grains[i] = (struct statistic_grain){.number = INT64_MIN};
+    }
 }

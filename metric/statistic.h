@@ -8,13 +8,13 @@
  *
  * A quantile takes every number into account. It is never below the exact one, above it by 1/32 of its magnitude at
  * most, and exact where the numbers of two windows are equal or further apart than that (metric/quantile.h).
- * Exception: where numbers need more memory than QUANTILE_MEMORY, which integers of one unit cannot, the oldest grains
- * are dropped early.
+ * Exceptions: only 4,294,967,295 numbers of a grain count; and where numbers have more than 8,256 pairs of grain and
+ * power of two, which integers of one unit cannot have, the oldest grains are dropped early.
  *
- * Memory is bounded: 3.1 KiB, all of it taken by statistic_new(). Of a quantile 2 KiB more then; later, as numbers
- * come, 120 KiB where they span a factor of 30, at most 2.6 MiB where they are integers and 4.7 MiB in any case. So 64
- * of them take 7.5, 166 and 298 MiB. It is returned by statistic_free(). Pure: the caller brings the time, which does
- * not go back. One owner.
+ * Memory is bounded: 3.1 KiB, all of it taken by statistic_new(). Of a quantile 13 KiB more then; later, as numbers
+ * come, 76 KiB where they span a factor of 30, at most 1.2 MiB where they are integers and 4.7 MiB in any case. So 64
+ * of them take 4.8, 76 and 298 MiB. It is used again and returned by statistic_free(). Pure: the caller brings the
+ * time, which does not go back. One owner.
  */
 #ifndef BEZEL_METRIC_STATISTIC_H
 #define BEZEL_METRIC_STATISTIC_H

@@ -109,7 +109,9 @@ static struct quantile *take_quantile(struct top_source *s)
         s->quantiles_made++;
     }
     struct quantile *q = s->quantiles[s->quantile_count++];
-    quantile_reset(q);
+    quantile_drop(q, 0);
+    quantile_turn(q); /* twice: the answer is of the numbers that come now alone */
+    quantile_turn(q);
     return q;
 }
 

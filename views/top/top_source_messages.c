@@ -87,7 +87,9 @@ static struct pair *pair_of(struct top_source *s, struct messages *m, uint32_t f
     s->quantiles_made += m->pair_count == s->quantiles_made;
     struct pair *p = &m->pairs[m->pair_count];
     *p = (struct pair){.from = from, .to = to, .max = -INFINITY, .quantile = s->quantiles[m->pair_count++]};
-    quantile_reset(p->quantile);
+    quantile_drop(p->quantile, 0);
+    quantile_turn(p->quantile); /* twice: the answer is of the numbers that come now alone */
+    quantile_turn(p->quantile);
     return p;
 }
 
