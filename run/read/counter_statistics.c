@@ -3,24 +3,13 @@
 #include "run/read/counter_statistics.h"
 
 #include "base/clock.h"
-#include "run/read/run_reader.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ROWS_MOST = 1024,
-    LOOK_EVERY = 1024, /* records between two looks at the clock */
-};
-
-struct reading {
-    struct counter_table *table;
-    bool (*counts)(const char *aspect, const char *field);
-    int64_t (*before)[DICT_FIELDS_MAX]; /* of each row, the values of the sample before */
-    size_t last;                        /* row of the record before */
-};
+enum { ROWS_MOST = 1024 };
 
 /* What tells a row from the others of its node and aspect. */
 static void identify(const struct record_item *item, char of[DICT_TEXT_MAX + 1], int64_t *pid)
@@ -43,9 +32,9 @@ static bool is_row(const struct counter_statistics *row, const struct record_ite
 }
 
 /* The number of a new row; -1: there is no room. */
-static long add_row(struct reading *r, const struct record_item *item, const char *of, int64_t pid)
+static long add_row(struct counter_reading *r, const struct record_item *item, const char *of, int64_t pid)
 {
-    struct counter_table *t = r->table;
+    struct counter_table *t = &r->table;
     size_t larger = t->count + 1;
     struct counter_statistics *rows =
         t->count < ROWS_MOST ? realloc(t->rows, larger * sizeof *rows) : NULL; /* seldom */
@@ -73,26 +62,26 @@ static long add_row(struct reading *r, const struct record_item *item, const cha
     return (long)t->count++;
 }
 
-static long find_row(struct reading *r, const struct record_item *item)
+static long find_row(struct counter_reading *r, const struct record_item *item)
 {
     char of[DICT_TEXT_MAX + 1];
     int64_t pid;
     identify(item, of, &pid);
-    for (size_t n = 1; n <= r->table->count; n++) { /* samples come in the same order each time */
-        size_t i = (r->last + n) % r->table->count;
-        if (is_row(&r->table->rows[i], item, of, pid))
+    for (size_t n = 1; n <= r->table.count; n++) { /* samples come in the same order each time */
+        size_t i = (r->last + n) % r->table.count;
+        if (is_row(&r->table.rows[i], item, of, pid))
             return (long)i;
     }
     return add_row(r, item, of, pid);
 }
 
 /* A value below 0 is unknown, and one below that of before is another counter's. */
-static void take(struct reading *r, const struct record_item *item)
+void counter_reading_take(struct counter_reading *r, const struct record_item *item)
 {
     long at = find_row(r, item);
     if (at < 0)
         return;
-    struct counter_statistics *row = &r->table->rows[at];
+    struct counter_statistics *row = &r->table.rows[at];
     int64_t *before = r->before[at], now = (int64_t)item->time, passed = now - row->last_ns;
     for (uint32_t i = 0; i < row->field_count && i < item->aspect->field_count; i++) {
         int64_t value = (int64_t)packet_value(item->r, i);
@@ -109,37 +98,12 @@ static void take(struct reading *r, const struct record_item *item)
     r->last = (size_t)at;
 }
 
-static int read_all(struct reading *r, struct run_reader *reader, int64_t deadline)
+bool counter_reading_wants(const struct counter_reading *r, const struct dict_aspect *a)
 {
-    struct record_item item;
-    int more = 0;
-    for (unsigned n = 1; (more = run_reader_next(reader, &item)) > 0; n++) {
-        if (item.r && item.process->role == ROLE_DAEMON)
-            take(r, &item);
-        if (n % LOOK_EVERY == 0 && clock_now() >= deadline) {
-            r->table->cut = true;
-            break;
-        }
-    }
-    return more < 0 ? more : 0;
-}
-
-int counter_table_read(const char *run, const char *aspects, bool (*counts)(const char *aspect, const char *field),
-                       int64_t budget_ns, struct counter_table *t)
-{
-    struct record_filter filter = RECORD_FILTER_ALL;
-    struct reading r = {.table = t, .counts = counts, .before = calloc(t->count + 1, sizeof *r.before)};
-    struct run_reader *reader = NULL;
-    int64_t begun = clock_now();
-    filter.aspect = aspects;
-    int err = r.before ? run_reader_open(run, &filter, &reader) : BEZEL_ENOMEM;
-    if (!err)
-        err = run_reader_look(reader, RUN_READER_ALL);
-    if (!err)
-        err = read_all(&r, reader, budget_ns < INT64_MAX - begun ? begun + budget_ns : INT64_MAX);
-    run_reader_close(reader);
-    free(r.before);
-    return err;
+    for (uint32_t i = 0; r->counts && i < a->field_count; i++)
+        if (a->fields[i].type == DICT_INT64 && r->counts(a->name, a->fields[i].name))
+            return true;
+    return false;
 }
 
 void counter_table_free(struct counter_table *t)

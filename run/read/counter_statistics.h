@@ -4,14 +4,14 @@
 /**
  * What the kernel's counters came to, which samplers record as they stand, since boot: by how much each grew in the
  * run, and how fast. A counter is of a device, an interface, a process or the node, which one aspect has together, so
- * the statistics of a field say nothing of it. Reads the stored records. One thread; blocks on the disk.
+ * the statistics of a field say nothing of it. One thread.
  */
 #ifndef BEZEL_RUN_READ_COUNTER_STATISTICS_H
 #define BEZEL_RUN_READ_COUNTER_STATISTICS_H
 
 #include "base/err.h"
 #include "mdr/bounds.h"
-#include "mdr/dict.h"
+#include "run/read/record_item.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,13 +40,15 @@ struct counter_table {
     struct counter_statistics *rows;
 };
 
-/**
- * Reads what the monitor of run directory `run` recorded in aspects that match the glob `aspects`, for at most
- * `budget_ns` (INT64_MAX: to the end). `counts` says which fields are counters. Returns 0 with *t, which is added to,
- * for counter_table_free() in any case; or an error as run_reader_open().
- */
-int counter_table_read(const char *run, const char *aspects, bool (*counts)(const char *aspect, const char *field),
-                       int64_t budget_ns, struct counter_table *t) BEZEL_MUST_CHECK;
+/** Reads them from records of the monitor. Begin with `counts` alone; free `before` in the end, and the table. */
+struct counter_reading {
+    struct counter_table table;
+    bool (*counts)(const char *aspect, const char *field); /* which fields are counters; NULL: none is */
+    int64_t (*before)[DICT_FIELDS_MAX];                    /* of each row, the values of the sample before */
+    size_t last;                                           /* row of the record before */
+};
+bool counter_reading_wants(const struct counter_reading *r, const struct dict_aspect *a);
+void counter_reading_take(struct counter_reading *r, const struct record_item *item);
 void counter_table_free(struct counter_table *t);
 
 #endif

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * How often the programs of a run recorded each label of their enums. Reads the stored records of aspects that have an
- * enum. One thread; blocks on the disk.
+ * How often the programs of a run recorded each label of their enums. One thread.
  */
 #ifndef BEZEL_RUN_READ_LABEL_STATISTICS_H
 #define BEZEL_RUN_READ_LABEL_STATISTICS_H
 
 #include "base/err.h"
-#include "mdr/dict.h"
+#include "run/read/record_item.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,11 +31,13 @@ struct label_table {
     struct label_statistics *rows;
 };
 
-/**
- * Reads run directory `run` for at most `budget_ns` (INT64_MAX: to its end): `records` are fewer than those stored
- * where that was too short. Returns 0 or an error as run_reader_open(); in both cases *t is for label_table_free().
- */
-int label_table_read(const char *run, int64_t budget_ns, struct label_table *t) BEZEL_MUST_CHECK;
+/** Reads them from records of programs. Begin with all zeros; free the table in the end. */
+struct label_reading {
+    struct label_table table;
+    size_t last; /* row of the record before */
+};
+bool label_reading_wants(const struct dict_aspect *a);
+void label_reading_take(struct label_reading *r, const struct record_item *item);
 void label_table_free(struct label_table *t);
 
 /** The count of row `r` for each label, in their order: 1 with *label, of *length bytes, and *count; 0: no more. */

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/message_statistics.h"
 
-#include "base/clock.h"
 #include "base/hash_index.h"
 #include "base/saturate.h"
 #include "metric/histogram.h"
 #include "run/read/record_messages.h"
-#include "run/read/run_reader.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +13,6 @@
 enum {
     SENT_MEMORY = 64 << 20,   /* bytes for messages that are sent and not received yet */
     VALUES_MEMORY = 64 << 20, /* bytes for latencies of all aspects */
-    LOOK_EVERY = 1024,        /* records between two looks at the clock */
 };
 
 struct row {
@@ -24,7 +21,7 @@ struct row {
     struct histogram latencies;
 };
 
-struct reading {
+struct message_reading {
     struct row *rows;
     size_t count, capacity;
     struct hash_index index; /* numbers of rows, by process and aspect */
@@ -33,13 +30,13 @@ struct reading {
 };
 
 /* The row of an aspect; NULL where there is none. */
-static struct row *row_of(struct reading *r, int64_t process, uint32_t aspect)
+static struct row *row_of(struct message_reading *r, int64_t process, uint32_t aspect)
 {
     int i = r->capacity ? hash_index_find(&r->index, (uint64_t)process, aspect) : -1;
     return i < 0 ? NULL : &r->rows[i];
 }
 
-static bool grow(struct reading *r)
+static bool grow(struct message_reading *r)
 {
     size_t capacity = r->capacity ? 2 * r->capacity : 16;
     struct row *rows = realloc(r->rows, capacity * sizeof *rows);
@@ -58,7 +55,7 @@ static bool grow(struct reading *r)
 }
 
 /* NULL: no memory. */
-static struct row *add_row(struct reading *r, const struct record_item *item)
+static struct row *add_row(struct message_reading *r, const struct record_item *item)
 {
     if (r->count == r->capacity && !grow(r))
         return NULL;
@@ -72,7 +69,7 @@ static struct row *add_row(struct reading *r, const struct record_item *item)
     return row;
 }
 
-static void add_latency(struct reading *r, struct row *row, const struct record_item *item,
+static void add_latency(struct message_reading *r, struct row *row, const struct record_item *item,
                         const struct record_sent *sent)
 {
     struct message_statistics *s = &row->is;
@@ -93,7 +90,7 @@ static void add_latency(struct reading *r, struct row *row, const struct record_
     row->sum += latency;
 }
 
-static void take_received(struct reading *r, struct row *row, const struct record_item *item)
+static void take_received(struct message_reading *r, struct row *row, const struct record_item *item)
 {
     bool first;
     const struct record_sent *sent = record_messages_match(r->messages, item, &first);
@@ -107,8 +104,12 @@ static void take_received(struct reading *r, struct row *row, const struct recor
         sender->is.unmatched--;
 }
 
-/* Returns false where memory is short. */
-static bool take(struct reading *r, const struct record_item *item)
+bool message_reading_wants(const struct dict_aspect *a)
+{
+    return a->kind == DICT_SENT || a->kind == DICT_RECEIVED;
+}
+
+bool message_reading_take(struct message_reading *r, const struct record_item *item)
 {
     struct row *row = row_of(r, item->process->row, item->r->aspect);
     if (!row && !(row = add_row(r, item)))
@@ -124,17 +125,7 @@ static bool take(struct reading *r, const struct record_item *item)
     return true;
 }
 
-static int read_all(struct reading *r, struct run_reader *reader, int64_t deadline)
-{
-    struct record_item item;
-    int more = 0;
-    for (unsigned n = 1; (more = run_reader_next(reader, &item)) > 0; n++)
-        if ((item.r && !take(r, &item)) || (n % LOOK_EVERY == 0 && clock_now() >= deadline))
-            break;
-    return more < 0 ? more : 0;
-}
-
-static int give_rows(struct reading *r, struct message_table *t)
+static int give_rows(struct message_reading *r, struct message_table *t)
 {
     t->rows = calloc(r->count + 1, sizeof *t->rows);
     if (!t->rows)
@@ -153,27 +144,27 @@ static int give_rows(struct reading *r, struct message_table *t)
     return 0;
 }
 
-int message_table_read(const char *run, int64_t budget_ns, struct message_table *t)
+struct message_reading *message_reading_new(void)
 {
-    struct record_filter filter = RECORD_FILTER_ALL;
-    struct reading r = {.messages = record_messages_new(SENT_MEMORY), .memory = VALUES_MEMORY};
-    struct run_reader *reader = NULL;
-    int64_t begun = clock_now();
-    *t = (struct message_table){0};
-    filter.messages = true;
-    int err = r.messages ? run_reader_open(run, &filter, &reader) : BEZEL_ENOMEM;
-    if (!err)
-        err = run_reader_look(reader, RUN_READER_ALL);
-    if (!err)
-        err = read_all(&r, reader, budget_ns < INT64_MAX - begun ? begun + budget_ns : INT64_MAX);
-    if (!err)
-        err = give_rows(&r, t);
-    run_reader_close(reader);
-    record_messages_free(r.messages);
-    for (size_t i = 0; i < r.count; i++)
-        histogram_free(&r.rows[i].latencies, &r.memory);
-    free(r.index.slots);
-    free(r.rows);
+    struct message_reading *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    *r = (struct message_reading){.messages = record_messages_new(SENT_MEMORY), .memory = VALUES_MEMORY};
+    if (r->messages)
+        return r;
+    free(r);
+    return NULL;
+}
+
+int message_reading_end(struct message_reading *r, struct message_table *t)
+{
+    int err = give_rows(r, t);
+    record_messages_free(r->messages);
+    for (size_t i = 0; i < r->count; i++)
+        histogram_free(&r->rows[i].latencies, &r->memory);
+    free(r->index.slots);
+    free(r->rows);
+    free(r);
     return err;
 }
 

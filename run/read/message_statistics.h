@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What the messages of a run came to: how long they took, and how many records of messages have no counterpart. Reads
- * the stored records in order, of messages alone. One thread; blocks on the disk.
+ * What the messages of a run came to: how long they took, and how many records of messages have no counterpart.
+ * One thread.
  */
 #ifndef BEZEL_RUN_READ_MESSAGE_STATISTICS_H
 #define BEZEL_RUN_READ_MESSAGE_STATISTICS_H
 
 #include "base/err.h"
-#include "mdr/dict.h"
+#include "run/read/record_item.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,11 +38,15 @@ struct message_table {
 };
 
 /**
- * Reads run directory `run`, finished or growing, for at most `budget_ns` (INT64_MAX: to its end): `records` are fewer
- * than those stored where that was too short. Sendings that nobody has received yet are unmatched. Returns 0 with *t
- * for message_table_free(), or an error as run_reader_open(); without memory for more, the rest is left out.
+ * Reads them from records, which come in order. The rest is left out where memory is short: message_reading_take() is
+ * false then. message_reading_end() gives the table, for message_table_free(), and frees the reading; sendings that
+ * nobody has received yet are unmatched. It returns 0 or BEZEL_ENOMEM.
  */
-int message_table_read(const char *run, int64_t budget_ns, struct message_table *t) BEZEL_MUST_CHECK;
+struct message_reading;
+struct message_reading *message_reading_new(void);
+bool message_reading_wants(const struct dict_aspect *a);
+bool message_reading_take(struct message_reading *r, const struct record_item *item);
+int message_reading_end(struct message_reading *r, struct message_table *t) BEZEL_MUST_CHECK;
 void message_table_free(struct message_table *t);
 
 #endif

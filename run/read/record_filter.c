@@ -192,8 +192,7 @@ bool record_filter_aspects(const struct record_filter *f, const struct dict *d, 
     for (uint32_t i = 0; i < d->aspect_count; i++) {
         const struct dict_aspect *a = &d->aspects[i];
         int field = f->condition.field[0] ? find_field(&f->condition, a) : -1;
-        if (!record_filter_takes(f->aspect, a->name) ||
-            (f->messages && a->kind != DICT_SENT && a->kind != DICT_RECEIVED))
+        if (!record_filter_takes(f->aspect, a->name) || (f->takes && !f->takes(f->of, a)))
             continue;
         if (!f->condition.field[0])
             wanted[a->id] = RECORD_WANTED;

@@ -26,8 +26,10 @@ struct record_condition {
 struct record_filter {
     const char *node, *process, *aspect; /* globs on names; borrowed */
     bool no_monitor;                     /* none of the monitor's own processes */
-    bool messages;                       /* only messages that were sent or received */
-    int64_t from, until;                 /* ns of the run's time: from <= time < until; INT64_MAX: for ever */
+    /* Which aspects; NULL: any. `of` is its own. */
+    bool (*takes)(const void *of, const struct dict_aspect *aspect);
+    const void *of;
+    int64_t from, until; /* ns of the run's time: from <= time < until; INT64_MAX: for ever */
     struct record_condition condition;
 };
 

@@ -4,7 +4,7 @@
  * What is said of a run's messages is what a list of them says, of which some records are missing and some are there
  * twice: how many have no counterpart on either side, and the latencies of all others.
  */
-#include "run/read/message_statistics.h"
+#include "run/read/record_tables.h"
 
 #include "base/clock.h"
 #include "tests/lib/scratch.h"
@@ -147,16 +147,19 @@ static double right(double share)
     return (double)expected.latencies[(size_t)rank - 1];
 }
 
+static const struct record_tables_wanted messages = {.messages = true};
+
 static void messages_come_to_what_their_list_says(void **state)
 {
     (void)state;
-    struct message_table t;
+    struct record_tables t;
     seed = seed_start();
     snprintf(run, sizeof run, "%s/run", scratch_dir);
     assert_int_equal(mkdir(run, 0777), 0);
     make_run();
-    assert_int_equal(message_table_read(run, INT64_MAX, &t), 0);
-    const struct message_statistics *sent = row_of(&t, DICT_SENT), *received = row_of(&t, DICT_RECEIVED);
+    assert_int_equal(record_tables_read(run, &messages, INT64_MAX, &t), 0);
+    const struct message_statistics *sent = row_of(&t.messages, DICT_SENT),
+                                    *received = row_of(&t.messages, DICT_RECEIVED);
     qsort(expected.latencies, expected.latency_count, sizeof *expected.latencies, compare);
     assert_int_equal(sent->records, expected.sent);
     assert_int_equal(sent->unmatched, expected.sent_alone);
@@ -174,21 +177,21 @@ static void messages_come_to_what_their_list_says(void **state)
     assert_true(received->p50 >= right(0.5) && received->p50 <= right(0.5) * 129 / 128);
     assert_true(received->p99 >= right(0.99) && received->p99 <= right(0.99) * 129 / 128);
     assert_true(isnan(sent->p50) && sent->timed == 0);
-    message_table_free(&t);
-    assert_int_equal(message_table_read(run, 0, &t), 0); /* no time: some are left out, none is wrong */
+    record_tables_free(&t);
+    assert_int_equal(record_tables_read(run, &messages, 0, &t), 0); /* no time: some are left out, none is wrong */
     uint64_t read = 0;
-    for (size_t i = 0; i < t.count; i++)
-        read += t.rows[i].records;
+    for (size_t i = 0; i < t.messages.count; i++)
+        read += t.messages.rows[i].records;
     assert_in_range(read, 1, expected.sent + expected.received - 1);
-    message_table_free(&t);
+    record_tables_free(&t);
 }
 
 static void what_is_no_run_is_refused(void **state)
 {
     (void)state;
-    struct message_table t;
-    assert_int_equal(message_table_read("/nonexistent", INT64_MAX, &t), BEZEL_ENOENT);
-    message_table_free(&t);
+    struct record_tables t;
+    assert_int_equal(record_tables_read("/nonexistent", &messages, INT64_MAX, &t), BEZEL_ENOENT);
+    record_tables_free(&t);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/saturate.h"
 #include "export/record_writer.h"
-#include "run/read/message_statistics.h"
+#include "run/read/record_tables.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/scratch.h"
@@ -202,7 +202,7 @@ static void readers_take_any_time(void **state)
     (void)state;
     for (size_t i = 0; i < OFFSETS; i++)
         for (size_t k = 0; k < OFFSETS; k++) {
-            struct message_table t;
+            struct record_tables t;
             int64_t newest;
             struct record_filter any = RECORD_FILTER_ALL;
             make_run(offsets[i], offsets[k]);
@@ -211,9 +211,10 @@ static void readers_take_any_time(void **state)
             (void)read_in_order(INT64_MAX - 1, INT64_MAX, RECORD_WRITER_CSV);
             (void)read_in_order(INT64_MIN, INT64_MIN + 1, RECORD_WRITER_CSV);
             assert_int_equal(run_reader_newest(run, &any, &newest), 0);
-            assert_int_equal(message_table_read(run, INT64_MAX, &t), 0);
-            assert_int_equal(t.count, 2);
-            message_table_free(&t);
+            assert_int_equal(record_tables_read(run, &(struct record_tables_wanted){.messages = true}, INT64_MAX, &t),
+                             0);
+            assert_int_equal(t.messages.count, 2);
+            record_tables_free(&t);
             look_at_windows();
             look_at_moments();
             assert_int_equal(file_remove_tree(run), 0);

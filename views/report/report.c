@@ -160,55 +160,39 @@ int report_load_experiment(const char *run, struct experiment **e)
     return err;
 }
 
-/* Messages are read from the trace: at the end of a run nobody is to wait for them long, nor a page that is live. */
-#define MESSAGES_BUDGET (2 * CLOCK_S)
-#define MESSAGES_LIVE   (200 * CLOCK_MS)
+/* Records are read from the trace: at the end of a run nobody is to wait for them long, nor a page that is live. */
+#define RECORDS_BUDGET (4 * CLOCK_S)
+#define RECORDS_LIVE   (200 * CLOCK_MS)
 
-static void read_messages(const char *run, bool running, int form, struct report *r)
+/* A page has no place for counters and labels. */
+static struct record_tables_wanted wanted_tables(const struct report *r, int form)
 {
-    bool any = false;
-    for (size_t i = 0; i < r->summary->process_count; i++)
-        for (size_t k = 0; k < r->summary->processes[i].book_count; k++) {
-            enum dict_kind kind = r->summary->processes[i].books[k].kind;
-            any = any || kind == DICT_SENT || kind == DICT_RECEIVED;
-        }
-    int64_t budget = r->all ? INT64_MAX : running && form & REPORT_DATA ? MESSAGES_LIVE : MESSAGES_BUDGET;
-    int err = any ? message_table_read(run, budget, &r->messages) : 0;
-    if (err)
-        log_warn("BEZEL-REPORT-MESSAGES", "messages cannot be read: %s: they are not evaluated", rundb_why(err));
-}
-
-#define COUNTERS_BUDGET CLOCK_S
-
-/* A page has no place for them. */
-static void read_counters(const char *run, int form, struct report *r)
-{
-    static const char *const aspects[] = {"node_*", "process_*"};
-    int64_t budget = r->all ? INT64_MAX : COUNTERS_BUDGET;
-    bool any = false;
-    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
-        any = any || r->experiment->sensing.sampler[i];
-    for (size_t i = 0; i < 2 && any && !(form & (REPORT_HTML | REPORT_DATA)); i++) {
-        int err = counter_table_read(run, aspects[i], report_is_counter, budget, &r->counters);
-        if (err)
-            log_warn("BEZEL-REPORT-COUNTERS", "samples cannot be read: %s: counters are not evaluated", rundb_why(err));
-    }
-}
-
-static void read_labels(const char *run, int form, struct report *r)
-{
-    bool any = false;
+    struct record_tables_wanted w = {0};
+    bool page = form & (REPORT_HTML | REPORT_DATA);
     for (size_t i = 0; i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
-        for (uint32_t k = 0; p->dict && p->role == ROLE_SUT && k < p->dict->aspect_count; k++)
-            for (uint32_t f = 0; f < p->dict->aspects[k].field_count; f++)
-                any = any || p->dict->aspects[k].fields[f].type == DICT_ENUM;
+        for (uint32_t k = 0; p->dict && k < p->dict->aspect_count; k++) {
+            w.messages = w.messages || message_reading_wants(&p->dict->aspects[k]);
+            w.labels = w.labels || (!page && p->role == ROLE_SUT && label_reading_wants(&p->dict->aspects[k]));
+        }
     }
-    if (!any || form & (REPORT_HTML | REPORT_DATA))
-        return;
-    int err = label_table_read(run, r->all ? INT64_MAX : COUNTERS_BUDGET, &r->labels);
+    for (int i = 0; i < EXPERIMENT_SAMPLERS && !page; i++)
+        if (r->experiment->sensing.sampler[i])
+            w.counts = report_is_counter;
+    return w;
+}
+
+static void read_records(const char *run, bool running, int form, struct report *r, struct record_tables *t)
+{
+    struct record_tables_wanted w = wanted_tables(r, form);
+    int64_t budget = r->all ? INT64_MAX : running && form & REPORT_DATA ? RECORDS_LIVE : RECORDS_BUDGET;
+    int err = w.messages || w.labels || w.counts ? record_tables_read(run, &w, budget, t) : 0;
     if (err)
-        log_warn("BEZEL-REPORT-LABELS", "labels cannot be read: %s: they are not evaluated", rundb_why(err));
+        log_warn("BEZEL-REPORT-RECORDS",
+                 "the records cannot be read: %s: messages, counters and labels are not evaluated", rundb_why(err));
+    r->messages = t->messages;
+    r->counters = t->counters;
+    r->labels = t->labels;
 }
 
 /* A run without an end is as long as its last sign, but not longer than by our clock: a node's may be ahead. */
@@ -232,13 +216,12 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     char path[PATH_MAX], found[PATH_MAX];
     bound_duration(v);
     path_to_show(run, path);
+    struct record_tables tables = {0};
     struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
     r.all = form & REPORT_ALL;
     r.color = table_wants_color(out);
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
-    read_messages(run, running, form, &r);
-    read_counters(run, form, &r);
-    read_labels(run, form, &r);
+    read_records(run, running, form, &r, &tables);
     if (form & REPORT_JSON)
         report_json(&r, out);
     else if (form & REPORT_HTML)
@@ -249,9 +232,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
         report_text(&r, out);
     int code = err ? err : verdict_exit_code(v);
     verdict_free(v);
-    message_table_free(&r.messages);
-    counter_table_free(&r.counters);
-    label_table_free(&r.labels);
+    record_tables_free(&tables);
     if (err)
         log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", ulimit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {

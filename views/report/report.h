@@ -6,9 +6,7 @@
 #define BEZEL_VIEWS_REPORT_REPORT_H
 
 #include "base/units.h"
-#include "run/read/counter_statistics.h"
-#include "run/read/label_statistics.h"
-#include "run/read/message_statistics.h"
+#include "run/read/record_tables.h"
 #include "views/report/verdict.h"
 
 #include <stdio.h>
