@@ -51,6 +51,7 @@ static int read_behind(struct trace_part *part, size_t most)
     if (n < 0)
         return err_from_errno(errno);
     part->used += (size_t)n;
+    part->end = part->used < most ? part->offset + part->used : UINT64_MAX;
     if (!cover_read(part->fd, &part->cover))
         part->cover.header.size_bytes = 0;
     return 0;
@@ -203,6 +204,8 @@ static int find(struct trace_reader *r, bool whole, struct packet_header *h, con
         r->reason = is == BEZEL_EVERSION ? "a packet of another version of Bezel" : "bytes that are no packet";
         return is;
     }
+    if (r->part->end < r->end) /* a torn packet was cut off since the file was measured */
+        r->end = r->part->end;
     if (h->size_bytes > r->end - r->at.bytes)
         return 0;
     return whole ? get(r, (size_t)h->size_bytes, bytes) : 1;

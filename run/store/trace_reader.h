@@ -38,6 +38,7 @@ struct trace_part {
     uint8_t *bytes;     /* borrowed; room for as many as are asked for */
     uint64_t offset;    /* in the file: of bytes[0] */
     size_t used;        /* that were read */
+    uint64_t end;       /* of the file, if the last read came to it; else UINT64_MAX */
     const char *path;   /* of the file; NULL: nothing was read */
     int fd;             /* -1: closed */
     bool rests;         /* the file is closed after each read */
