@@ -232,14 +232,19 @@ static pid_t spawn(const struct collector_process *c, const struct reader *r)
             snprintf(words[i], sizeof words[i], "%s", r->args[i]);
         args[i + 1] = words[i];
     }
+    /* Emptied here: who waits for its lines must not see those of the reader before. */
+    int a = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int b = open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(a >= 0 && b >= 0);
     pid_t pid = fork();
     if (pid == 0) {
-        int a = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), b = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         dup2(a, STDOUT_FILENO);
         dup2(b, STDERR_FILENO);
         execv(BEZEL, (char *const *)(uintptr_t)args);
         _exit(127);
     }
+    close(a);
+    close(b);
     assert_true(pid > 0);
     return pid;
 }

@@ -404,6 +404,8 @@ static void what_nobody_asked_for_is_not_noted(void **state)
     open_all(&f, &unasked, &s);
     pid_t pid = fixture_spawn(run_a_thread_that_ends, NULL);
     await_step(&f, 1);
+    for (int64_t deadline = clock_now() + PATIENCE; !external_process(f.external, 0); fixture_turn(&f))
+        assert_true(clock_now() < deadline);
     external_process(f.external, 0)->at->our_namespace++;
     assert_int_equal(sample_unasked(&f, s, clock_now() + CLOCK_S), 0);
     assert_int_equal(external_note_count(f.external), 0);
