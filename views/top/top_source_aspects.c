@@ -134,12 +134,11 @@ struct rows {
     uint32_t first[DICT_ASPECTS_MAX + 1];
 };
 
-static int take_values(const struct top_source_reading *r, const struct packet_record *record,
-                       const struct levels_place *place)
+/* Adds a record to the rows of its aspect: to all of them, with its number, or to the values of visible ones alone. */
+static int add_record(const struct top_source_reading *r, const struct packet_record *record, bool visible)
 {
     const struct rows *rows = r->context;
     struct top_source *s = r->s;
-    (void)top_source_count(r, record, place);
     if (!record || record->aspect > DICT_ASPECTS_MAX || rows->first[record->aspect] == 0)
         return 0;
     const struct dict_aspect *a = &dict_of(s, r->process)->aspects[record->aspect - 1];
@@ -147,11 +146,18 @@ static int take_values(const struct top_source_reading *r, const struct packet_r
         const struct top_item *item = &s->items[i];
         if (item->id.aspect != record->aspect || item->id.instance != s->c.processes[r->process].process->instance)
             break;
-        s->stats[i].records++;
-        if (item->id.field < record->value_count)
+        s->stats[i].records += !visible;
+        if ((!visible || s->stats[i].visible) && item->id.field < record->value_count)
             add_value(s, &s->stats[i], shown_record_number(a, record, (int32_t)item->id.field));
     }
     return 0;
+}
+
+static int take_values(const struct top_source_reading *r, const struct packet_record *record,
+                       const struct levels_place *place)
+{
+    (void)top_source_count(r, record, place);
+    return add_record(r, record, false);
 }
 
 static void find_rows(const struct top_source *s, const struct top_counts *c, struct rows *rows)
@@ -222,20 +228,8 @@ int top_source_aspects(struct top_source *s, const struct top_state *state, stru
 static int take_visible(const struct top_source_reading *r, const struct packet_record *record,
                         const struct levels_place *place)
 {
-    const struct rows *rows = r->context;
-    struct top_source *s = r->s;
     (void)place;
-    if (!record || record->aspect > DICT_ASPECTS_MAX || rows->first[record->aspect] == 0)
-        return 0;
-    const struct dict_aspect *a = &dict_of(s, r->process)->aspects[record->aspect - 1];
-    for (size_t i = rows->first[record->aspect] - 1; i < s->item_count; i++) {
-        const struct top_item *item = &s->items[i];
-        if (item->id.aspect != record->aspect || item->id.instance != s->c.processes[r->process].process->instance)
-            break;
-        if (s->stats[i].visible && item->id.field < record->value_count)
-            add_value(s, &s->stats[i], shown_record_number(a, record, (int32_t)item->id.field));
-    }
-    return 0;
+    return add_record(r, record, true);
 }
 
 /* Whether one of the rows of a process is visible. */

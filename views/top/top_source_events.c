@@ -30,6 +30,15 @@ static int64_t limit_of(const struct history_event *e)
                                             : -1;
 }
 
+/* An item for the next older event, of `left` that there are; NULL: there are enough, and these are left out, or no
+ * memory. */
+static struct top_item *add_event(struct top_source *s, size_t left)
+{
+    bool full = s->item_count == TOP_EVENTS_SHOWN;
+    s->left_out += full ? left : 0;
+    return full ? NULL : top_source_add(s);
+}
+
 void top_source_decisions(struct top_source *s, struct top_id scope)
 {
     for (size_t i = s->c.history.event_count; i > 0; i--) {
@@ -37,11 +46,7 @@ void top_source_decisions(struct top_source *s, struct top_id scope)
         int64_t at = top_source_event_time(s, e), limit = limit_of(e);
         if (at > s->time || (scope.node != TOP_ANY && scope.node != e->node))
             continue;
-        if (s->item_count == TOP_EVENTS_SHOWN) {
-            s->left_out += i;
-            return;
-        }
-        struct top_item *item = top_source_add(s);
+        struct top_item *item = add_event(s, i);
         if (!item)
             return;
         item->id = (struct top_id){.node = e->node, .instance = i, .field = TOP_ANY, .limit = -1};
@@ -159,11 +164,7 @@ void top_source_losses(struct top_source *s, struct top_id scope)
         int64_t at = catalogue_time(s->c.nodes[p->node], l->end).ns;
         if (at > s->time || (scope.node != TOP_ANY && scope.node != p->node))
             continue;
-        if (s->item_count == TOP_EVENTS_SHOWN) {
-            s->left_out += i;
-            return;
-        }
-        struct top_item *item = top_source_add(s);
+        struct top_item *item = add_event(s, i);
         if (!item)
             return;
         item->id = (struct top_id){p->node, i, 0, TOP_ANY, -1};
