@@ -153,8 +153,8 @@ static const struct options_entry entries[] = {
      .value = &given.daemon.control},
     {"keys", 0, "DIR",
      "folder of public keys, of `bezel keygen`: the peers that are admitted, with their roles; nodes need the role "
-     "observe. All links over TCP are then encrypted (CURVE). A change in the folder takes effect within a second, "
-     "for new connections",
+     "observe. All links over TCP are then encrypted (CURVE). A change in the folder takes effect within two "
+     "seconds, for existing connections too",
      .value = &given.daemon.keys},
     {"key", 0, "FILE", "the collector's secret key; --keys and --key go together", .value = &given.daemon.key},
     LIFETIME_READY("the bound endpoint", &given.daemon.ready),

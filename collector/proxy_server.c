@@ -5,6 +5,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "mdr/link/dial.h"
 #include "mdr/link/link.h"
 
@@ -263,8 +264,8 @@ static void *serve(void *context)
 
 static int read_targets(struct proxy_server *s, const char *forward)
 {
-    const char *why;
-    for (const char *at = forward; *(at += strspn(at, " ")); at += strcspn(at, " ")) {
+    const char *why, *word;
+    for (size_t n; (n = words_next(&forward, &word));) {
         char one[2 * ADDRESS_TEXT_MAX];
         struct target *more = realloc(s->targets, (s->target_count + 1) * sizeof *more);
         if (!more)
@@ -272,7 +273,7 @@ static int read_targets(struct proxy_server *s, const char *forward)
         s->targets = more;
         struct target *t = &more[s->target_count++];
         *t = (struct target){.listener = -1};
-        snprintf(one, sizeof one, "%.*s", (int)strcspn(at, " "), at);
+        snprintf(one, sizeof one, "%.*s", (int)n, word);
         const char *via = strchr(one, '=');
         if (address_read(via ? via + 1 : one, &t->address, &why) != 0 || t->address.port == 0)
             return BEZEL_EINVAL;

@@ -5,6 +5,7 @@
 #include "base/address.h"
 #include "base/near.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "config/check_internal.h"
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
@@ -28,9 +29,10 @@ static const char root_name[] = "root";
 static void read_forward(struct reader *r, const struct tree *t, void *to)
 {
     const char *text = reader_text(r, t, "endpoints, separated by blanks"), *why;
-    for (const char *at = text; at && *(at += strspn(at, " ")); at += strcspn(at, " ")) {
+    const char *rest = text ? text : "", *word;
+    for (size_t n; (n = words_next(&rest, &word));) {
         char one[2 * ADDRESS_TEXT_MAX];
-        snprintf(one, sizeof one, "%.*s", (int)strcspn(at, " "), at);
+        snprintf(one, sizeof one, "%.*s", (int)n, word);
         struct address address;
         char *proxy = strchr(one, '=');
         if (proxy)
@@ -460,10 +462,7 @@ static void check_length(struct reader *r, const struct tree *t, const struct ex
 /* How many ports a proxy has, from the one that the file gives on. */
 static size_t port_count(const struct experiment *e, uint32_t i)
 {
-    size_t n = 0;
-    for (const char *at = e->inner[i].forward; at && *(at += strspn(at, " ")); at += strcspn(at, " "))
-        n++;
-    return e->inner[i].forward ? n : proxies_count(e, i);
+    return e->inner[i].forward ? words_count(e->inner[i].forward) : proxies_count(e, i);
 }
 
 struct port {
@@ -489,6 +488,10 @@ static void check_ports(struct reader *r, const struct tree *t, const struct exp
             struct port p = {c->node ? c->node : "", c->name ? c->name : "", port_of(endpoints[k]),
                              k == 2 ? port_count(e, i) : 1};
             const struct tree *own = tree_get(t, keys[k]);
+            if (p.port + p.count > UINT16_MAX + 1)
+                reader_wrong(r, own ? own : t,
+                             "the proxy has %zu ports from %u on, and 65535 is the last one: give a lower one", p.count,
+                             p.port);
             for (size_t s = 0; s < n && p.port; s++)
                 if (seen[s].port && seen[s].port < p.port + p.count && p.port < seen[s].port + seen[s].count &&
                     strcmp(seen[s].machine, p.machine) == 0) {

@@ -3,6 +3,7 @@
 #include "config/proxies.h"
 
 #include "base/address.h"
+#include "base/words.h"
 #include "config/collectors.h"
 
 #include <stdio.h>
@@ -91,10 +92,10 @@ static const char *endpoint_of(const struct experiment *e, uint32_t node, uint32
 /* The place of `endpoint` in the list of a proxy; -1: it is not in it. */
 static int place_of(const char *list, const char *endpoint)
 {
-    int place = 0;
     size_t n = strlen(endpoint);
-    for (const char *at = list; at && *(at += strspn(at, " ")); at += strcspn(at, " "), place++)
-        if (strcspn(at, " =") == n && strncmp(at, endpoint, n) == 0)
+    const char *rest = list ? list : "", *word;
+    for (int place = 0; words_next(&rest, &word); place++)
+        if (strcspn(word, " =") == n && strncmp(word, endpoint, n) == 0)
             return place;
     return -1;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "ecs/course/remote_collector.h"
 #include "ecs/course/rundir.h"
 #include "views/report/report.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define CONTROL_CLIENT_PATIENCE (5 * CLOCK_S)
+#define CONTROL_CLIENT_LOOK     (250 * CLOCK_MS) /* for nodes that are to be asked another way */
 
 /* ---- Finding the daemons ----------------------------------------------------------------------------------------- */
 
@@ -60,6 +62,8 @@ static int connect_daemon(struct control_client *r, const char *private, const u
 struct access_text {
     char own[PATH_MAX], server[PATH_MAX], proxies[EXPERIMENT_PROXIES_MAX];
 };
+
+_Static_assert((int)EXPERIMENT_PROXIES_MAX == (int)COMMAND_CALLER_PROXIES_MAX, "a caller has room for all proxies");
 
 /* How to reach what has the key `server` at an endpoint on node `node`, with the keys in a folder. */
 static struct command_caller_access access_to(const struct experiment *e, uint32_t node, const char *endpoint,
@@ -237,9 +241,9 @@ static uint32_t wait_for_answers(struct control_client *r, int64_t until)
         if (r->nodes[i].asked && n < LINK_WAIT_MAX)
             links[n++] = r->nodes[i].caller.link;
     }
-    int64_t now = clock_now();
-    if (missing && now < until)
-        link_wait(links, n, NULL, 0, until - now);
+    int64_t left = until - clock_now();
+    if (missing && left > 0)
+        link_wait(links, n, NULL, 0, left < CONTROL_CLIENT_LOOK ? left : CONTROL_CLIENT_LOOK);
     return missing;
 }
 
@@ -256,17 +260,30 @@ static int check_answer(const struct control_client_node *node, const struct mes
     return m->type == MESSAGE_REPLY && m->reply.answer == ANSWER_REFUSED ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* Where there are proxies, one after the other is tried. */
+static int64_t patience_with(const struct control_client *r)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        size_t proxies = words_count(r->nodes[i].caller.proxies);
+        most = proxies > most ? proxies : most;
+    }
+    return CONTROL_CLIENT_PATIENCE + (int64_t)most * COMMAND_CALLER_TRY;
+}
+
 int control_client_ask(struct control_client *r, const struct message_command *command, enum message_answer wanted,
                        bool (*take)(void *context, const char *node, const struct message *answer), void *context)
 {
     static struct message m; /* one thread; too large for a stack */
-    int64_t until = clock_now() + CONTROL_CLIENT_PATIENCE;
+    int64_t patience = patience_with(r), until = clock_now() + patience;
     int code = EXIT_OK;
     for (uint32_t i = 0; i < r->count; i++)
         send_command(&r->nodes[i], command);
     while (wait_for_answers(r, until) && clock_now() < until)
         for (uint32_t i = 0; i < r->count; i++) {
             struct control_client_node *node = &r->nodes[i];
+            if (node->asked && node->caller.life == 0 && command_caller_is_lost(&node->caller))
+                send_command(node, command); /* another way */
             if (!node->asked || !take_answer(node, command, &m))
                 continue;
             node->asked = false;
@@ -279,7 +296,7 @@ int control_client_ask(struct control_client *r, const struct message_command *c
         if (!r->nodes[i].asked)
             continue;
         log_error("BEZEL-UNREACHABLE", "%s %s did not answer within %s", kind_of(&r->nodes[i]), r->nodes[i].name,
-                  units_duration(CONTROL_CLIENT_PATIENCE).s);
+                  units_duration(patience).s);
         r->nodes[i].asked = false;
         code = EXIT_UNREACHABLE;
     }

@@ -59,8 +59,8 @@ void control_client_close(struct control_client *r);
 
 /**
  * Sends `command` to each node, with an id chosen here, and passes each REPLY whose answer is `wanted` to `take`.
- * Returns EXIT_OK; EXIT_UNREACHABLE where a node did not answer within five seconds; EXIT_FAILED where one refused, or
- * where `take` returned false. Logs nodes that did not answer, or refused.
+ * Returns EXIT_OK; EXIT_UNREACHABLE where a node did not answer within five seconds, and two more for each proxy;
+ * EXIT_FAILED where one refused, or where `take` returned false. Logs nodes that did not answer, or refused.
  */
 int control_client_ask(struct control_client *r, const struct message_command *command, enum message_answer wanted,
                        bool (*take)(void *context, const char *node, const struct message *answer), void *context);

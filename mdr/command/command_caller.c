@@ -4,6 +4,8 @@
 
 #include "mdr/message.h"
 
+#include "base/words.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,16 +18,12 @@ enum { COMMAND_CALLER_QUEUE = 16 };
 /* Where the next link connects: to one proxy after the other, then to the daemon, then to the first proxy again. */
 static const char *next_endpoint(const struct command_caller *c, char proxy[LINK_ENDPOINT_MAX])
 {
-    unsigned count = 1;
-    const char *at = c->proxies;
-    for (const char *p = at; *p; p += strcspn(p, " "), p += strspn(p, " "))
-        count++;
-    for (unsigned wanted = c->links % count; wanted > 0 && *at; wanted--) {
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
-    }
-    snprintf(proxy, LINK_ENDPOINT_MAX, "%.*s", (int)strcspn(at, " "), at);
-    return proxy[0] ? proxy : c->endpoint;
+    size_t wanted = c->links % (words_count(c->proxies) + 1), n;
+    const char *rest = c->proxies, *word;
+    while ((n = words_next(&rest, &word)) && wanted > 0)
+        wanted--;
+    snprintf(proxy, LINK_ENDPOINT_MAX, "%.*s", (int)n, word);
+    return n ? proxy : c->endpoint;
 }
 
 static int make_link(struct command_caller *c)
@@ -69,11 +67,17 @@ bool command_caller_is_met(const struct command_caller *c)
     return c->met || (c->link && link_is_connected(c->link));
 }
 
+bool command_caller_is_lost(const struct command_caller *c)
+{
+    int64_t most = c->proxies[0] && c->life == 0 ? COMMAND_CALLER_TRY : COMMAND_CALLER_SILENCE;
+    return c->link && c->waiting != 0 && !link_is_dialing(c->link) && clock_now() - c->waiting > most;
+}
+
 /* Makes the link anew where it is silent or was refused. What waits in it is dropped: its deadline would have passed.
  */
 static int mend_link(struct command_caller *c, int64_t now)
 {
-    bool silent = c->waiting != 0 && !link_is_dialing(c->link) && now - c->waiting > COMMAND_CALLER_SILENCE;
+    bool silent = command_caller_is_lost(c);
     bool refused = link_is_refused(c->link) && now - c->linked > REFUSED_PAUSE;
     if (endpoint_path(c->endpoint) || (!silent && !refused))
         return 0;

@@ -21,7 +21,10 @@
 struct message;
 
 #define COMMAND_CALLER_DEADLINE (5 * CLOCK_S) /* for a command to be taken by its daemon */
-#define COMMAND_CALLER_SILENCE  (5 * CLOCK_S) /* without an answer over tcp for that long, the link is made anew */
+#define COMMAND_CALLER_SILENCE                                                                                         \
+    (5 * CLOCK_S)                        /* without an answer over tcp for that long, the link is made anew; ...       \
+                                          */
+#define COMMAND_CALLER_TRY (2 * CLOCK_S) /* ... where there are proxies and it has had no answer yet, for that long */
 
 enum { COMMAND_CALLER_PROXIES_MAX = 1024 };
 
@@ -59,6 +62,13 @@ int command_caller_open(struct command_caller *c, const char *endpoint, struct c
 
 /** Whether somebody listens at the endpoint of a caller with keys, though it may be no daemon of Bezel. */
 bool command_caller_is_met(const struct command_caller *c);
+
+/**
+ * Whether the link has been silent for so long that the next command, or telling, makes it anew. Where the life of the
+ * daemon is not known (`life` 0), no command was sent over it but QUERY, so sending the same again carries out nothing
+ * twice.
+ */
+bool command_caller_is_lost(const struct command_caller *c);
 
 /** Closes the link; commands in its queue may still be sent for `linger_ms`. Idempotent. */
 void command_caller_close(struct command_caller *c, int linger_ms);

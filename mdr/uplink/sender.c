@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,11 +203,11 @@ static int set_endpoints(struct sender *f, const char *text)
 {
     char list[SENDER_ENDPOINTS_MAX][LINK_ENDPOINT_MAX] = {{0}};
     unsigned n = 0;
-    for (size_t length; *(text += strspn(text, " ")); text += length) {
-        length = strcspn(text, " ");
+    const char *word;
+    for (size_t length; (length = words_next(&text, &word));) {
         if (n == SENDER_ENDPOINTS_MAX || length >= LINK_ENDPOINT_MAX)
             return BEZEL_EINVAL;
-        memcpy(list[n++], text, length);
+        memcpy(list[n++], word, length);
     }
     if (n == 0 || memcmp(f->endpoints, list, sizeof list) == 0)
         return BEZEL_EINVAL;

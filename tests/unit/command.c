@@ -529,6 +529,35 @@ static void a_link_that_is_cut_twice_before_an_answer_is_made_anew_each_time(voi
     command_caller_close(&c, 0);
 }
 
+/* A proxy behind which nobody answers is left after a while; a daemon that has answered is given longer. */
+static void a_proxy_that_leads_nowhere_is_left_for_the_daemon_itself(void **state)
+{
+    (void)state;
+    struct command_caller c;
+    command_server_close(server, 0);
+    serve("tcp://127.0.0.1:*");
+    assert_int_equal(
+        command_caller_open(&c, endpoint(), (struct command_caller_access){.proxies = " tcp://127.0.0.1:1"}, run, node),
+        0);
+    assert_string_equal(link_endpoint(c.link), "tcp://127.0.0.1:1");
+    assert_int_equal(command(&c, VERB_STOP), 0);
+    assert_false(command_caller_is_lost(&c));
+    ahead += COMMAND_CALLER_TRY + CLOCK_S;
+    assert_true(command_caller_is_lost(&c));
+    assert_int_equal(command(&c, VERB_STOP), 0);
+    assert_string_equal(link_endpoint(c.link), endpoint());
+    assert_int_equal(taken()->command.verb, VERB_QUERY);
+    answer(1);
+    assert_int_equal(heard(&c), 0);
+    assert_true(command(&c, VERB_STOP) > 0);
+    ahead += COMMAND_CALLER_TRY + CLOCK_S;
+    assert_false(command_caller_is_lost(&c));
+    ahead += COMMAND_CALLER_SILENCE;
+    assert_true(command_caller_is_lost(&c));
+    command_caller_close(&c, 0);
+    assert_false(command_caller_is_lost(&c));
+}
+
 /* Where something came, and over a socket of this machine, no link is cut however long it takes. */
 static void a_link_that_answers_or_is_of_this_machine_stays(void **state)
 {
@@ -592,6 +621,7 @@ int main(void)
         TEST(what_is_no_command_is_dropped_and_another_version_answered),
         TEST(tellings_reach_the_daemon_without_a_number),
         TEST(a_link_that_is_cut_twice_before_an_answer_is_made_anew_each_time),
+        TEST(a_proxy_that_leads_nowhere_is_left_for_the_daemon_itself),
         TEST(a_link_that_answers_or_is_of_this_machine_stays),
         TEST(what_cannot_be_opened_is_told_and_leaves_nothing),
     };
