@@ -8,6 +8,7 @@
 #ifndef BEZEL_CONFIG_EXPERIMENT_H
 #define BEZEL_CONFIG_EXPERIMENT_H
 
+#include "base/address.h"
 #include "base/clock_wall.h"
 #include "base/err.h"
 #include "config/order_settings.h"
@@ -430,6 +431,12 @@ uint32_t experiment_inner_nodes(const struct experiment *e, uint32_t i);
 
 /** The inner collectors through which node `node` may send, bit i for collector i. Pure. */
 uint64_t experiment_node_above(const struct experiment *e, uint32_t node);
+
+/**
+ * Where a collector on a node takes commands, EXPERIMENT_ROOT or an inner one: writes its endpoint, "" where it is on
+ * no node. Returns `endpoint`. Pure.
+ */
+char *experiment_control(const struct experiment *e, int collector, char endpoint[ADDRESS_TEXT_MAX]);
 
 enum { EXPERIMENT_PROXIES_MAX = 1024 };
 

@@ -77,16 +77,22 @@ static char *endpoint_on(const struct experiment *e, int node, const char *liste
     return text;
 }
 
-/* What takes commands on a machine: its bezeld, inner collectors, the root. */
+char *experiment_control(const struct experiment *e, int collector, char endpoint[ADDRESS_TEXT_MAX])
+{
+    return collector == EXPERIMENT_ROOT
+               ? endpoint_on(e, experiment_collector_node(e), e->collector.control, 0, endpoint)
+               : endpoint_on(e, experiment_inner_node(e, (uint32_t)collector), e->inner[collector].control, 0,
+                             endpoint);
+}
+
+/* What takes commands on a machine: its bezeld, inner collectors, the root. "": not this one. */
 static const char *endpoint_of(const struct experiment *e, uint32_t node, uint32_t k, char text[ADDRESS_TEXT_MAX])
 {
     if (k == 0)
         return e->nodes[node].address ? e->nodes[node].address : "";
-    if (k <= e->inner_count)
-        return experiment_inner_node(e, k - 1) == (int)node
-                   ? endpoint_on(e, (int)node, e->inner[k - 1].control, 0, text)
-                   : "";
-    return experiment_collector_node(e) == (int)node ? endpoint_on(e, (int)node, e->collector.control, 0, text) : "";
+    int collector = k <= e->inner_count ? (int)k - 1 : EXPERIMENT_ROOT;
+    int at = collector == EXPERIMENT_ROOT ? experiment_collector_node(e) : experiment_inner_node(e, k - 1);
+    return at == (int)node ? experiment_control(e, collector, text) : "";
 }
 
 /* The place of `endpoint` in the list of a proxy; -1: it is not in it. */

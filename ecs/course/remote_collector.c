@@ -36,20 +36,10 @@ static void endpoint_at(const struct experiment_node *node, uint16_t port, char 
     snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", address_print(&address, text));
 }
 
-static void control_at(const struct experiment_node *node, const char *control, char endpoint[LINK_ENDPOINT_MAX])
-{
-    struct address address;
-    const char *why;
-    int err = address_read(control, &address, &why);
-    endpoint_at(node, err ? 0 : address.port, endpoint);
-}
-
 char *remote_collector_control(const struct experiment *e, int inner, char endpoint[LINK_ENDPOINT_MAX])
 {
-    if (inner == EXPERIMENT_ROOT)
-        control_at(&e->nodes[experiment_collector_node(e)], e->collector.control, endpoint);
-    else
-        control_at(&e->nodes[experiment_inner_node(e, (uint32_t)inner)], e->inner[inner].control, endpoint);
+    char text[ADDRESS_TEXT_MAX];
+    snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", experiment_control(e, inner, text));
     return endpoint;
 }
 
