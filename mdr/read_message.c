@@ -63,11 +63,40 @@ static bool code_borrowed(struct fields_coder *c, const uint8_t **data, uint32_t
     return fields_check(c, padded);
 }
 
+/* A count of bytes, and these. */
+static bool code_counted(struct fields_coder *c, uint32_t *count, const uint8_t **data, uint32_t most)
+{
+    return fields_count(c, count, most) && code_borrowed(c, data, *count);
+}
+
 static bool code_dictionary(struct fields_coder *c, void *p)
 {
     struct read_schema *m = p;
-    return fields_count(c, &m->dictionary_bytes, MESSAGE_DICT_MAX) &&
-           code_borrowed(c, &m->dictionary, m->dictionary_bytes);
+    return code_counted(c, &m->dictionary_bytes, &m->dictionary, MESSAGE_DICT_MAX);
+}
+
+static bool code_token(struct fields_coder *c, void *p)
+{
+    struct read_mirror *m = p;
+    return code_counted(c, &m->token_bytes, &m->token, READ_TOKEN_MAX);
+}
+
+static bool code_cover(struct fields_coder *c, void *p)
+{
+    struct read_file *m = p;
+    return code_counted(c, &m->cover_bytes, &m->cover, PACKET_HEADER_BYTES);
+}
+
+static bool code_bytes(struct fields_coder *c, void *p)
+{
+    struct read_bytes *m = p;
+    return code_counted(c, &m->count, &m->bytes, READ_BYTES_MAX);
+}
+
+static bool code_rows(struct fields_coder *c, void *p)
+{
+    struct read_rows *m = p;
+    return code_counted(c, &m->count, &m->bytes, READ_BYTES_MAX);
 }
 
 /* Whether a record may have `bytes`. */
@@ -135,10 +164,20 @@ TABLE(records, FIELDS(read_records, behind, count), CALL(code_items));
 TABLE(credit, FIELDS(read_message, credit));
 TABLE(end, ENUM(read_end, why, READ_END_STOPPED), FIELDS(read_end, records, lost, late, cut, rest, behind, reason));
 
+TABLE(mirror, FIELDS(read_mirror, follow, rows, credit), CALL(code_token));
+TABLE(file, FIELDS(read_file, number, name, stream, bytes), CALL(code_cover), FIELD(read_file, lacks));
+TABLE(have, FIELDS(read_have, number, bytes, sum));
+TABLE(piece, FIELDS(read_bytes, number, offset), CALL(code_bytes));
+TABLE(rows, CALL(code_rows));
+TABLE(step, FIELDS(read_step, behind, grows, commit));
+
 CASES(types, CASE(READ_REFUSE, read_message, refuse, refuse), CASE(READ_HEARTBEAT, read_message, heartbeat, heartbeat),
       CASE(READ_READ, read_message, read, request), CASE(READ_READING, read_message, reading, reading),
       CASE(READ_SCHEMA, read_message, schema, schema), CASE(READ_RECORDS, read_message, records, records),
-      HERE(READ_CREDIT, credit), CASE(READ_END, read_message, end, end));
+      HERE(READ_CREDIT, credit), CASE(READ_END, read_message, end, end),
+      CASE(READ_MIRROR, read_message, mirror, mirror), CASE(READ_FILE, read_message, file, file),
+      CASE(READ_HAVE, read_message, have, have), CASE(READ_BYTES, read_message, bytes, piece),
+      CASE(READ_ROWS, read_message, rows, rows), CASE(READ_STEP, read_message, step, step));
 
 static bool code_body(struct fields_coder *c, void *p)
 {
@@ -160,6 +199,11 @@ int read_message_encode(const struct read_message *m, uint8_t *out, size_t capac
 int read_message_decode(const void *in, size_t n, struct read_message *m)
 {
     return n > READ_FRAME_MAX ? BEZEL_EMALFORMED : code(m, (uint8_t *)in, n, true); /* which is only read */
+}
+
+bool read_is_counted(uint32_t type)
+{
+    return type == READ_SCHEMA || type == READ_RECORDS || type == READ_FILE || type == READ_BYTES || type == READ_ROWS;
 }
 
 bool read_item_get(const struct read_records *all, size_t *offset, struct read_item *item)

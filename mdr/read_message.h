@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Messages between a consumer and the server of a run's records (mdr/read.x), as structs in memory. Apart from
+ * Messages between a consumer, or a mirror, and the server of a run (mdr/read.x), as structs in memory. Apart from
  * message.h, so that libbezel-consumer needs no libtirpc. Longer bytes are borrowed: from the frame that was decoded,
  * or for a frame from the caller. Texts are NUL-terminated UTF-8. Functions here are pure and thread-safe.
  */
@@ -14,11 +14,14 @@
 
 enum {
     READ_WHERE_MAX = 511,
-    READ_FRAME_MAX = 66 * 1024,          /* bytes of a message */
-    READ_CREDIT_MIN = READ_FRAME_MAX,    /* of the first credit */
-    READ_CREDIT_MAX = 1 << 20,           /* bytes that are ever under way to a consumer */
-    READ_SCHEMAS_MAX = 1 << 20,          /* of a consumer: a run has no more processes */
-    READ_DICTIONARIES_MAX = 256 << 20,   /* bytes of their dictionaries: a consumer takes no more */
+    READ_FRAME_MAX = 66 * 1024,        /* bytes of a message */
+    READ_CREDIT_MIN = READ_FRAME_MAX,  /* of the first credit */
+    READ_CREDIT_MAX = 1 << 20,         /* bytes that are ever under way to a consumer */
+    READ_SCHEMAS_MAX = 1 << 20,        /* of a consumer: a run has no more processes */
+    READ_DICTIONARIES_MAX = 256 << 20, /* bytes of their dictionaries: a consumer takes no more */
+    READ_TOKEN_MAX = 4096,
+    READ_BYTES_MAX = 64 * 1024,          /* bytes of a file, or of rows, in a message */
+    READ_TAIL = 4096,                    /* bytes of which HAVE has the checksum, at most */
     READ_ITEM_LEAST = 4 * 3 + 8 * 2 + 4, /* bytes of an item, in front of its record or loss */
 };
 
@@ -31,6 +34,12 @@ enum read_type {
     READ_RECORDS = 33,
     READ_CREDIT = 34,
     READ_END = 35,
+    READ_MIRROR = 36,
+    READ_FILE = 37,
+    READ_HAVE = 38,
+    READ_BYTES = 39,
+    READ_ROWS = 40,
+    READ_STEP = 41,
 };
 
 #define READ_LAST_ALL UINT64_MAX /* `last` of a request: begin with the first record */
@@ -104,6 +113,45 @@ struct read_end {
     char reason[MESSAGE_TEXT_MAX + 1];
 };
 
+struct read_mirror {
+    bool follow;
+    uint32_t rows, credit;
+    uint32_t token_bytes;
+    const uint8_t *token;
+};
+
+struct read_file {
+    uint32_t number;
+    char name[MESSAGE_TEXT_MAX + 1];
+    bool stream;
+    uint64_t bytes;
+    uint32_t cover_bytes; /* 0 or PACKET_HEADER_BYTES */
+    const uint8_t *cover;
+    char lacks[MESSAGE_TEXT_MAX + 1];
+};
+
+struct read_have {
+    uint32_t number;
+    uint64_t bytes, sum;
+};
+
+struct read_bytes {
+    uint32_t number;
+    uint64_t offset;
+    uint32_t count;
+    const uint8_t *bytes;
+};
+
+struct read_rows {
+    uint32_t count;
+    const uint8_t *bytes;
+};
+
+struct read_step {
+    uint64_t behind;
+    bool grows, commit;
+};
+
 struct read_message {
     enum read_type type;
     union {
@@ -115,6 +163,12 @@ struct read_message {
         struct read_records records;
         uint32_t credit;
         struct read_end end;
+        struct read_mirror mirror;
+        struct read_file file;
+        struct read_have have;
+        struct read_bytes bytes;
+        struct read_rows rows;
+        struct read_step step;
     };
 };
 
@@ -130,6 +184,9 @@ int read_message_encode(const struct read_message *m, uint8_t *out, size_t capac
  * version: then *m is a REFUSE, either the message itself or the answer to it.
  */
 int read_message_decode(const void *in, size_t n, struct read_message *m) BEZEL_MUST_CHECK;
+
+/** Whether credit counts a message of this type: the long ones, and those of which there are many. */
+bool read_is_counted(uint32_t type);
 
 /**
  * The next item of RECORDS that read_message_decode() took: *offset is 0 at first, and is moved on. False: there is

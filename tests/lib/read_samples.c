@@ -53,6 +53,24 @@ static void records(struct read_message *m)
     (void)!read_message_decode(f.bytes, f.size, m);
 }
 
+static uint32_t cover(const uint8_t **bytes)
+{
+    static uint8_t at[PACKET_HEADER_BYTES];
+    struct packet_header h = {.kind = PACKET_DATA,
+                              .uuid = "0123456789abcde",
+                              .stream_id = 3,
+                              .instance = UINT64_C(0x0000303900000001),
+                              .size_bytes = 4096,
+                              .seq = 6,
+                              .first_ordinal = 117,
+                              .discarded = 17,
+                              .timestamp_begin = 1000000,
+                              .timestamp_end = 2000000};
+    packet_put_cover(at, &h, 100);
+    *bytes = at;
+    return sizeof at;
+}
+
 const char *read_sample(unsigned i, struct read_message *m)
 {
     memset(m, 0, sizeof *m);
@@ -100,6 +118,39 @@ const char *read_sample(unsigned i, struct read_message *m)
         m->type = READ_CREDIT;
         m->credit = 262144;
         return "credit";
+    case 8:
+        m->type = READ_MIRROR;
+        m->mirror = (struct read_mirror){.follow = true,
+                                         .rows = 1,
+                                         .credit = READ_CREDIT_MAX,
+                                         .token_bytes = 7,
+                                         .token = (const uint8_t *)"a token"};
+        return "mirror";
+    case 9:
+        m->type = READ_FILE;
+        m->file = (struct read_file){.number = 2,
+                                     .name = "trace/desk1/player-4711-0",
+                                     .stream = true,
+                                     .lacks = "bytes that are no packet, at byte 8192"};
+        m->file.cover_bytes = cover(&m->file.cover);
+        return "file";
+    case 10:
+        m->type = READ_HAVE;
+        m->have = (struct read_have){.number = 2, .bytes = 8192, .sum = UINT64_C(0x0123456789abcdef)};
+        return "have";
+    case 11:
+        m->type = READ_BYTES;
+        m->bytes =
+            (struct read_bytes){.number = 2, .offset = 4096, .count = 10, .bytes = (const uint8_t *)"ten  bytes"};
+        return "bytes";
+    case 12:
+        m->type = READ_ROWS;
+        m->rows = (struct read_rows){.count = 5, .bytes = (const uint8_t *)"a row"};
+        return "rows";
+    case 13:
+        m->type = READ_STEP;
+        m->step = (struct read_step){.behind = 65536, .grows = true, .commit = true};
+        return "step";
     default:
         m->type = READ_END;
         m->end = (struct read_end){.why = READ_END_STOPPED,

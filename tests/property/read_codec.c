@@ -90,6 +90,55 @@ static void random_schema(uint64_t *seed, struct read_schema *s)
     s->dictionary = dictionary;
 }
 
+/* Up to `max` bytes at *bytes. Returns how many. */
+static uint32_t random_bytes(uint64_t *seed, uint32_t max, const uint8_t **bytes)
+{
+    uint32_t n = (uint32_t)(seed_next(seed) % (seed_next(seed) % 8 ? 100 : max + 1));
+    n = n < max ? n : max;
+    for (uint32_t i = 0; i < n; i++)
+        dictionary[i] = (uint8_t)seed_next(seed);
+    *bytes = dictionary;
+    return n;
+}
+
+static void random_file(uint64_t *seed, struct read_file *f)
+{
+    f->number = (uint32_t)seed_next(seed);
+    random_text(seed, f->name, MESSAGE_TEXT_MAX);
+    random_text(seed, f->lacks, MESSAGE_TEXT_MAX);
+    f->stream = seed_next(seed) % 2;
+    f->bytes = seed_next(seed);
+    f->cover_bytes = random_bytes(seed, PACKET_HEADER_BYTES, &f->cover);
+}
+
+static void random_mirror_message(uint64_t *seed)
+{
+    switch (m.type) {
+    case READ_MIRROR:
+        m.mirror.follow = seed_next(seed) % 2;
+        m.mirror.rows = (uint32_t)seed_next(seed);
+        m.mirror.credit = (uint32_t)seed_next(seed);
+        m.mirror.token_bytes = random_bytes(seed, READ_TOKEN_MAX, &m.mirror.token);
+        break;
+    case READ_FILE:
+        random_file(seed, &m.file);
+        break;
+    case READ_HAVE:
+        m.have = (struct read_have){(uint32_t)seed_next(seed), seed_next(seed), seed_next(seed)};
+        break;
+    case READ_BYTES:
+        m.bytes.number = (uint32_t)seed_next(seed);
+        m.bytes.offset = seed_next(seed);
+        m.bytes.count = random_bytes(seed, READ_BYTES_MAX, &m.bytes.bytes);
+        break;
+    case READ_ROWS:
+        m.rows.count = random_bytes(seed, READ_BYTES_MAX, &m.rows.bytes);
+        break;
+    default:
+        m.step = (struct read_step){seed_next(seed), seed_next(seed) % 2, seed_next(seed) % 2};
+    }
+}
+
 static void random_read_message(uint64_t *seed, unsigned i)
 {
     (void)read_sample(i, &m);
@@ -123,6 +172,8 @@ static void random_read_message(uint64_t *seed, unsigned i)
         m.end.behind = seed_next(seed);
         random_text(seed, m.end.reason, MESSAGE_TEXT_MAX);
         break;
+    default:
+        random_mirror_message(seed);
     }
 }
 
@@ -196,6 +247,59 @@ static void assert_same_end(const struct read_end *p, const mdr_end *q)
     assert_string_equal(p->reason, q->reason);
 }
 
+static void assert_same_bytes(const uint8_t *p, uint32_t n, const char *q, u_int count)
+{
+    SAME(n, count);
+    if (n > 0)
+        assert_memory_equal(p, q, n);
+}
+
+static void assert_same_file(const struct read_file *p, const mdr_mirrored *q)
+{
+    SAME(p->number, q->number);
+    assert_string_equal(p->name, q->name);
+    SAME(p->stream, q->stream);
+    SAME(p->bytes, q->bytes);
+    assert_same_bytes(p->cover, p->cover_bytes, q->cover.cover_val, q->cover.cover_len);
+    assert_string_equal(p->lacks, q->lacks);
+}
+
+/* Of the messages of mirrors. */
+static void assert_same_mirror(const struct read_message *p, const mdr_read_body *q)
+{
+    switch (p->type) {
+    case READ_MIRROR:
+        SAME(p->mirror.follow, q->mdr_read_body_u.mirror.follow);
+        SAME(p->mirror.rows, q->mdr_read_body_u.mirror.rows);
+        SAME(p->mirror.credit, q->mdr_read_body_u.mirror.credit);
+        assert_same_bytes(p->mirror.token, p->mirror.token_bytes, q->mdr_read_body_u.mirror.token.token_val,
+                          q->mdr_read_body_u.mirror.token.token_len);
+        break;
+    case READ_FILE:
+        assert_same_file(&p->file, &q->mdr_read_body_u.file);
+        break;
+    case READ_HAVE:
+        SAME(p->have.number, q->mdr_read_body_u.have.number);
+        SAME(p->have.bytes, q->mdr_read_body_u.have.bytes);
+        SAME(p->have.sum, q->mdr_read_body_u.have.sum);
+        break;
+    case READ_BYTES:
+        SAME(p->bytes.number, q->mdr_read_body_u.bytes.number);
+        SAME(p->bytes.offset, q->mdr_read_body_u.bytes.offset);
+        assert_same_bytes(p->bytes.bytes, p->bytes.count, q->mdr_read_body_u.bytes.bytes.bytes_val,
+                          q->mdr_read_body_u.bytes.bytes.bytes_len);
+        break;
+    case READ_ROWS:
+        assert_same_bytes(p->rows.bytes, p->rows.count, q->mdr_read_body_u.rows.bytes.bytes_val,
+                          q->mdr_read_body_u.rows.bytes.bytes_len);
+        break;
+    default:
+        SAME(p->step.behind, q->mdr_read_body_u.step.behind);
+        SAME(p->step.grows, q->mdr_read_body_u.step.grows);
+        SAME(p->step.commit, q->mdr_read_body_u.step.commit);
+    }
+}
+
 static void assert_same(const struct read_message *p, const mdr_read_message *q)
 {
     SAME((int)p->type, (int)q->body.type);
@@ -226,6 +330,8 @@ static void assert_same(const struct read_message *p, const mdr_read_message *q)
     case READ_END:
         assert_same_end(&p->end, &q->body.mdr_read_body_u.end);
         break;
+    default:
+        assert_same_mirror(p, &q->body);
     }
 }
 
@@ -279,6 +385,12 @@ static void bounds_are_kept(void **state)
     (void)read_sample(4, &m);
     m.schema.dictionary_bytes = MESSAGE_DICT_MAX + 1;
     m.schema.dictionary = ours;
+    assert_int_equal(read_message_encode(&m, theirs, sizeof theirs), BEZEL_EINVAL);
+    (void)read_sample(9, &m);
+    m.file.cover_bytes++;
+    assert_int_equal(read_message_encode(&m, theirs, sizeof theirs), BEZEL_EINVAL);
+    (void)read_sample(11, &m);
+    m.bytes.count = READ_BYTES_MAX + 1;
     assert_int_equal(read_message_encode(&m, theirs, sizeof theirs), BEZEL_EINVAL);
     (void)read_sample(5, &m);
     int n = read_message_encode(&m, ours, sizeof ours);
