@@ -5,6 +5,7 @@
 #include "base/program.h"
 #include "base/table.h"
 #include "ecs/cli/doctor.h"
+#include "sensor/shm/counter_proof.h"
 #include "sensor/shm/cpu_counter.h"
 
 #include <arpa/inet.h>
@@ -83,12 +84,28 @@ static void check_source(struct doctor *d)
                    source);
 }
 
+/* On a guest whose kernel uses its hypervisor's clock: what bezeld's proof comes to. */
+static void add_guests_stamps(struct doctor *d)
+{
+    struct counter_proof proof;
+    counter_proof_begin(&proof);
+    if (proof.proven)
+        doctor_add(d, DOCTOR_OK, "clock", "stamps", NULL,
+                   "the processor's counter, which bezeld proves: processors are apart by %s at most; a program that "
+                   "starts before bezeld takes CLOCK_MONOTONIC",
+                   units_duration(proof.apart).s);
+    else
+        doctor_add(d, DOCTOR_WARNING, "clock", "stamps", "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource",
+                   "CLOCK_MONOTONIC: %s", proof.why);
+}
+
 /* Whether records of a process that is started here are stamped with the processor's counter (libbezel's rule). */
 static bool check_stamps(struct doctor *d)
 {
     const char *set = getenv("BEZEL_CLOCK"), *why_not;
     char available[256];
-    bool trusted = cpu_counter_trusted(&why_not);
+    enum cpu_counter_trust trust = cpu_counter_trust(&why_not);
+    bool trusted = trust == CPU_COUNTER_TRUSTED;
     read_line(CLOCKSOURCE "available_clocksource", available, sizeof available);
     if (trusted && set && strcmp(set, "monotonic") == 0)
         doctor_add(d, DOCTOR_OK, "clock", "stamps", NULL,
@@ -97,6 +114,8 @@ static bool check_stamps(struct doctor *d)
         doctor_add(
             d, DOCTOR_OK, "clock", "stamps", NULL,
             "the processor's counter (for CLOCK_MONOTONIC set BEZEL_CLOCK=monotonic in a process's environment)");
+    else if (trust == CPU_COUNTER_PROVABLE)
+        add_guests_stamps(d);
     else
         doctor_add(d, strstr(available, "tsc") ? DOCTOR_WARNING : DOCTOR_OK, "clock", "stamps",
                    "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource", "CLOCK_MONOTONIC: %s", why_not);

@@ -63,6 +63,8 @@ void aspect_rules_apply(const struct external *x, struct external_process *p)
         uint32_t word = aspect_rules_combine(allowed, wanted);
         if (p->wake_asked && word != SEGMENT_DISABLED)
             word |= BEZEL_WAKE;
+        if (p->counter_left && word != SEGMENT_DISABLED)
+            word |= BEZEL_LEAVE_COUNTER;
         atomic_store_explicit(&s->enable[id], word,
                               memory_order_release); /* Q0 release: pairs Q1, publishes `wake_bit` */
     }

@@ -42,12 +42,70 @@ void external_clock_report(struct external_process *p)
                           memory_order_relaxed); /* relaxed: a number of its own */
 }
 
+/* Whether a process whose clock was the counter took this time from the kernel's clock. */
+static bool is_kernels(const struct external_process *p, uint64_t ticks)
+{
+    return p->at->clock == SEGMENT_CLOCK_COUNTER && ticks & BEZEL_KERNEL_TIME;
+}
+
+uint64_t external_clock_ns(const struct external_process *p, uint64_t ticks)
+{
+    if (is_kernels(p, ticks))
+        return ticks & ~BEZEL_KERNEL_TIME;
+    return p->timebase ? (uint64_t)timebase_ns(p->timebase, ticks) : ticks;
+}
+
+struct timebase_line external_clock_line(const struct external_process *p, uint64_t ticks)
+{
+    struct timebase_line line = timebase_line(is_kernels(p, ticks) ? NULL : p->timebase, ticks);
+    if (is_kernels(p, ticks))
+        line.ticks = BEZEL_KERNEL_TIME;
+    return line;
+}
+
 /* Adds a timebase in use to the counts: its largest error bound, and every jump. */
 static void count_error(struct external *x, const struct timebase *tb, enum timebase_news news)
 {
+    int64_t error = timebase_error_ns(tb);
+    if (error >= 0 && tb == &x->counter) /* its pairs are of one processor or another */
+        error += x->proof.apart;
     x->counts.clock_jumps += news == TIMEBASE_JUMPED;
-    if (timebase_error_ns(tb) > x->counts.clock_error_ns)
-        x->counts.clock_error_ns = timebase_error_ns(tb);
+    if (error > x->counts.clock_error_ns)
+        x->counts.clock_error_ns = error;
+}
+
+/* ---- The counter on a guest -------------------------------------------------------------------------------------- */
+
+/* Has a process take the kernel's clock from its next record on, which goes out of line by aspect_rules_apply(). */
+static void leave_counter(struct external_process *p)
+{
+    p->counter_left = p->at->clock == SEGMENT_CLOCK_COUNTER;
+    if (p->counter_left)
+        atomic_store_explicit(&p->at->segment->counter_left, 1, memory_order_relaxed); /* relaxed: Q0 publishes it */
+}
+
+void external_clock_leave(struct external *x, int64_t now, const char *why)
+{
+    atomic_store_explicit(&x->doorbell->counter_proven, 0, memory_order_relaxed); /* relaxed: a flag */
+    if (!x->proof.proven)
+        return;
+    x->proof.proven = false;
+    x->proof.left = true;
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i])
+            leave_counter(x->processes[i]);
+    external_set_rules(x);
+    notes_record(x, NULL, now, "BEZEL-COUNTER-LEFT",
+                 "records have the kernel's clock from here on, and not the processor's counter: %s; times of the "
+                 "second before may be wrong by more than the stated error",
+                 why);
+}
+
+static void prove_counter(struct external *x, int64_t now)
+{
+    if (!counter_proof_poll(&x->proof, now))
+        external_clock_leave(x, now, x->proof.why);
+    atomic_store_explicit(&x->doorbell->counter_proven, x->proof.proven, memory_order_relaxed); /* relaxed: a flag */
 }
 
 /* Reads a pair of the counter: some microseconds of work. The doorbell and every process get the new length of a tick.
@@ -55,6 +113,8 @@ static void count_error(struct external *x, const struct timebase *tb, enum time
 static void feed_counter(struct external *x)
 {
     struct clock_pair pair = clock_pair_read(cpu_counter_read, CLOCKS_TRIES);
+    if (x->proof.proven && counter_proof_contradicts(&x->counter, &pair))
+        external_clock_leave(x, pair.ns, "it and the kernel's clock do not go together any more");
     enum timebase_news news = timebase_add(&x->counter, &pair);
     if (news == TIMEBASE_IGNORED)
         return;
@@ -81,12 +141,16 @@ void external_clock_open(struct external *x)
         clock_sleep_until(timebase_due(&x->counter));
         feed_counter(x);
     }
+    counter_proof_begin(&x->proof);
+    prove_counter(x, clock_now());
 }
 
 bool external_clock_adopt(struct external *x, struct external_process *p)
 {
     if (p->at->clock == SEGMENT_CLOCK_COUNTER)
         p->timebase = &x->counter;
+    if (x->proof.asked && !x->proof.proven) /* it began while the counter was proven */
+        leave_counter(p);
     if (p->at->clock == SEGMENT_CLOCK_USER) {
         if (!(p->user_clock = malloc(sizeof *p->user_clock)))
             return false;
@@ -100,8 +164,10 @@ bool external_clock_adopt(struct external *x, struct external_process *p)
 
 void external_clock_poll(struct external *x, int64_t now)
 {
-    if (now >= timebase_due(&x->counter))
+    if (now >= timebase_due(&x->counter)) {
         feed_counter(x);
+        prove_counter(x, now);
+    }
     if (!x->user_clocks)
         return;
     for

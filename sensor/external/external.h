@@ -64,6 +64,7 @@ struct external_process {
     uint64_t clamped;                 /* its records whose times were made to fit */
     struct timebase *timebase;        /* of its clock; NULL: timestamps are ns of CLOCK_MONOTONIC */
     struct user_clock *user_clock;    /* its own clock; NULL: it has none */
+    bool counter_left;                /* its clock was the counter, and is the kernel's now */
     bool wake_asked;                  /* its enable words ask it to set its wake bit, since wake_asked_at */
     int64_t active_at, wake_asked_at; /* active_at: time of its last records or wake, or when it was found */
     bool final_snapshot;              /* of a flight recorder: the last snapshot was taken */

@@ -14,6 +14,7 @@
 #include "sensor/external/external.h"
 #include "sensor/external/liveness.h"
 #include "sensor/external/notes.h"
+#include "sensor/shm/counter_proof.h"
 
 #include <time.h>
 
@@ -54,6 +55,7 @@ struct external {
     int doorbell_guard;
     struct doorbell_wait *doorbell_wait; /* NULL: the external sensor never sleeps */
     struct timebase counter;             /* of the processor's counter */
+    struct counter_proof proof;          /* that it may be used on this guest */
     struct timebase_store *store;        /* keeps `counter` for the next bezeld; NULL: not possible */
     uint8_t clock_identity[16];
     bool user_clocks;  /* a process has, or had, one */
@@ -177,6 +179,13 @@ void idle_wake(struct external *x, int64_t now);
 /** Takes the next step towards idle with living process `i`, if it records nothing; finds records whose wake was lost.
  */
 void idle_detect(struct external *x, uint32_t i, int64_t now);
+
+/** `ticks` of a record of `p` as ns of CLOCK_MONOTONIC; and the line on which they lie, as timebase_line(). */
+uint64_t external_clock_ns(const struct external_process *p, uint64_t ticks);
+struct timebase_line external_clock_line(const struct external_process *p, uint64_t ticks);
+
+/** Has all programs take the kernel's clock from now on, if the counter was proven: it is wrong, as `why` says. */
+void external_clock_leave(struct external *x, int64_t now, const char *why);
 
 /** Writes the length of a tick into the segment of `p`. */
 void external_clock_report(struct external_process *p);

@@ -12,7 +12,7 @@
 
 static uint64_t time_of(const struct packetizer *c, uint64_t ticks)
 {
-    return c->p->timebase ? (uint64_t)timebase_ns(c->p->timebase, ticks) : ticks;
+    return external_clock_ns(c->p, ticks);
 }
 
 /* The record's time, clamped: not before its predecessor, not in the future. */

@@ -96,7 +96,7 @@ static struct record_run begin_run(struct packetizer *c)
                              .last = c->h.timestamp_end,
                              .until = (uint64_t)c->now + PACKETIZE_FUTURE_NS};
     if (run.slot[1] - c->line.ticks >= c->line.span)
-        c->line = timebase_line(c->p->timebase, run.slot[1]);
+        c->line = external_clock_line(c->p, run.slot[1]);
     run.line = c->line;
     return run;
 }

@@ -142,10 +142,12 @@ static uint32_t wanted_mode(const char *name)
 /* Mode of aspect `name` until the external sensor sets one: the lower of the segment's and that of BEZEL_ASPECTS. */
 static uint32_t first_mode(const char *name)
 {
-    uint32_t allowed =
-        atomic_load_explicit(&sensor_process.own.segment->mode, memory_order_relaxed); /* relaxed: a word of its own */
-    uint32_t wanted = wanted_mode(name);
-    return allowed == SEGMENT_RECORD || wanted == SEGMENT_DISABLED ? wanted : allowed;
+    const struct segment *s = sensor_process.own.segment;
+    uint32_t allowed = atomic_load_explicit(&s->mode, memory_order_relaxed), /* relaxed: a word of its own */
+        wanted = wanted_mode(name);
+    bool left = atomic_load_explicit(&s->counter_left, memory_order_relaxed); /* relaxed: likewise */
+    uint32_t mode = allowed == SEGMENT_RECORD || wanted == SEGMENT_DISABLED ? wanted : allowed;
+    return left && mode != SEGMENT_DISABLED ? mode | BEZEL_LEAVE_COUNTER : mode;
 }
 
 /* ---- The dictionary ---------------------------------------------------------------------------------------------- */

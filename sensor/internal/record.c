@@ -95,7 +95,7 @@ static uint32_t declare_and_ask(struct bezel_aspect *aspect)
                                       memory_order_acquire); /* Q1 acquire: pairs Q0 */
     else
         wanted = __atomic_load_n(enable, __ATOMIC_ACQUIRE); /* Q1 acquire: pairs Q0 */
-    return wanted & ~(uint32_t)BEZEL_WAKE;
+    return wanted & ~(uint32_t)(BEZEL_WAKE | BEZEL_LEAVE_COUNTER);
 }
 
 static uint64_t time_of(const struct bezel_writer *w, enum bezel_time time, uint64_t given)

@@ -32,11 +32,20 @@ uint64_t sensor_user_frequency(void)
     return user_clock.frequency;
 }
 
+/* The counter; or where the external sensor has found that it is not to be trusted, the kernel's clock. */
+static uint64_t counter_ticks(const struct segment *s)
+{
+    if (!s || !atomic_load_explicit(&s->counter_left, memory_order_relaxed)) /* relaxed: Q1 ordered it */
+        return bezel_counter();
+    __atomic_store_n(&bezel_clock_is_counter, 0, __ATOMIC_RELAXED); /* relaxed: late by a reading is in time */
+    return sensor_kernel_ns() | BEZEL_KERNEL_TIME;
+}
+
 uint64_t sensor_ticks(void)
 {
     struct segment *s = sensor_process.own.segment;
     if (sensor_process.own.clock == SEGMENT_CLOCK_COUNTER)
-        return bezel_counter();
+        return counter_ticks(s);
     if (s && sensor_process.own.clock == SEGMENT_CLOCK_USER) {
         if (segment_pair_wanted(&s->pair))
             segment_pair_give(&s->pair, user_clock.now);
@@ -55,6 +64,9 @@ int64_t bezel_ticks_ns(uint64_t ticks)
     struct segment *s = sensor_process.own.segment;
     if (!s || sensor_process.own.clock == SEGMENT_CLOCK_MONOTONIC)
         return (int64_t)ticks;
+    if (sensor_process.own.clock == SEGMENT_CLOCK_COUNTER && ticks & BEZEL_KERNEL_TIME)
+        return (int64_t)(ticks & ~BEZEL_KERNEL_TIME);
+    ticks &= ~BEZEL_KERNEL_TIME;
     uint64_t tick = atomic_load_explicit(&s->tick_ns, memory_order_relaxed); /* relaxed: a number of its own */
     uint64_t whole = tick >> 32, part = tick & UINT32_MAX;
     return (int64_t)(ticks * whole + (ticks >> 32) * part + ((ticks & UINT32_MAX) * part >> 32));

@@ -14,7 +14,13 @@
 
 #define CPU_COUNTER_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-bool cpu_counter_judge(const struct cpu_counter_traits *counter, const char **why_not)
+/* The kernel's clock source is that of a hypervisor, which may know more of the counter than the kernel does. */
+static bool is_hypervisors(const char *source)
+{
+    return strcmp(source, "kvm-clock") == 0 || strcmp(source, "hyperv_clocksource_tsc_page") == 0;
+}
+
+enum cpu_counter_trust cpu_counter_judge(const struct cpu_counter_traits *counter, const char **why_not)
 {
     const char *why = NULL;
     if (!counter->exists)
@@ -25,10 +31,29 @@ bool cpu_counter_judge(const struct cpu_counter_traits *counter, const char **wh
         why = "this process may not read the processor's counter";
     else if (!counter->source[0])
         why = "the kernel's clock source cannot be read, so the processor's counter is not trusted";
+    else if (is_hypervisors(counter->source))
+        why = "the kernel uses its hypervisor's clock source, and no bezeld has proven the processor's counter";
     else if (strcmp(counter->source, counter->wanted) != 0)
         why = "the kernel uses another clock source than the processor's counter";
     *why_not = why;
-    return !why;
+    return !why ? CPU_COUNTER_TRUSTED
+           : counter->exists && counter->invariant && counter->readable && is_hypervisors(counter->source)
+               ? CPU_COUNTER_PROVABLE
+               : CPU_COUNTER_NOT_TRUSTED;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += n)
+        if ((at == text || at[-1] == ' ' || at[-1] == '\t') && (at[n] == '\0' || at[n] == ' ' || at[n] == '\n'))
+            return true;
+    return false;
+}
+
+bool cpu_counter_is_reliable(const char *flags)
+{
+    return has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc") && has_word(flags, "tsc_reliable");
 }
 
 /* Reads the first word of the file at `path` into `word`; "" if the file cannot be read. */
@@ -86,7 +111,7 @@ uint64_t cpu_counter_read(void)
     return bezel_counter();
 }
 
-bool cpu_counter_trusted(const char **why_not)
+enum cpu_counter_trust cpu_counter_trust(const char **why_not)
 {
     char source[64];
     struct cpu_counter_traits counter = find_traits();

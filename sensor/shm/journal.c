@@ -93,6 +93,14 @@ void journal_close(struct journal *j)
     free(j);
 }
 
+static uint64_t ticks_of(const struct segment_owned *own)
+{
+    if (own->clock != SEGMENT_CLOCK_COUNTER)
+        return (uint64_t)clock_now();
+    bool left = atomic_load_explicit(&own->segment->counter_left, memory_order_relaxed); /* relaxed: as above */
+    return left ? (uint64_t)clock_now() | BEZEL_KERNEL_TIME : cpu_counter_read();
+}
+
 void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
 {
     if (!j)
@@ -100,14 +108,15 @@ void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
     struct bezel_writer *w = &j->writer;
     uint32_t count = j->field_counts[id];
     uint32_t wanted = atomic_load_explicit(&j->own.segment->enable[id],
-                                           memory_order_relaxed); /* relaxed: late by a record is in time */
+                                           memory_order_relaxed) & /* relaxed: late by a record is in time */
+                      ~(uint32_t)BEZEL_LEAVE_COUNTER;
     if (wanted == SEGMENT_DISABLED)
         return;
     if (wanted != SEGMENT_RECORD) {
         writer_drop(w, id, w->ring->off);
         return;
     }
-    uint64_t ticks = j->own.clock == SEGMENT_CLOCK_COUNTER ? cpu_counter_read() : (uint64_t)clock_now();
+    uint64_t ticks = ticks_of(&j->own);
     if (j->own.when_full == SEGMENT_OVERWRITE)
         writer_put_over(w, id, ticks, values, count);
     else if (writer_has_room(w, writer_bytes(count)))

@@ -7,9 +7,10 @@
  * a complete head. It outlives its process, until the external sensor has drained it.
  *
  * The process writes the head, the dictionary, the ring states, heads and counters. The external sensor writes
- * `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `knob_shift`, the bases, the loss
- * causes, the tails, and words of slots that it has read, as they are. Processes forked from it add to `unobserved`.
- * Each side treats the other's words as hostile: it checks them before use, and no content makes it crash.
+ * `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`, `knob_shift`, the
+ * bases, the loss causes, the tails, and words of slots that it has read, as they are. Processes forked from it add to
+ * `unobserved`. Each side treats the other's words as hostile: it checks them before use, and no content makes it
+ * crash.
  *
  * Two locks on the file (fcntl) show who is alive: the process holds byte SEGMENT_LOCK_PROCESS, and the one external
  * sensor that may read holds byte SEGMENT_LOCK_READER.
@@ -162,7 +163,8 @@ struct segment {
     _Atomic uint32_t mode;                  /* enum segment_enable: first state of new aspects */
     _Atomic uint32_t wake_bit;              /* 1 + number of the bit to set in the doorbell; 0: none, or it is set */
     _Atomic uint64_t tick_ns;               /* ns per tick of the clock, times 2^32: for durations; 0: unknown */
-    _Atomic uint32_t unobserved; /* children that record and have no segment, with SEGMENT_READ and _UNREAD */
+    _Atomic uint32_t unobserved;   /* children that record and have no segment, with SEGMENT_READ and _UNREAD */
+    _Atomic uint32_t counter_left; /* of clock COUNTER: 1: it is not trusted any more (BEZEL_KERNEL_TIME), for good */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
     _Atomic uint32_t ring_changes;                 /* how many times a ring was claimed or released */
@@ -259,6 +261,7 @@ struct doorbell {
     _Atomic uint32_t wake_bits[DOORBELL_SLOTS / 32];
     _Atomic uint32_t asleep; /* a futex; not 0: the external sensor sleeps, and must be woken */
     _Atomic uint32_t unobserved;
+    _Atomic uint32_t counter_proven; /* 1: the counter is proven here, though the kernel does not use it itself */
 };
 
 _Static_assert(sizeof(struct doorbell) <= 4096, "one page");

@@ -88,7 +88,8 @@ static uint32_t when_full_wanted(struct segment *s)
     return SEGMENT_DISCARD;
 }
 
-static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency)
+/* `proven`: a bezeld has proven the counter, as the doorbell says. */
+static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency, bool proven)
 {
     const char *set = secure_getenv("BEZEL_CLOCK"), *why_not;
     bool counter = !set || strcmp(set, "monotonic") != 0;
@@ -97,14 +98,15 @@ static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency)
     if (set && counter && strcmp(set, "counter") != 0)
         sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic: using the default, counter",
                       set);
-    if (counter && cpu_counter_trusted(&why_not))
+    enum cpu_counter_trust trust = counter ? cpu_counter_trust(&why_not) : CPU_COUNTER_NOT_TRUSTED;
+    if (trust == CPU_COUNTER_TRUSTED || (trust == CPU_COUNTER_PROVABLE && proven))
         return SEGMENT_CLOCK_COUNTER;
     if (set && counter)
         sensor_notice(s, "BEZEL-CLOCK", "records are stamped with CLOCK_MONOTONIC: %s", why_not);
     return SEGMENT_CLOCK_MONOTONIC;
 }
 
-static void apply_environment(struct segment *s, uint64_t user_frequency)
+static void apply_environment(struct segment *s, uint64_t user_frequency, bool proven)
 {
     if (getauxval(AT_SECURE))
         sensor_notice(
@@ -113,7 +115,7 @@ static void apply_environment(struct segment *s, uint64_t user_frequency)
             "folder");
     note_ring_variables(s);
     s->when_full = when_full_wanted(s);
-    s->clock = clock_wanted(s, user_frequency);
+    s->clock = clock_wanted(s, user_frequency, proven);
     s->clock_frequency = user_frequency;
     if (s->clock_frequency)
         atomic_init(&s->tick_ns, (UINT64_C(1000000000) << 32) / s->clock_frequency);
@@ -182,8 +184,11 @@ static void remember_head(struct segment_owned *own)
     own->when_full = s->when_full;
 }
 
-static void fill_head(struct segment *s, uint32_t slots, uint32_t rings, uint64_t instance, const struct identity *id)
+static void fill_head(struct segment *s, uint32_t slots, uint32_t rings, uint64_t instance, const struct identity *id,
+                      const struct doorbell *doorbell)
 {
+    bool proven =
+        doorbell && atomic_load_explicit(&doorbell->counter_proven, memory_order_relaxed); /* relaxed: a flag */
     s->version = SEGMENT_VERSION;
     s->head_bytes = sizeof *s;
     s->ring_offset = segment_ring_offset();
@@ -199,7 +204,7 @@ static void fill_head(struct segment *s, uint32_t slots, uint32_t rings, uint64_
     s->start_time = procstat_read(0, &self) ? self.start_time : 0;
     memcpy(s->executable, id->executable, sizeof s->executable);
     memcpy(s->name, id->name, sizeof s->name);
-    apply_environment(s, id->user_frequency);
+    apply_environment(s, id->user_frequency, proven);
     s->magic = SEGMENT_MAGIC;
 }
 
@@ -301,7 +306,7 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
     bool done = fd >= 0 && remember_fd(own, fd) && lock_process(fd) == 0 &&
                 (own->segment = segment_map(fd, own->bytes)) != NULL;
     if (done) {
-        fill_head(own->segment, slots, rings, instance, id);
+        fill_head(own->segment, slots, rings, instance, id, doorbell);
         remember_head(own);
         if (doorbell) { /* a bezeld serves the folder: collection is on from the start */
             memcpy(own->segment->session, doorbell->session, sizeof own->segment->session);

@@ -29,7 +29,11 @@ static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
     } cases[] = {
         {{true, true, true, "tsc", "tsc"}, NULL},
         {{true, true, true, "arch_sys_counter", "arch_sys_counter"}, NULL},
-        {{true, true, true, "kvm-clock", "tsc"}, "another clock source"},
+        {{true, true, true, "kvm-clock", "tsc"}, "hypervisor's"},
+        {{true, true, true, "hyperv_clocksource_tsc_page", "tsc"}, "hypervisor's"},
+        {{true, true, false, "kvm-clock", "tsc"}, "may not read"},
+        {{true, false, true, "kvm-clock", "tsc"}, "one rate"},
+        {{true, true, true, "acpi_pm", "tsc"}, "another clock source"},
         {{true, true, true, "hpet", "tsc"}, "another clock source"},
         {{true, true, true, "", "tsc"}, "cannot be read"},
         {{true, true, false, "tsc", "tsc"}, "may not read"},
@@ -39,7 +43,10 @@ static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *why = "unset";
-        assert_int_equal(cpu_counter_judge(&cases[i].counter, &why), !cases[i].says);
+        assert_int_equal(cpu_counter_judge(&cases[i].counter, &why), !cases[i].says ? CPU_COUNTER_TRUSTED
+                                                                     : strcmp(cases[i].says, "hypervisor's") == 0
+                                                                         ? CPU_COUNTER_PROVABLE
+                                                                         : CPU_COUNTER_NOT_TRUSTED);
         if (cases[i].says)
             assert_non_null(strstr(why, cases[i].says));
         else
@@ -47,11 +54,22 @@ static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
     }
 }
 
+static void the_kernels_flags_must_all_be_there(void **state)
+{
+    (void)state;
+    assert_true(cpu_counter_is_reliable("flags\t\t: fpu tsc constant_tsc nonstop_tsc tsc_reliable avx\n"));
+    assert_true(cpu_counter_is_reliable("tsc_reliable nonstop_tsc constant_tsc"));
+    assert_false(cpu_counter_is_reliable("flags : constant_tsc nonstop_tsc tsc_known_freq"));
+    assert_false(cpu_counter_is_reliable("flags : constant_tsc nonstop_tsc not_tsc_reliable"));
+    assert_false(cpu_counter_is_reliable("flags : constant_tsc nonstop_tsc_s3 tsc_reliable"));
+    assert_false(cpu_counter_is_reliable(""));
+}
+
 static void this_machine_is_judged_and_a_refusal_has_its_sentence(void **state)
 {
     (void)state;
     const char *why = "unset";
-    bool trusted = cpu_counter_trusted(&why);
+    bool trusted = cpu_counter_trust(&why) == CPU_COUNTER_TRUSTED;
     printf("the counter of this machine: %s\n", trusted ? "trusted" : why);
     assert_int_equal(trusted, why == NULL);
     if (trusted)
@@ -68,7 +86,7 @@ static void a_process_that_may_not_read_the_counter_does_not(void **state)
         const char *why;
         if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0)
             _exit(77);
-        _exit(cpu_counter_trusted(&why) ? 1 : 0);
+        _exit(cpu_counter_trust(&why) != CPU_COUNTER_NOT_TRUSTED);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -97,7 +115,7 @@ static void for_a_second_the_counter_tells_the_time_within_its_stated_error(void
 {
     (void)state;
     const char *why;
-    if (!cpu_counter_trusted(&why)) {
+    if (cpu_counter_trust(&why) != CPU_COUNTER_TRUSTED) {
         puts(why);
         skip();
     }
@@ -223,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_clock_source_of_the_kernel_itself_is_trusted),
+        cmocka_unit_test(the_kernels_flags_must_all_be_there),
         cmocka_unit_test(this_machine_is_judged_and_a_refusal_has_its_sentence),
 #if defined(__x86_64__)
         cmocka_unit_test(a_process_that_may_not_read_the_counter_does_not),

@@ -58,6 +58,16 @@ enum { BEZEL_DISABLED = 0, BEZEL_RECORD = 1, BEZEL_COUNT = 2, BEZEL_UNSET = 3 };
  * bit. */
 enum { BEZEL_WAKE = 4 };
 
+/** Likewise: the processor's counter is not trusted any more, and records have the kernel's clock (BEZEL_KERNEL_TIME).
+ */
+enum { BEZEL_LEAVE_COUNTER = 8 };
+
+/**
+ * Bit of a time in a ring whose clock is the counter: the rest is no ticks but ns of CLOCK_MONOTONIC. Neither clock
+ * comes so far: at 5 GHz a counter needs 58 years.
+ */
+#define BEZEL_KERNEL_TIME (UINT64_C(1) << 63)
+
 #define BEZEL_ALIGNED_(n) __attribute__((aligned(n)))
 
 struct bezel_slot {

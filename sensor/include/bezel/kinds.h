@@ -151,12 +151,15 @@ static inline int bezel_span_wanted(const struct bezel_aspect *aspect)
     return __atomic_load_n(enable, __ATOMIC_RELAXED) != BEZEL_DISABLED; /* relaxed: late by a record is in time */
 }
 
-/** Time from `begun` to `ended` in ns; -1 if it is not known. */
+/**
+ * Time from `begun` to `ended` in ns; -1 if it is not known: also where one is of the counter and the other of the
+ * kernel's clock (BEZEL_KERNEL_TIME). Such a difference is far above any span.
+ */
 static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
 {
     uint64_t ticks = ended - begun;
-    int64_t ns = bezel_ticks_ns(ticks);
-    return ticks >> 63 || (ns == 0 && ticks > 0) ? -1 : ns;
+    int64_t ns = bezel_ticks_ns(ticks | (begun & ended & BEZEL_KERNEL_TIME));
+    return ticks >> 62 || (ns == 0 && ticks > 0) ? -1 : ns;
 }
 
 #define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \

@@ -172,15 +172,16 @@ static inline int bezel_clock(uint64_t (*now)(void), uint64_t frequency)
 BEZEL_API uint64_t bezel_ticks_now(void);
 
 /**
- * Converts a duration in ticks to nanoseconds; 0 while the clock's rate is not known, as before an external sensor
- * reads this process. Thread-safe, async-signal-safe.
+ * Converts a duration in ticks, the difference of two bezel_ticks(), to nanoseconds; 0 while the clock's rate is not
+ * known, as before an external sensor reads this process. On a guest that leaves the processor's counter in mid-run the
+ * two may be of different clocks: bezel_span_ns() finds that. Thread-safe, async-signal-safe.
  */
 BEZEL_API int64_t bezel_ticks_ns(uint64_t ticks);
 
 /** Reads the clock that stamps records, in its ticks. */
 static inline uint64_t bezel_ticks(void)
 {
-    /* relaxed: set before the first record, and then never changed but by a fork */
+    /* relaxed: set before the first record, and changed by a fork, or if the counter is left (BEZEL_KERNEL_TIME) */
     return __atomic_load_n(&bezel_clock_is_counter, __ATOMIC_RELAXED) ? bezel_counter() : bezel_ticks_now();
 }
 
