@@ -352,6 +352,20 @@ int rundb_commit(struct rundb *f)
     return err;
 }
 
+int rundb_end(struct rundb *f, int err)
+{
+    if (!err)
+        err = rundb_commit(f);
+    if (!err)
+        return 0;
+    int sys = errno;
+    if (!sqlite3_get_autocommit(f->db))
+        (void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+    f->within = false;
+    errno = sys;
+    return err;
+}
+
 int rundb_put(struct rundb *f, const char *key, const char *value)
 {
     return rundb_write(f, RUNDB_PUT, RUNDB_TEXT(key), RUNDB_TEXT(value));

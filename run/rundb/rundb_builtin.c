@@ -110,6 +110,8 @@ int rundb_renew(sqlite3 *db, bool lasting)
 {
     int64_t version = 0;
     int err = rundb_number(db, "PRAGMA user_version", &version);
+    if (!err && !lasting)
+        err = rundb_error(db, sqlite3_exec(db, "DROP TABLE IF EXISTS temp.threads", NULL, NULL, NULL));
     if (err || version == RUNDB_VERSION)
         return err;
     char text[512], *made = text_of(write_schema, BUILTIN_THREAD);

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "run/rundb/rundb_live.h"
 
-#include "base/bytes.h"
+#include "base/clock.h"
 #include "mdr/message.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_sqlite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int rundb_serve(struct rundb *f, bool sync)
 {
@@ -180,9 +181,19 @@ int rundb_add_note(struct rundb *f, const struct model_node *node, const struct 
                        RUNDB_INT(RUNDB_NOTES_MAX));
 }
 
+/* The clock may have been set back, and a power failure may have taken the latest value: it is never an earlier one. */
+int rundb_note_rewritten(struct rundb *f)
+{
+    char text[24] = "";
+    int64_t now = clock_now() + clock_realtime_offset();
+    int err = rundb_get(f, RUNDB_REWRITTEN, text, sizeof text);
+    int64_t before = strtoll(text, NULL, 10);
+    return err && err != BEZEL_ENOENT ? err : rundb_put_int(f, RUNDB_REWRITTEN, now > before ? now : before + 1);
+}
+
 int rundb_clear_derived(struct rundb *f)
 {
-    int err = rundb_begin(f);
+    int err = rundb_begin(f), before = sqlite3_total_changes(f->db);
     if (!err)
         err = rundb_error(f->db, sqlite3_exec(f->db,
                                               "DELETE FROM losses WHERE section >="
@@ -190,6 +201,8 @@ int rundb_clear_derived(struct rundb *f)
                                               NULL, NULL, NULL));
     if (!err)
         err = rundb_clear_builtins(f->db);
+    if (!err && sqlite3_total_changes(f->db) != before)
+        err = rundb_note_rewritten(f);
     f->lacks = err != 0;
     return err;
 }

@@ -47,6 +47,12 @@ int rundb_seal(struct rundb *f) BEZEL_MUST_CHECK;
 enum rundb_sealed { RUNDB_SEALED, RUNDB_BROKEN, RUNDB_UNSEALED };
 int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
 
+/**
+ * Property: when, ns of CLOCK_REALTIME, rows were last deleted or updated of tables that otherwise only grow: losses,
+ * events, built-in aspects. A copy of these tables (rundb_changes.h) is made anew then. Missing: never.
+ */
+#define RUNDB_REWRITTEN "rewritten"
+
 /** Properties: how many unknown processes were refused for good, and how many records their last books count. */
 #define RUNDB_UNTAKEN         "collector.untaken"
 #define RUNDB_UNTAKEN_RECORDS "collector.untaken-records"

@@ -344,6 +344,8 @@ int rundb_refresh(struct rundb *f)
     int err = rundb_error(f->db, sqlite3_exec(f->db, "COMMIT; BEGIN", NULL, NULL, NULL));
     if (!err)
         err = rundb_number(f->db, "PRAGMA data_version", &f->data_version);
+    if (!err && f->data_version != before)
+        err = rundb_renew(f->db, false); /* a writer may have renewed it */
     return err ? err : f->data_version != before;
 }
 

@@ -36,6 +36,13 @@ static uint64_t add_value(uint64_t sum, sqlite3_stmt *row, int at)
     return checksum_add(sum, bytes ? bytes : "", bytes ? (size_t)sqlite3_column_bytes(row, at) : 0);
 }
 
+uint64_t rundb_sum_row(uint64_t sum, sqlite3_stmt *row)
+{
+    for (int i = 0; i < sqlite3_column_count(row); i++)
+        sum = add_value(sum, row, i);
+    return sum;
+}
+
 static int add_table(struct rundb *f, const char *name, uint64_t *sum)
 {
     char query[160];
@@ -43,12 +50,8 @@ static int add_table(struct rundb *f, const char *name, uint64_t *sum)
     bool properties = strcmp(name, "properties") == 0;
     snprintf(query, sizeof query, "SELECT * FROM %.64s%s", name, properties ? " WHERE key <> '" RUNDB_SEAL "'" : "");
     int rc = SQLITE_DONE, err = rundb_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &row, NULL));
-    while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-        uint64_t of_row = checksum_add(CHECKSUM_START, name, strlen(name));
-        for (int i = 0; i < sqlite3_column_count(row); i++)
-            of_row = add_value(of_row, row, i);
-        *sum += of_row;
-    }
+    while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW)
+        *sum += rundb_sum_row(checksum_add(CHECKSUM_START, name, strlen(name)), row);
     sqlite3_finalize(row);
     return err ? err : rundb_error(f->db, rc);
 }

@@ -71,19 +71,6 @@ int rundb_set_section_time(struct rundb *f, const struct rundb_section *section)
 
 /* ---- changes, each in a transaction of its own ------------------------------------------------------------------- */
 
-/* Ends the transaction, in which everything came out as `err`. Its failure leaves nothing of it. */
-static int end(struct rundb *f, int err)
-{
-    if (!err)
-        err = rundb_commit(f);
-    if (!err)
-        return 0;
-    if (!sqlite3_get_autocommit(f->db))
-        (void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
-    f->within = false;
-    return err;
-}
-
 /* What was written before is not to go with it. */
 static int begin(struct rundb *f)
 {
@@ -201,7 +188,7 @@ int rundb_begin_section(struct rundb *f, struct model *m, const struct rundb_sec
         err = run(f, "INSERT INTO sections VALUES(?1, ?2, ?3)", numbers, NULL, NULL);
     for (const struct model_node *node = m->nodes; node && !err; node = node->next)
         err = put_node(f, section->number, node);
-    err = end(f, err);
+    err = rundb_end(f, err);
     if (err)
         return err;
     rundb_set_section(f, section->number);
@@ -225,6 +212,8 @@ int rundb_join_sections(struct rundb *f)
         err = run(f, "UPDATE losses SET section = min(section, (SELECT min(number) FROM sections))", NULL, NULL, NULL);
     if (!err)
         err = run(f, "DELETE FROM sections WHERE number > (SELECT min(number) FROM sections)", NULL, NULL, NULL);
+    if (!err)
+        err = rundb_note_rewritten(f);
     return err;
 }
 
@@ -443,7 +432,7 @@ int rundb_expire(struct rundb *f, struct model *m, uint64_t first)
     err = run(f, "DELETE FROM sections WHERE number < ?1", numbers, NULL, NULL);
     if (!err)
         err = run(f, EXPIRED_COLUMNS " WHERE section = ?1", numbers, take_expiry, &e);
-    err = end(f, err);
+    err = rundb_end(f, err);
     if (!err)
         tell_model(&e);
     free(e.list);

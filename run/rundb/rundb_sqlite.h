@@ -83,8 +83,9 @@ int rundb_prepare_builtins(struct rundb *f) BEZEL_MUST_CHECK;
 int rundb_check_schema(sqlite3 *db, bool *empty) BEZEL_MUST_CHECK;
 
 /**
- * Gives a checked database of an older version the table that it lacks: in this connection's memory alone, or
- * `lasting`, within the open transaction, which makes it one of this version. Does nothing with one of this version.
+ * Gives a checked database of an older version the table that it lacks: in this connection's memory alone, until
+ * another one has made it one of this version, or `lasting`, within the open transaction, which makes it one of this
+ * version. Does nothing with one of this version.
  */
 int rundb_renew(sqlite3 *db, bool lasting) BEZEL_MUST_CHECK;
 
@@ -142,5 +143,17 @@ int rundb_write_row(struct rundb *f, int which, const struct rundb_value *values
 
 /** Commits the open transaction. Returns 0 or an error; then it can be tried again, unless f->lacks is set. */
 int rundb_commit(struct rundb *f) BEZEL_MUST_CHECK;
+
+/** Ends the transaction, in which everything came out as `err`. Its failure leaves nothing of it. */
+int rundb_end(struct rundb *f, int err) BEZEL_MUST_CHECK;
+
+/**
+ * Notes, within the transaction, that rows of a table were deleted or updated to which rows are otherwise only added:
+ * losses, events and those of built-in aspects. Sets RUNDB_REWRITTEN.
+ */
+int rundb_note_rewritten(struct rundb *f) BEZEL_MUST_CHECK;
+
+/** Continues checksum `sum` over type, length and bytes of all values of a row. */
+uint64_t rundb_sum_row(uint64_t sum, sqlite3_stmt *row);
 
 #endif
