@@ -12,7 +12,7 @@
 #include "config/experiment.h"
 #include "resmgr/agent/agent.h"
 #include "run/history/summary.h"
-#include "run/read/message_statistics.h"
+#include "run/read/record_tables.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,9 @@ struct sample {
     struct summary_book books[SAMPLE_PROCESSES][2];
     struct summary_field fields[SAMPLE_PROCESSES][2][2]; /* of these */
     struct message_statistics messages[2];
-    size_t message_count;
+    struct counter_statistics counters[2];
+    struct label_statistics labels[1];
+    size_t message_count, counter_count, label_count;
     struct builtin_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
     struct builtin_decision decisions[SAMPLE_DECISIONS];
     struct builtin_polling polling[3];

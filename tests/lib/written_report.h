@@ -30,7 +30,9 @@ static inline char *report_written(const struct sample *s, const char *directory
                        .experiment = &s->experiment,
                        .verdict = v,
                        .all = all,
-                       .messages = {s->message_count, (struct message_statistics *)s->messages}};
+                       .messages = {s->message_count, (struct message_statistics *)s->messages},
+                       .counters = {s->counter_count, false, (struct counter_statistics *)s->counters},
+                       .labels = {s->label_count, (struct label_statistics *)s->labels}};
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);

@@ -60,6 +60,7 @@ static void a_troubled_run_reads_as_recorded(void **state)
     struct sample s;
     sample_troubled(&s);
     check_golden(&s, report_text, false, "troubled.txt");
+    check_golden(&s, report_text, true, "troubled-all.txt");
     check_golden(&s, report_json, false, "troubled.json");
 }
 
@@ -68,7 +69,23 @@ static void values_of_spans_counters_and_gauges_read_as_recorded(void **state)
     (void)state;
     struct sample s;
     sample_kinds_held(&s);
+    s.labels[0] = (struct label_statistics){
+        .process = 1, .aspect = 1, .name = "type", .labels = "key|delta", .records = 300, .counts = {120, 170}};
+    s.counters[0] = (struct counter_statistics){.node = "studio",
+                                                .aspect = "node_network",
+                                                .of = "eth0",
+                                                .pid = -1,
+                                                .first_ns = sample_time(1),
+                                                .last_ns = sample_time(9),
+                                                .samples = 9,
+                                                .field_count = 3,
+                                                .fields = {{"received", "B", 123456, 40000}, {"sent", "B", 0, 0}}};
+    s.counters[1] = s.counters[0];
+    s.counters[1].pid = 4711;
+    s.label_count = 1;
+    s.counter_count = 2;
     check_golden(&s, report_text, false, "kinds.txt");
+    check_golden(&s, report_text, true, "kinds-all.txt");
     check_golden(&s, report_json, false, "kinds.json");
 }
 
@@ -79,6 +96,7 @@ static void flight_recorders_show_what_they_overwrote(void **state)
     sample_held(&s);
     sample_recorder(&s, 1);
     check_golden(&s, report_text, false, "recorder.txt");
+    check_golden(&s, report_text, true, "recorder-all.txt");
     check_golden(&s, report_json, false, "recorder.json");
 }
 
@@ -97,6 +115,7 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
     free(text);
     sample_full_rings(&s, true);
     check_golden(&s, report_text, false, "full.txt");
+    check_golden(&s, report_text, true, "full-all.txt");
     check_golden(&s, report_json, false, "full.json");
     s.experiment.sensing.mode = POLL_BUSY_WAIT;
     text = written(&s, report_text, false);
@@ -222,7 +241,16 @@ static void the_timeline_is_in_order(void **state)
     s.summary.conclusion_count = 4;
     s.summary.knobs = knobs;
     s.summary.knob_count = 2;
+    struct builtin_setpoints setpoints[] = {{0, 0, 7, 100, 1, 2, 3, 4, 5, 6}};
+    s.summary.setpoints = setpoints;
+    s.summary.setpoints_count = 1;
+    struct history_gap gaps[] = {{.limit = 1, .begin = sample_time(4), .end = sample_time(4.4), .why = "lost"},
+                                 {.limit = 1, .begin = sample_time(4.6), .end = sample_time(4.9), .judged = true,
+                                  .held = CLOCK_S / 5, .violated = CLOCK_S / 20, .unknown = CLOCK_S / 20}};
+    s.summary.gaps = gaps;
+    s.summary.gap_count = 2;
     check_golden(&s, report_text, true, "timeline-all.txt");
+    check_golden(&s, report_json, false, "timeline-all.json");
 }
 
 static void it_says_where_babeltrace2_comes_from(void **state)
@@ -316,6 +344,7 @@ static void a_run_that_was_aborted_says_so(void **state)
     sample_troubled(&s);
     s.summary.property_count = 2;
     check_golden(&s, report_text, false, "aborted.txt");
+    check_golden(&s, report_text, true, "aborted-all.txt");
 }
 
 /* It was stored, and let go by the operator's wish: that is neither a loss nor a doubt. */
@@ -354,6 +383,7 @@ static void unknown_records_are_shown_with_the_ordinal_after_which(void **state)
     s.books[1][0].window = 5;
     s.books[1][0].spool = 7;
     check_golden(&s, report_text, false, "vanished.txt");
+    check_golden(&s, report_text, true, "vanished-all.txt");
     check_golden(&s, report_json, false, "vanished.json");
 }
 
@@ -366,6 +396,7 @@ static void processes_that_were_not_observed_are_shown_with_their_node_or_parent
     s.processes[1].unobserved = 2;
     s.processes[2].unobserved = 1;
     check_golden(&s, report_text, false, "unobserved.txt");
+    check_golden(&s, report_text, true, "unobserved-all.txt");
     check_golden(&s, report_json, false, "unobserved.json");
     s.nodes[0].open = true; /* it vanished besides */
     char *text = written(&s, report_sentence, false);
