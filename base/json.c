@@ -32,9 +32,11 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Writes what precedes every value: the comma, the start of the line, the key. */
-static void open_item(struct json *j, const char *key)
+/* Writes what precedes every value: the comma, the start of the line, the key. False: there is no writer. */
+static bool open_item(struct json *j, const char *key)
 {
+    if (!j)
+        return false;
     if (j->after_item)
         fputc(',', j->out);
     if (j->depth > 0)
@@ -44,11 +46,13 @@ static void open_item(struct json *j, const char *key)
         fputs(j->compact ? ":" : ": ", j->out);
     }
     j->after_item = true;
+    return true;
 }
 
 static void open_group(struct json *j, const char *key, char bracket)
 {
-    open_item(j, key);
+    if (!open_item(j, key))
+        return;
     fputc(bracket, j->out);
     j->after_item = false;
     j->depth++;
@@ -56,6 +60,8 @@ static void open_group(struct json *j, const char *key, char bracket)
 
 static void close_group(struct json *j, char bracket)
 {
+    if (!j)
+        return;
     j->depth--;
     if (j->after_item)
         line_break(j);
@@ -87,7 +93,8 @@ void json_array_end(struct json *j)
 
 void json_text(struct json *j, const char *key, const char *text)
 {
-    open_item(j, key);
+    if (!open_item(j, key))
+        return;
     if (text)
         put_text(j->out, text);
     else
@@ -96,8 +103,8 @@ void json_text(struct json *j, const char *key, const char *text)
 
 void json_int(struct json *j, const char *key, int64_t value)
 {
-    open_item(j, key);
-    fprintf(j->out, "%" PRId64, value);
+    if (open_item(j, key))
+        fprintf(j->out, "%" PRId64, value);
 }
 
 void json_known_int(struct json *j, const char *key, bool known, int64_t value)
@@ -110,13 +117,14 @@ void json_known_int(struct json *j, const char *key, bool known, int64_t value)
 
 void json_uint(struct json *j, const char *key, uint64_t value)
 {
-    open_item(j, key);
-    fprintf(j->out, "%" PRIu64, value);
+    if (open_item(j, key))
+        fprintf(j->out, "%" PRIu64, value);
 }
 
 void json_double(struct json *j, const char *key, double value)
 {
-    open_item(j, key);
+    if (!open_item(j, key))
+        return;
     if (!isfinite(value)) {
         fputs("null", j->out);
         return;
@@ -130,12 +138,12 @@ void json_double(struct json *j, const char *key, double value)
 
 void json_bool(struct json *j, const char *key, bool value)
 {
-    open_item(j, key);
-    fputs(value ? "true" : "false", j->out);
+    if (open_item(j, key))
+        fputs(value ? "true" : "false", j->out);
 }
 
 void json_uint_text(struct json *j, const char *key, uint64_t value)
 {
-    open_item(j, key);
-    fprintf(j->out, "\"%" PRIu64 "\"", value);
+    if (open_item(j, key))
+        fprintf(j->out, "\"%" PRIu64 "\"", value);
 }

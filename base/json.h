@@ -4,7 +4,8 @@
 /**
  * A writer of JSON (RFC 8259). Values are written in the order of the calls; `key` names a member of an object and is
  * NULL for an item of an array or the outermost value. Texts are escaped, bytes that are not UTF-8 become U+FFFD; NaN
- * and infinities, which JSON lacks, become null. Errors of `out` show in ferror(). One owner.
+ * and infinities, which JSON lacks, become null. Errors of `out` show in ferror(). All functions accept a writer of
+ * NULL, and then write nothing. One owner.
  */
 #ifndef BEZEL_BASE_JSON_H
 #define BEZEL_BASE_JSON_H

@@ -5,12 +5,11 @@
 #include "base/plain.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TABLE_COLUMNS_MAX = 12, TABLE_CELL_MAX = 320 };
+enum { TABLE_COLUMNS_MAX = 12 };
 
 struct table {
     const char *columns;
@@ -73,8 +72,9 @@ static int text_width(const char *text)
     return width;
 }
 
-void table_cell(struct table *t, const char *format, ...)
+void table_vcell(struct table *t, const char *format, va_list args)
 {
+    char *text;
     if (!t)
         return;
     if (t->cell_count == t->capacity) {
@@ -85,16 +85,22 @@ void table_cell(struct table *t, const char *format, ...)
         t->cells = cells;
         t->capacity = larger;
     }
-    char text[TABLE_CELL_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    plain_text(text);
-    int width = text_width(text), *widest = &t->widths[t->cell_count % t->column_count];
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    if (text)
+        plain_text(text);
+    int width = text ? text_width(text) : 0, *widest = &t->widths[t->cell_count % t->column_count];
     if (width > *widest)
         *widest = width;
-    t->cells[t->cell_count++] = strdup(text);
+    t->cells[t->cell_count++] = text;
+}
+
+void table_cell(struct table *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    table_vcell(t, format, args);
+    va_end(args);
 }
 
 struct table *table_with_heads(const char *columns, const char *const *heads)
@@ -119,6 +125,12 @@ static void print_row(const struct table *t, char *const *row, int indent, FILE 
             fprintf(out, "%*s", pad, "");
     }
     fputc('\n', out);
+}
+
+void table_cut(struct table *t, size_t rows)
+{
+    while (t && t->cell_count > rows * t->column_count)
+        free(t->cells[--t->cell_count]);
 }
 
 static int by_first_cell(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/units.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,10 @@ struct table *table_with_heads(const char *columns, const char *const *heads);
 
 /** Appends a cell. Control characters become '?': names come from foreign programs. */
 void table_cell(struct table *t, const char *format, ...) BEZEL_PRINTF(2, 3);
+void table_vcell(struct table *t, const char *format, va_list args);
+
+/** Drops the rows behind the first `rows`. */
+void table_cut(struct table *t, size_t rows);
 
 /** Sorts the rows behind the first one, by their first cells: numbers within these count as numbers. */
 void table_sort(struct table *t);

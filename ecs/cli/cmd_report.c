@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 static const char about[] =
-    "Prints the report of a run, also while it goes on: the verdict, the limits, the books (records produced, "
-    "stored, and lost by cause), rates, monitoring latency and the cost of the monitor; and violations, "
-    "decisions and changes in order of time. " COMMAND_RUN "\n";
+    "Prints the report of a run, also while it goes on: the verdict, the limits, what is worth a look, and how the "
+    "programs ended; of a run that did not go well, also what belongs to that, such as losses and their "
+    "causes. " COMMAND_RUN "\n";
 static const char footer[] =
     "Exit codes: 0 the limits held, 1 the run failed, a limit could not be judged, or there is no report, 2 "
     "wrong usage, or no such run, 3 a limit was violated, 4 a daemon or process could not be reached.\n";
@@ -28,8 +28,8 @@ int cmd_report(int argc, char **argv)
          "print it as a page for a browser, with plots against time, of less than 2 MB, that refers to nothing else",
          .flag = &html},
         {"all", 0, NULL,
-         "print everything: a line for each decision and each violation, the snapshots, the aspects of every process, "
-         "and the daemons' own books",
+         "print every section, whole: among them the books of every process, rates, values, messages, the cost of the "
+         "monitor, each decision and the snapshots",
          .flag = &all},
         COMMAND_RUNS(&t),
         {0},

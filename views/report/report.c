@@ -164,11 +164,13 @@ int report_load_experiment(const char *run, struct experiment **e)
 #define RECORDS_BUDGET (4 * CLOCK_S)
 #define RECORDS_LIVE   (200 * CLOCK_MS)
 
-/* A page has no place for counters and labels. */
+/* The short text has none of these tables; a page has no place for counters and labels. */
 static struct record_tables_wanted wanted_tables(const struct report *r, int form)
 {
     struct record_tables_wanted w = {0};
     bool page = form & (REPORT_HTML | REPORT_DATA);
+    if (form == REPORT_TEXT)
+        return w;
     for (size_t i = 0; i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
         for (uint32_t k = 0; p->dict && k < p->dict->aspect_count; k++) {

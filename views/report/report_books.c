@@ -1,31 +1,29 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
 #include "base/saturate.h"
-#include "base/table.h"
 #include "views/report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of counts. Those of rare losses are shown only if there are such losses. */
+/* The columns of counts. Those of rare losses are in the table only if there are such losses. */
 static const struct column {
-    const char *head;
-    size_t at; /* of the count, in struct verdict_books */
-    bool rare;
-} columns[] = {{"produced", offsetof(struct verdict_books, attempts), false},
-               {"stored", offsetof(struct verdict_books, stored), false},
-               {"full", offsetof(struct verdict_books, full), false},
-               {"window", offsetof(struct verdict_books, window), true},
-               {"spool", offsetof(struct verdict_books, spool), true},
-               {"off", offsetof(struct verdict_books, off), false},
-               {"overwritten", offsetof(struct verdict_books, overwritten), true},
-               {"no-ring", offsetof(struct verdict_books, no_ring), false},
-               {"unfinished", offsetof(struct verdict_books, unfinished), false},
-               {"unstored", offsetof(struct verdict_books, unstored), true}};
+    const char *head, *key;
+    size_t at;             /* of the count, in struct verdict_books */
+    bool rare, of_process; /* of_process: it is not known of aspects */
+} columns[] = {{"produced", "produced", offsetof(struct verdict_books, attempts), false, false},
+               {"stored", "stored", offsetof(struct verdict_books, stored), false, false},
+               {"full", "full", offsetof(struct verdict_books, full), false, false},
+               {"window", "window", offsetof(struct verdict_books, window), true, false},
+               {"spool", "spool", offsetof(struct verdict_books, spool), true, false},
+               {"off", "off", offsetof(struct verdict_books, off), false, false},
+               {"overwritten", "overwritten", offsetof(struct verdict_books, overwritten), true, false},
+               {"no-ring", "no_ring", offsetof(struct verdict_books, no_ring), false, false},
+               {"unfinished", "unfinished", offsetof(struct verdict_books, unfinished), false, true},
+               {"unstored", "unstored", offsetof(struct verdict_books, unstored), true, true}};
 
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { COLUMNS = sizeof columns / sizeof *columns, LOSSES_FROM = 2 };
 
 static uint64_t count_of(const struct verdict_books *b, size_t column)
 {
@@ -40,36 +38,120 @@ static bool is_shown(const struct report *r, size_t column)
     return !columns[column].rare || count_of(&v->sut, column) + count_of(&v->daemons, column) > 0;
 }
 
-static void books_row(const struct report *r, struct table *t, const char *name, const struct verdict_books *b)
+static void counts(struct rows *w, const struct report *r, const struct verdict_books *b, bool of_process)
 {
-    table_cell(t, "%s", name);
-    for (size_t i = 0; i < COLUMNS; i++)
-        if (is_shown(r, i))
-            table_cell(t, "%s", units_count(count_of(b, i)).s);
-    table_cell(t, "%s", number_signed(b->rest).s);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (i == LOSSES_FROM)
+            json_object(w->json, "lost");
+        rows_count(w, is_shown(r, i) ? columns[i].head : NULL,
+                   of_process || !columns[i].of_process ? columns[i].key : NULL, count_of(b, i));
+    }
+    json_object_end(w->json);
+    rows_int(w, "rest", "rest", b->rest);
 }
 
+/* ---- Aspects ----------------------------------------------------------------------------------------------------- */
+
+struct aspect {
+    const struct summary_process *process;
+    const struct summary_book *book;
+    const struct verdict_books *of_process;
+};
+
 /*
- * Unfinished records are counted for the process only. They are assigned to its aspects if they explain all that is
- * missing there; so are unstored ones.
+ * Unfinished records are counted for the process only. In the table they are assigned to its aspects if they explain
+ * all that is missing there; so are unstored ones.
  */
-static void aspect_rows(const struct report *r, struct table *t, const struct summary_process *p,
-                        const struct verdict_books *process)
+static void aspect_row(struct rows *w, const struct report *r, const void *item)
 {
-    bool overwritten = verdict_explains_aspects(p, process);
-    for (size_t i = 0; i < p->book_count; i++) {
-        const struct summary_book *b = &p->books[i];
-        struct verdict_books row = verdict_aspect(r->summary, p, b);
-        if (process->rest == 0 && row.rest > 0 &&
-            (process->unstored == 0 || process->unfinished + process->overwritten == 0)) {
-            uint64_t missing = (uint64_t)row.rest;
-            *(process->unstored ? &row.unstored : overwritten ? &row.overwritten : &row.unfinished) = missing;
-            row.rest = 0;
-        }
-        char name[80];
-        snprintf(name, sizeof name, "  %s", b->name);
-        books_row(r, t, name, &row);
+    const struct aspect *a = item;
+    const struct verdict_books *of = a->of_process;
+    struct verdict_books row = verdict_aspect(r->summary, a->process, a->book);
+    bool overwritten = verdict_explains_aspects(a->process, of);
+    bool explained = of->rest == 0 && row.rest > 0 && (of->unstored == 0 || of->unfinished + of->overwritten == 0);
+    if (w->json ? overwritten : explained) {
+        *(of->unstored && !w->json ? &row.unstored
+          : overwritten            ? &row.overwritten
+                                   : &row.unfinished) = (uint64_t)row.rest;
+        row.rest = 0;
     }
+    rows_cell(w, "process (pid), aspect", 'l', "  %s", a->book->name);
+    json_text(w->json, "aspect", a->book->name);
+    counts(w, r, &row, false);
+    if (!w->json)
+        return;
+    json_double(w->json, "rate_per_s", verdict_rate(a->book));
+    report_json_values(r, w->json, a->process, a->book);
+    report_json_labels(r, w->json, a->process, a->book);
+    report_json_messages(r, w->json, a->process, a->book);
+}
+
+static void add_aspects(struct rows *w, const struct report *r, size_t process)
+{
+    const struct summary_process *p = &r->summary->processes[process];
+    for (size_t i = 0; i < p->book_count; i++) {
+        struct verdict_books b = verdict_aspect(r->summary, p, &p->books[i]);
+        if (w->json || r->all || verdict_lost(&b) > 0 || b.rest != 0)
+            rows_add(w, aspect_row, &(struct aspect){p, &p->books[i], &r->verdict->books[process]});
+    }
+}
+
+/* ---- Processes --------------------------------------------------------------------------------------------------- */
+
+static void stream_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct summary_stream *s = item;
+    bool cut = s->open && s->next_ordinal > 0 && r->verdict->run != RUN_RUNNING;
+    json_uint(w->json, "ring", s->ring);
+    json_bool(w->json, "closed", !s->open);
+    json_uint(w->json, "next_ordinal", s->next_ordinal);
+    json_known_int(w->json, "unknown_after", cut, (int64_t)s->next_ordinal - 1);
+}
+
+static void process_row(struct rows *w, const struct report *r, const void *item)
+{
+    static const char *const states[] = {"running", "ended", "detached", "left"};
+    const struct summary_process *p = item;
+    size_t i = (size_t)(p - r->summary->processes);
+    char name[REPORT_PROCESS_SIZE];
+    report_process_pid(r, p, name, sizeof name);
+    rows_text(w, "process (pid), aspect", NULL, name);
+    json_text(w->json, "node", report_node_name(r, p->node));
+    json_text(w->json, "process", p->name);
+    json_uint(w->json, "pid", p->pid);
+    json_uint_text(w->json, "instance", p->instance);
+    json_text(w->json, "role", p->role == ROLE_SUT ? "sut" : "daemon");
+    json_text(w->json, "executable", p->executable);
+    json_text(w->json, "state", (unsigned)p->state <= PROCESS_LEFT ? states[p->state] : NULL);
+    json_int(w->json, "started_ns", report_run_time(r, p->node, p->started));
+    counts(w, r, &r->verdict->books[i], true);
+    if (!w->json)
+        return;
+    json_uint(w->json, "discarded", p->discarded);
+    json_uint(w->json, "unobserved", p->unobserved);
+    json_text(w->json, "when_full", p->overwrites ? "overwrite" : "discard");
+    report_json_latency(&p->latency, w->json);
+    json_text(w->json, "end",
+              !verdict_is_open(r->summary, p)  ? "known"
+              : r->verdict->run == RUN_RUNNING ? "open"
+                                               : "unknown");
+    json_array(w->json, "streams");
+    for (size_t k = 0; k < p->stream_count; k++)
+        rows_add(w, stream_row, &p->streams[k]);
+    json_array_end(w->json);
+    json_array(w->json, "aspects");
+    add_aspects(w, r, i);
+    json_array_end(w->json);
+}
+
+static const struct rows_section processes = {ROWS_LIST(NULL, "processes", processes, process_count, process_row)};
+
+static void sum_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct verdict_books *b = item;
+    rows_text(w, "process (pid), aspect", NULL, "all but daemons");
+    json_uint(w->json, "processes", b->processes);
+    counts(w, r, b, true);
 }
 
 /* Prints by how much, and for which processes, the books do not balance. */
@@ -252,7 +334,7 @@ static void print_in_trace(const struct report *r, FILE *out)
             units_count(own.records).s, units_count(own.packets).s, units_bytes(own.bytes).s);
 }
 
-static void print_books_remarks(const struct report *r, FILE *out)
+static void print_balance(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
     if (v->balanced && v->run == RUN_ABORTED)
@@ -274,16 +356,19 @@ static void print_books_remarks(const struct report *r, FILE *out)
     if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)
         fputs("  Unstored: records that their processes counted, but that could not be read or stored.\n", out);
     report_remedies(r, out);
-    print_unobserved(r, out);
-    print_unknown(r, out);
-    print_in_trace(r, out);
-    if (v->behind)
+}
+
+static void print_trace(const struct report *r, FILE *out)
+{
+    uint64_t discarded = r->all ? sum_discarded(r->summary) : 0;
+    if (r->all)
+        print_in_trace(r, out);
+    if (r->verdict->behind)
         fprintf(out,
                 "  The trace may hold more than these books count: the collector has not saved the rest yet, or was "
                 "killed.\n"
                 "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run %s).\n",
                 r->run);
-    uint64_t discarded = sum_discarded(r->summary);
     if (discarded > 0)
         fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",
                 units_count(discarded).s);
@@ -292,63 +377,108 @@ static void print_books_remarks(const struct report *r, FILE *out)
                 units_count(r->summary->refused).s);
 }
 
-void report_books(const struct report *r, FILE *out)
+/* Whether the short text has the books of `p`, or of an aspect of it. */
+static bool is_troubled(const struct report *r, const struct summary_process *p, const struct verdict_books *b)
 {
-    const struct summary *s = r->summary;
-    if (s->process_count == 0 && r->verdict->unobserved == 0 && !r->verdict->unended)
-        return;
-    report_title(r, "Books", out);
-    if (s->process_count == 0) {
-        print_unobserved(r, out);
-        print_unknown(r, out);
-        return;
-    }
-    char align[COLUMNS + 3] = "lr"; /* the name and the rest */
-    for (size_t i = 0, at = 2; i < COLUMNS; i++)
-        if (is_shown(r, i))
-            align[at++] = 'r';
-    struct table *t = table_new(align);
-    table_cell(t, "process (pid), aspect");
-    for (size_t i = 0; i < COLUMNS; i++)
-        if (is_shown(r, i))
-            table_cell(t, "%s", columns[i].head);
-    table_cell(t, "rest");
-    for (size_t i = 0; i < s->process_count; i++) {
-        const struct summary_process *p = &s->processes[i];
-        if (!report_shows(r, p))
-            continue;
-        char name[REPORT_PROCESS_SIZE];
-        report_process_pid(r, p, name, sizeof name);
-        books_row(r, t, name, &r->verdict->books[i]);
-        if (report_opens_processes(r))
-            aspect_rows(r, t, p, &r->verdict->books[i]);
-    }
-    if (r->verdict->sut.processes > 1)
-        books_row(r, t, r->all ? "all but daemons" : "all", &r->verdict->sut);
-    table_print(t, 2, out);
-    if (!report_opens_processes(r))
-        fputs("  (--all shows the aspects of each)\n", out);
-    print_books_remarks(r, out);
+    return verdict_lost(b) > 0 || (r->verdict->run != RUN_RUNNING && (b->rest != 0 || verdict_is_open(r->summary, p)));
 }
 
-void report_json_streams(const struct report *r, struct json *j, const struct summary_process *p)
+static void add_books(struct rows *w, const struct report *r)
 {
-    json_text(j, "end",
-              !verdict_is_open(r->summary, p)  ? "known"
-              : r->verdict->run == RUN_RUNNING ? "open"
-                                               : "unknown");
-    json_array(j, "streams");
-    for (size_t i = 0; i < p->stream_count; i++) {
-        const struct summary_stream *s = &p->streams[i];
-        json_object(j, NULL);
-        json_uint(j, "ring", s->ring);
-        json_bool(j, "closed", !s->open);
-        json_uint(j, "next_ordinal", s->next_ordinal);
-        if (s->open && s->next_ordinal > 0 && r->verdict->run != RUN_RUNNING)
-            json_uint(j, "unknown_after", s->next_ordinal - 1);
-        else
-            json_text(j, "unknown_after", NULL);
+    bool any = r->all;
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        if (!r->all && !is_troubled(r, p, &r->verdict->books[i]))
+            continue;
+        any = true;
+        rows_add(w, process_row, p);
+        add_aspects(w, r, i);
+    }
+    if (any && r->verdict->sut.processes > 1)
+        rows_add(w, sum_row, &r->verdict->sut);
+}
+
+static void print_remarks(const struct report *r, FILE *out)
+{
+    bool empty = r->summary->process_count == 0, whole = verdict_is_complete(r->verdict);
+    if (!empty && (r->all || !whole || verdict_lost(&r->verdict->sut) + verdict_lost(&r->verdict->daemons) > 0))
+        print_balance(r, out);
+    print_unobserved(r, out);
+    print_unknown(r, out);
+    if (!empty)
+        print_trace(r, out);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void put_expired_counts(struct json *j, const struct summary_expired *e)
+{
+    json_uint(j, "records", e->records);
+    json_uint(j, "packets", e->packets);
+    json_uint(j, "bytes", e->bytes);
+}
+
+/* What `store.keep` let go: in all, and of each stream of which it let something go. */
+static void put_expired_from_store(const struct report *r, struct json *j)
+{
+    static const char *const keys[] = {[ROLE_SUT] = "sut", [ROLE_DAEMON] = "daemons"};
+    json_object(j, "expired_from_store");
+    for (int role = ROLE_SUT; role <= ROLE_DAEMON; role++) {
+        struct summary_expired sum = report_expired_from_store(r, (enum message_role)role);
+        json_object(j, keys[role]);
+        put_expired_counts(j, &sum);
         json_object_end(j);
     }
+    json_array(j, "streams");
+    for (size_t i = 0; i < r->summary->process_count && (r->most == 0 || i < r->most); i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t k = 0; k < p->stream_count; k++) {
+            if (p->streams[k].expired.packets == 0)
+                continue;
+            json_object(j, NULL);
+            json_text(j, "node", report_node_name(r, p->node));
+            json_text(j, "process", p->name);
+            json_uint(j, "pid", p->pid);
+            json_uint(j, "ring", p->streams[k].ring);
+            put_expired_counts(j, &p->streams[k].expired);
+            json_object_end(j);
+        }
+    }
     json_array_end(j);
+    json_object_end(j);
 }
+
+static void put_sum(const struct report *r, struct json *j, const char *key, const struct verdict_books *b)
+{
+    json_object(j, key);
+    sum_row(&(struct rows){.report = r, .json = j}, r, b);
+    json_object_end(j);
+}
+
+static void put_books(const struct report *r, struct json *j)
+{
+    const struct verdict *v = r->verdict;
+    json_object(j, "books");
+    json_bool(j, "balanced", v->balanced);
+    json_uint(j, "unknown", v->unknown);
+    json_uint(j, "left", v->left);
+    json_text(j, "unended", v->unended);
+    json_uint(j, "vanished", v->vanished);
+    json_uint(j, "unjoined", v->unjoined);
+    json_bool(j, "behind", v->behind);
+    json_uint(j, "unobserved", v->unobserved);
+    json_uint(j, "clock_gaps", v->clock_gaps);
+    json_uint(j, "uncounted", v->uncounted);
+    put_sum(r, j, "sut", &v->sut);
+    put_sum(r, j, "daemons", &v->daemons);
+    json_uint(j, "refused", r->summary->refused);
+    json_bool(j, "left_out", r->summary->left_out);
+    json_uint(j, "left_out_processes", r->summary->untaken);
+    json_uint(j, "left_out_records", r->summary->untaken_records);
+    put_expired_from_store(r, j);
+    report_json_remedies(r, j);
+    rows_write(r, &processes, j);
+    json_object_end(j);
+}
+
+const struct rows_section report_books = {.title = "Books", .add = add_books, .text = print_remarks, .json = put_books};

@@ -1,42 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
-#include "base/table.h"
+#include "mdr/message.h"
 #include "views/report/report.h"
 
 #include <inttypes.h>
-
-/* ---- Why a limit is infeasible ----------------------------------------------------------------------------------- */
-
-void report_why(const struct report *r, const struct verdict_limit *l, FILE *out)
-{
-    switch (l->why) {
-    case WHY_BUDGET:
-        fprintf(out, "because monitoring needs %.3g %% of a CPU at the longest polling period", l->needed);
-        break;
-    case WHY_NOT_THE_MONITORS:
-        fputs("and polling less did not help (the monitor is not the cause)", out);
-        break;
-    case WHY_STARVED:
-        fputs("and polling more often was not possible within budget and bounds", out);
-        break;
-    case WHY_CONTRADICTION:
-        fprintf(out, "because it contradicts %s", report_limit_text(r, l->contradicts));
-        break;
-    case WHY_OFF:
-    case WHY_NONE:
-        fputs("also while collection was off", out);
-        break;
-    }
-}
-
-void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j)
-{
-    json_text(j, "why", verdict_why_name(l->why));
-    json_double(j, "needed", l->needed);
-    json_double(j, "budget", l->budget);
-    json_text(j, "contradicts", l->why == WHY_CONTRADICTION ? report_limit_text(r, l->contradicts) : NULL);
-}
 
 /* ---- Conclusions of policies ------------------------------------------------------------------------------------- */
 
@@ -46,123 +13,185 @@ static const char *knob_name(const struct report *r, int64_t i)
     return i >= 0 && i < a->knob_count ? a->knobs[i].name : "?";
 }
 
-void report_conclusion(const struct report *r, struct table *t, const struct builtin_conclusion *f)
+/* What a conclusion says, as a line of the timeline. */
+static void conclusion_line(struct rows *w, const struct report *r, const struct builtin_conclusion *f)
 {
     const char *word = builtin_conclusion_name(f->what);
     if (!f->holds)
-        table_cell(t, "%s: no longer", word);
+        rows_cell(w, "", 'l', "%s: no longer", word);
     else if (f->what == CONCLUSION_INFEASIBLE)
-        table_cell(t, "%s: monitoring needs %.3g %% of a CPU, and may use %.3g %%", word, f->needed, f->budget);
+        rows_cell(w, "", 'l', "%s: monitoring needs %.3g %% of a CPU, and may use %.3g %%", word, f->needed, f->budget);
     else if (f->what == CONCLUSION_LOAD_SHEDDING)
-        table_cell(t, "%s: aspects with an importance below %" PRId64 " are only counted", word, f->floor);
+        rows_cell(w, "", 'l', "%s: aspects with an importance below %" PRId64 " are only counted", word, f->floor);
     else if (f->what == CONCLUSION_SATURATED)
-        table_cell(t, "%s: knob %s is at %.0f, the end of its range, and %s still at %s", word, knob_name(r, f->floor),
-                   f->budget, report_limit_text(r, f->limit), report_limit_value(r, (uint32_t)f->limit, f->needed).s);
+        rows_cell(w, "", 'l', "%s: knob %s is at %.0f, the end of its range, and %s still at %s", word,
+                  knob_name(r, f->floor), f->budget, report_limit_text(r, f->limit),
+                  report_limit_value(r, (uint32_t)f->limit, f->needed).s);
     else
-        table_cell(t, "%s: %s", word,
-                   f->what == CONCLUSION_NOT_THE_MONITORS ? "polling less does not help"
-                                                          : "polling more often is not possible");
+        rows_cell(w, "", 'l', "%s: %s", word,
+                  f->what == CONCLUSION_NOT_THE_MONITORS ? "polling less does not help"
+                                                         : "polling more often is not possible");
 }
 
-void report_json_conclusions(const struct report *r, struct json *j)
+static void conclusion_row(struct rows *w, const struct report *r, const void *item)
 {
-    json_array(j, "conclusions");
-    for (size_t i = 0; i < r->summary->conclusion_count; i++) {
-        const struct builtin_conclusion *f = &r->summary->conclusions[i];
-        json_object(j, NULL);
-        json_int(j, "time_ns", report_run_time(r, f->node, f->at));
-        json_text(j, "node", report_is_global(r, f->limit) ? NULL : report_node_name(r, f->node));
-        json_text(j, "conclusion", builtin_conclusion_name(f->what));
-        json_bool(j, "holds", f->holds);
-        json_text(j, "limit", f->limit < 0 ? NULL : report_limit_text(r, f->limit));
-        json_double(j, "needed", f->needed);
-        json_double(j, "budget", f->budget);
-        bool saturated = f->what == CONCLUSION_SATURATED;
-        json_int(j, "importance_below", saturated ? 0 : f->floor);
-        json_text(j, "knob", saturated ? knob_name(r, f->floor) : NULL);
-        json_object_end(j);
-    }
-    json_array_end(j);
+    const struct builtin_conclusion *f = item;
+    bool saturated = f->what == CONCLUSION_SATURATED;
+    conclusion_line(w, r, f);
+    json_int(w->json, "time_ns", report_run_time(r, f->node, f->at));
+    json_text(w->json, "node", report_is_global(r, f->limit) ? NULL : report_node_name(r, f->node));
+    json_text(w->json, "conclusion", builtin_conclusion_name(f->what));
+    json_bool(w->json, "holds", f->holds);
+    json_text(w->json, "limit", f->limit < 0 ? NULL : report_limit_text(r, f->limit));
+    json_double(w->json, "needed", f->needed);
+    json_double(w->json, "budget", f->budget);
+    json_int(w->json, "importance_below", saturated ? 0 : f->floor);
+    json_text(w->json, "knob", saturated ? knob_name(r, f->floor) : NULL);
 }
+
+const struct rows_section report_conclusions = {
+    ROWS_LIST(NULL, "conclusions", conclusions, conclusion_count, conclusion_row)};
+
+/* ---- Decisions ----------------------------------------------------------------------------------------------------
+ */
+
+static struct units_text period_text(int64_t ns)
+{
+    return ns == 0 ? (struct units_text){"off"} : units_brief_duration(ns);
+}
+
+static void decision_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct builtin_decision *d = item;
+    rows_cell(w, "", 'l', "%s%s: %s, %s -> %s%s%s", d->by == DECIDED_BY_MANAGER ? "manager, " : "",
+              report_policy_name(d->policy), report_action_name(d->action), period_text(d->before).s,
+              period_text(d->after).s, d->cause < 0 ? "" : ", for ",
+              d->cause < 0 ? "" : report_limit_text(r, d->cause));
+    json_int(w->json, "time_ns", report_run_time(r, d->node, d->at));
+    json_text(w->json, "node", report_node_name(r, d->node));
+    json_text(w->json, "policy", report_policy_name(d->policy));
+    json_text(w->json, "action", report_action_name(d->action));
+    json_int(w->json, "before_ns", d->before);
+    json_int(w->json, "after_ns", d->after);
+    json_text(w->json, "limit", d->cause < 0 ? NULL : report_limit_text(r, d->cause));
+    json_text(w->json, "by", report_decider_name(d->by));
+    json_int(w->json, "epoch", d->epoch);
+    json_int(w->json, "sequence", d->sequence);
+}
+
+const struct rows_section report_decisions = {ROWS_LIST(NULL, "decisions", decisions, decision_count, decision_row)};
 
 /* ---- Knobs ---------------------------------------------------------------------------------------------------------
  */
 
-void report_knob(const struct report *r, struct table *t, const struct builtin_knob *k)
+static void knob_row(struct rows *w, const struct report *r, const void *item)
 {
     static const char *const by_whom[] = {"operator", "manager", "agent", "kept", "end of observation"};
-    const char *by = k->cause >= 0 && k->cause < 5 ? by_whom[k->cause] : "?";
-    char change[512];
-    snprintf(change, sizeof change, "%s: knob %s of %s, %" PRId64 " -> %" PRId64 "%s%s", by, k->knob, k->process,
-             k->before, k->after, k->unit[0] ? " " : "", k->unit);
-    if (k->limit < 0)
-        table_cell(t, "%s", change);
-    else
-        table_cell(t, "%s, for %s (%s)", change, report_limit_text(r, k->limit),
-                   report_limit_value(r, (uint32_t)k->limit, k->value).s);
+    const struct builtin_knob *k = item;
+    char cause[160] = "";
+    if (k->limit >= 0)
+        snprintf(cause, sizeof cause, ", for %.100s (%s)", report_limit_text(r, k->limit),
+                 report_limit_value(r, (uint32_t)k->limit, k->value).s);
+    rows_cell(w, "", 'l', "%s: knob %s of %s, %" PRId64 " -> %" PRId64 "%s%s%s",
+              k->cause >= 0 && k->cause < 5 ? by_whom[k->cause] : "?", k->knob, k->process, k->before, k->after,
+              k->unit[0] ? " " : "", k->unit, cause);
+    json_int(w->json, "time_ns", report_run_time(r, k->node, k->at));
+    json_text(w->json, "node", report_node_name(r, k->node));
+    json_text(w->json, "process", k->process);
+    json_uint_text(w->json, "instance", (uint64_t)k->instance);
+    json_text(w->json, "knob", k->knob);
+    json_text(w->json, "by", builtin_setter_name(k->cause));
+    json_int(w->json, "before", k->before);
+    json_int(w->json, "after", k->after);
+    json_text(w->json, "unit", k->unit);
+    json_text(w->json, "limit", k->limit < 0 ? NULL : report_limit_text(r, k->limit));
+    json_double(w->json, "value", k->value);
+    json_int(w->json, "epoch", k->epoch);
+    json_int(w->json, "sequence", k->sequence);
 }
 
-void report_json_knobs(const struct report *r, struct json *j)
+const struct rows_section report_knobs = {ROWS_LIST(NULL, "knobs", knobs, knob_count, knob_row)};
+
+/* ---- How nodes are to poll ----------------------------------------------------------------------------------------
+ */
+
+static const char *word(const char *const *words, int count, int value)
 {
-    json_array(j, "knobs");
-    for (size_t i = 0; i < r->summary->knob_count; i++) {
-        const struct builtin_knob *k = &r->summary->knobs[i];
-        json_object(j, NULL);
-        json_int(j, "time_ns", report_run_time(r, k->node, k->at));
-        json_text(j, "node", report_node_name(r, k->node));
-        json_text(j, "process", k->process);
-        json_uint_text(j, "instance", (uint64_t)k->instance);
-        json_text(j, "knob", k->knob);
-        json_text(j, "by", builtin_setter_name(k->cause));
-        json_int(j, "before", k->before);
-        json_int(j, "after", k->after);
-        json_text(j, "unit", k->unit);
-        json_text(j, "limit", k->limit < 0 ? NULL : report_limit_text(r, k->limit));
-        json_double(j, "value", k->value);
-        json_int(j, "epoch", k->epoch);
-        json_int(j, "sequence", k->sequence);
-        json_object_end(j);
-    }
-    json_array_end(j);
+    return value >= 0 && value < count ? words[value] : "?";
 }
+
+static void polling_row(struct rows *w, const struct report *r, const void *item)
+{
+    static const char *const causes[] = {"file", "operator", "kept"}, *const forwards[] = {"batch", "collect"},
+                             *const modes[] = {"polling", "busy-wait"};
+    const struct builtin_polling *p = item;
+    bool one = p->forward == POLL_FORWARD_COLLECT, some = !one && p->batch > 0;
+    rows_cell(w, "", 'l', "%s: %s, period %s, %s%s record%s a poll",
+              p->cause == POLLING_BY_KEPT ? "operator, kept" : "operator", word(modes, 2, p->mode),
+              units_brief_duration(p->period).s, some ? "at most " : "",
+              one    ? "one"
+              : some ? units_count((uint64_t)p->batch).s
+                     : "all",
+              one || p->batch == 1 ? "" : "s");
+    json_int(w->json, "time_ns", report_run_time(r, p->node, p->at));
+    json_text(w->json, "node", report_node_name(r, p->node));
+    json_text(w->json, "by", word(causes, 3, p->cause));
+    json_text(w->json, "mode", word(modes, 2, p->mode));
+    json_int(w->json, "period_ns", p->period);
+    json_text(w->json, "forward", word(forwards, 2, p->forward));
+    json_int(w->json, "batch", p->batch);
+}
+
+const struct rows_section report_polling_changes = {ROWS_LIST(NULL, "polling", polling, polling_count, polling_row)};
+
+/* ---- Records that came too late for control -----------------------------------------------------------------------
+ */
+
+static void expired_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct builtin_expired *e = item;
+    struct summary_process p = {.node = e->node, .name = e->process};
+    char name[REPORT_PROCESS_SIZE];
+    report_process_name(r, &p, name, sizeof name);
+    rows_text(w, "process", NULL, name);
+    json_text(w->json, "node", report_node_name(r, e->node));
+    json_text(w->json, "process", e->process);
+    json_uint_text(w->json, "instance", e->instance);
+    rows_text(w, "aspect", "aspect", e->aspect);
+    rows_cell(w, "bound", 'r', "%s", units_brief_duration(e->bound).s);
+    json_int(w->json, "bound_ns", e->bound);
+    rows_int(w, "taken", "taken", e->taken);
+    rows_int(w, "expired", "expired", e->expired);
+    rows_share(w, "share", NULL, e->taken > 0 ? (double)e->expired / (double)e->taken : 0);
+}
+
+/* Of more than fit, those that have such records come first. */
+static int expired_rank(const struct report *r, const void *item)
+{
+    return ((const struct builtin_expired *)item)->expired > 0 ? 1 : r->all ? 0 : -1;
+}
+
+const struct rows_section report_expired = {
+    ROWS_LIST("Expired", "expired", expired, expired_count, expired_row), .rank = expired_rank,
+    .remark = "Expired records were older than their bound when taken from their "
+              "rings. They are stored, but not used for control."};
 
 /* ---- Setpoints of the resource manager, on each node ---------------------------------------------------------------
  */
 
-void report_setpoints(const struct report *r, FILE *out)
+static void setpoints_row(struct rows *w, const struct report *r, const void *item)
 {
-    static const char *const heads[] = {"node",     "manager",  "applied", "expired",
-                                        "outdated", "repeated", "clamped", "lost"};
-    if (r->summary->setpoints_count == 0)
-        return;
-    report_title(r, "Setpoints of the manager", out);
-    struct table *t = table_with_heads("lrrrrrrr", heads);
-    for (size_t i = 0; i < r->summary->setpoints_count; i++) {
-        const struct builtin_setpoints *o = &r->summary->setpoints[i];
-        const int64_t counts[] = {o->epoch, o->applied, o->expired, o->outdated, o->repeated, o->clamped, o->lost};
-        table_cell(t, "%s", report_node_name(r, o->node));
-        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-            table_cell(t, "%s", number_signed(counts[k]).s);
-    }
-    table_print(t, 2, out);
+    const struct builtin_setpoints *o = item;
+    rows_text(w, "node", "node", report_node_name(r, o->node));
+    rows_int(w, "manager", "epoch", o->epoch);
+    rows_int(w, "applied", "applied", o->applied);
+    rows_int(w, "expired", "expired", o->expired);
+    rows_int(w, "outdated", "outdated", o->outdated);
+    rows_int(w, "repeated", "repeated", o->repeated);
+    rows_int(w, "clamped", "clamped", o->clamped);
+    rows_int(w, "lost", "lost", o->lost);
+    json_int(w->json, "unsent", o->unsent);
 }
 
-void report_json_setpoints(const struct report *r, struct json *j)
-{
-    json_array(j, "setpoints");
-    for (size_t i = 0; i < r->summary->setpoints_count; i++) {
-        const struct builtin_setpoints *o = &r->summary->setpoints[i];
-        json_object(j, NULL);
-        json_text(j, "node", report_node_name(r, o->node));
-        json_int(j, "epoch", o->epoch);
-        json_int(j, "applied", o->applied);
-        json_int(j, "expired", o->expired);
-        json_int(j, "outdated", o->outdated);
-        json_int(j, "repeated", o->repeated);
-        json_int(j, "clamped", o->clamped);
-        json_int(j, "lost", o->lost);
-        json_int(j, "unsent", o->unsent);
-        json_object_end(j);
-    }
-    json_array_end(j);
-}
+const struct rows_section report_setpoints = {
+    ROWS_LIST("Setpoints of the manager", "setpoints", setpoints, setpoints_count, setpoints_row)};

@@ -6,7 +6,6 @@
  * as data, and the code of views/web/ that makes tables and plots of it. Its size is bounded: of a large run the page
  * has the first rows of each list, and says how many more there are; neighbouring columns are joined.
  */
-#include "base/json.h"
 #include "base/saturate.h"
 #include "views/report/report.h"
 #include "views/web/pages.h"
@@ -65,49 +64,18 @@ static void put_text(const char *text, FILE *out)
 
 /* ---- The report -------------------------------------------------------------------------------------------------- */
 
-/*
- * Lists of the summary that may be long, by their names in the report. Of processes and events, from which more is
- * computed, report_json() writes the first.
- */
-#define LISTS(LIST)                                                                                                    \
-    LIST(limits, limit_count)                                                                                          \
-    LIST(decisions, decision_count)                                                                                    \
-    LIST(violations, violation_count)                                                                                  \
-    LIST(gaps, gap_count)                                                                                              \
-    LIST(polling, polling_count)                                                                                       \
-    LIST(conclusions, conclusion_count)                                                                                \
-    LIST(knobs, knob_count)                                                                                            \
-    LIST(setpoints, setpoints_count)                                                                                   \
-    LIST(snapshots, snapshot_count)                                                                                    \
-    LIST(expired, expired_count)                                                                                       \
-    LIST(metrics, metric_count)                                                                                        \
-    LIST(programs, program_count)                                                                                      \
-    LIST(notes, note_count)
-
 /* The report, of which lists have `most` rows at most. */
 static void write_report(const struct report *r, size_t most, FILE *out)
 {
-    struct summary first = *r->summary;
     struct report shown = *r;
-    shown.summary = &first;
     shown.compact = true;
     shown.most = most;
-#define CAP(name, count) first.count = first.count < most ? first.count : most;
-    LISTS(CAP)
-#undef CAP
     report_json(&shown, out);
 }
 
 static void put_left_out(const struct report *r, size_t most, FILE *out)
 {
-    struct json j = {.out = out, .compact = true};
-    json_object(&j, NULL);
-#define LEFT(name, count) json_uint(&j, #name, r->summary->count > most ? r->summary->count - most : 0);
-    LISTS(LEFT)
-    LEFT(processes, process_count)
-    LEFT(events, event_count)
-#undef LEFT
-    json_object_end(&j);
+    report_json_left_out(r, most, &(struct json){.out = out, .compact = true});
 }
 
 /* ---- Plots ------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
-#include "base/table.h"
 #include "views/report/report.h"
 
 #include <stdlib.h>
@@ -35,81 +33,68 @@ static uint64_t unlabelled(const struct label_statistics *l)
     return l->records - sum;
 }
 
-static void counts_cell(struct table *t, const struct label_statistics *l)
+struct label_row {
+    const struct summary_process *process;
+    const struct summary_book *book;
+    const struct label_statistics *labels;
+};
+
+static void label_row(struct rows *w, const struct report *r, const void *item)
 {
-    const char *label, *before = "";
+    const struct label_row *row = item;
+    const struct label_statistics *l = row->labels;
+    const char *label;
+    char name[REPORT_PROCESS_SIZE], key[DICT_LABELS_MAX + 1], *text = NULL;
     size_t length, n = 0;
-    uint64_t count;
-    char *text = NULL;
+    uint64_t count, not_read = row->book->stored > l->records ? row->book->stored - l->records : 0;
     FILE *out = open_memstream(&text, &n);
+    report_process_pid(r, row->process, name, sizeof name);
+    rows_text(w, "process (pid)", NULL, name);
+    rows_text(w, "aspect", NULL, row->book->name);
+    rows_text(w, "field", "field", l->name);
+    json_uint(w->json, "records", l->records);
+    json_uint(w->json, "no_label", unlabelled(l));
+    json_object(w->json, "counts");
     for (unsigned i = 0; out && label_next(l, i, &label, &length, &count); i++) {
-        if (count == 0)
-            continue;
-        fprintf(out, "%s%.*s %s", before, (int)length, label, units_count(count).s);
-        before = ", ";
+        snprintf(key, sizeof key, "%.*s", (int)length, label);
+        json_uint(w->json, key, count);
+        if (count)
+            fprintf(out, "%s %s, ", key, units_count(count).s);
     }
+    json_object_end(w->json);
     if (out && unlabelled(l))
-        fprintf(out, "%sno label %s", before, units_count(unlabelled(l)).s);
-    table_cell(t, "%s", out && fclose(out) == 0 ? text : "?");
+        fprintf(out, "no label %s, ", units_count(unlabelled(l)).s);
+    bool made = out && fclose(out) == 0;
+    rows_cell(w, "labels", 'l', "%.*s", made && n > 2 ? (int)n - 2 : 0, made ? text : "");
+    rows_cell(w, "", 'l', not_read ? "(%s not evaluated)" : "%.0s", units_count(not_read).s);
     free(text);
 }
 
-void report_labels(const struct report *r, FILE *out)
+static void add_labels(struct rows *w, const struct report *r)
 {
-    static const char *const heads[] = {"process (pid)", "aspect", "field", "labels", ""};
-    struct table *t = NULL;
-    size_t rows = 0;
-    for (size_t i = 0; i < r->labels.count && report_opens_processes(r); i++) {
-        const struct label_statistics *l = &r->labels.rows[i];
-        const struct summary_process *p = process_of(r, l);
-        const struct summary_book *b = book_of(p, l);
-        char name[REPORT_PROCESS_SIZE];
-        if (!b || (rows++ >= REPORT_ROWS_MOST && !r->all))
-            continue;
-        t = t ? t : table_with_heads("lllll", heads);
-        report_process_pid(r, p, name, sizeof name);
-        table_cell(t, "%s", name);
-        table_cell(t, "%s", b->name);
-        table_cell(t, "%s", l->name);
-        counts_cell(t, l);
-        if (b->stored > l->records)
-            table_cell(t, "(%s not evaluated: bezel report --all)", units_count(b->stored - l->records).s);
-        else
-            table_cell(t, "%s", "");
+    for (size_t i = 0; i < r->labels.count; i++) {
+        const struct summary_process *p = process_of(r, &r->labels.rows[i]);
+        const struct summary_book *b = book_of(p, &r->labels.rows[i]);
+        if (b)
+            rows_add(w, label_row, &(struct label_row){p, b, &r->labels.rows[i]});
     }
-    if (!t)
-        return;
-    report_title(r, "Labels", out);
-    table_print(t, 2, out);
-    report_left_out(r, rows, out);
 }
+
+const struct rows_section report_labels = {.title = "Labels", .add = add_labels};
 
 void report_json_labels(const struct report *r, struct json *j, const struct summary_process *p,
                         const struct summary_book *b)
 {
+    struct rows w = {.report = r, .json = j};
     bool any = false;
     for (size_t i = 0; i < r->labels.count; i++) {
         const struct label_statistics *l = &r->labels.rows[i];
-        char label[DICT_LABELS_MAX + 1];
-        const char *at;
-        size_t length;
-        uint64_t count;
         if (l->process != p->row || l->aspect != b->aspect)
             continue;
         if (!any)
             json_array(j, "labels");
         any = true;
-        json_object(j, NULL);
-        json_text(j, "field", l->name);
-        json_uint(j, "records", l->records);
-        json_uint(j, "no_label", unlabelled(l));
-        json_object(j, "counts");
-        for (unsigned k = 0; label_next(l, k, &at, &length, &count); k++) {
-            snprintf(label, sizeof label, "%.*s", (int)length, at);
-            json_uint(j, label, count);
-        }
-        json_object_end(j);
-        json_object_end(j);
+        rows_add(&w, label_row, &(struct label_row){p, b, l});
     }
     if (any)
         json_array_end(j);

@@ -210,7 +210,7 @@ static bool is_broken(const struct report *r, size_t limit)
     return r->verdict->limits[limit].is >= VERDICT_VIOLATED;
 }
 
-void report_looks(const struct report *r, FILE *out)
+static void print_looks(const struct report *r, FILE *out)
 {
     struct look look;
     size_t shown = 0, left = 0;
@@ -221,8 +221,7 @@ void report_looks(const struct report *r, FILE *out)
             left++;
             continue;
         }
-        if (shown++ == 0)
-            report_title(r, "Around the worst violations", out);
+        shown++;
         fprintf(out, "  %s: %s on %s, from %.3f s to %.3f s\n", report_limit_text(r, (int64_t)i),
                 report_limit_value(r, (int64_t)i, look.worst).s, report_where(r, look.violation->node, (int64_t)i),
                 (double)report_run_time(r, look.violation->node, look.from) / 1e9,
@@ -234,12 +233,12 @@ void report_looks(const struct report *r, FILE *out)
         }
     }
     if (left)
-        fprintf(out, "  %zu more: bezel report --all\n", left);
+        fprintf(out, "  %zu more\n", left);
     if (shown)
         fputs("  What each of these says about the cause: docs/SAMPLERS.md, \"The cause of a spike\".\n", out);
 }
 
-void report_json_looks(const struct report *r, struct json *j)
+static void put_looks(const struct report *r, struct json *j)
 {
     struct look look;
     json_array(j, "looks");
@@ -265,3 +264,6 @@ void report_json_looks(const struct report *r, struct json *j)
     }
     json_array_end(j);
 }
+
+const struct rows_section report_looks = {
+    .title = "Around the worst violations", .text = print_looks, .json = put_looks};

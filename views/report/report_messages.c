@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
-#include "base/table.h"
 #include "views/report/report.h"
 
 #include <math.h>
@@ -17,14 +15,58 @@ static const struct message_statistics *find(const struct report *r, const struc
     return NULL;
 }
 
-/* Those that were not read; more may have been stored since the books were. */
-static uint64_t not_evaluated(const struct summary_book *b, const struct message_statistics *s)
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+struct message_row {
+    const struct summary_process *process;
+    const struct summary_book *book;
+    struct report_unit unit;
+};
+
+static bool is_message(const struct summary_book *b)
 {
-    uint64_t records = s ? s->records : 0;
-    return b->stored > records ? b->stored - records : 0;
+    return b->kind == DICT_SENT || b->kind == DICT_RECEIVED;
 }
 
-/* ---- Text -------------------------------------------------------------------------------------------------------- */
+static void message_row(struct rows *w, const struct report *r, const void *item)
+{
+    static const struct message_statistics none = {.min = NAN, .mean = NAN, .p50 = NAN, .p99 = NAN, .max = NAN};
+    const struct message_row *row = item;
+    const struct message_statistics *found = find(r, row->process, row->book), *s = found ? found : &none;
+    /* More may have been stored since the books were. */
+    uint64_t left = row->book->stored > s->records ? row->book->stored - s->records : 0;
+    char name[REPORT_PROCESS_SIZE], not_evaluated[64] = "", contrary[96] = "";
+    report_process_pid(r, row->process, name, sizeof name);
+    rows_text(w, "process (pid)", NULL, name);
+    rows_text(w, "aspect", NULL, row->book->name);
+    rows_text(w, "messages", NULL, row->book->kind == DICT_RECEIVED ? "received" : "sent");
+    rows_count(w, "records", "records", s->records);
+    rows_count(w, "unmatched", "unmatched", s->unmatched);
+    json_uint(w->json, "not_evaluated", left);
+    if (row->book->kind == DICT_SENT)
+        json_uint(w->json, "contrary", s->contrary);
+    else
+        json_uint(w->json, "timed", s->timed);
+    if (row->book->kind == DICT_RECEIVED || !w->json) {
+        w->blank = row->book->kind == DICT_SENT;
+        rows_text(w, "unit", NULL, row->unit.name);
+        rows_double(w, "min", "min_ns", s->min, row->unit.ns);
+        json_double(w->json, "mean_ns", s->mean);
+        rows_double(w, "p50", "p50_ns", s->p50, row->unit.ns);
+        rows_double(w, "p99", "p99_ns", s->p99, row->unit.ns);
+        rows_double(w, "max", "max_ns", s->max, row->unit.ns);
+        w->blank = w->blank || s->timed == 0;
+        rows_ns(w, "error up to", "error_ns", s->bound);
+        w->blank = false;
+    }
+    if (left)
+        snprintf(not_evaluated, sizeof not_evaluated, "(%s not evaluated)", units_count(left).s);
+    if (s->contrary)
+        snprintf(contrary, sizeof contrary, "(%s received before they were sent)", units_count(s->contrary).s);
+    rows_cell(w, "", 'l', "%s%s%s", not_evaluated, left && s->contrary ? " " : "", contrary);
+}
+
+/* ---- Both forms -------------------------------------------------------------------------------------------------- */
 
 static double least_of(const struct report *r)
 {
@@ -37,94 +79,25 @@ static double least_of(const struct report *r)
     return least;
 }
 
-static void error_cell(struct table *t, const struct message_statistics *s)
+static void add_messages(struct rows *w, const struct report *r)
 {
-    if (s && s->timed)
-        table_cell(t, "%s", s->bound ? units_duration(s->bound).s : "0 s");
-    else
-        table_cell(t, "%s", "");
-}
-
-static void note_cell(struct table *t, const struct report *r, uint64_t left, uint64_t contrary)
-{
-    char evaluated[96] = "", order[96] = "";
-    if (left)
-        snprintf(evaluated, sizeof evaluated, "(%s not evaluated%s)", units_count(left).s,
-                 r->all ? "" : ": bezel report --all");
-    if (contrary)
-        snprintf(order, sizeof order, "(%s received before they were sent)", units_count(contrary).s);
-    table_cell(t, "%s%s%s", evaluated, left && contrary ? " " : "", order);
-}
-
-static void message_row(struct table *t, const struct report *r, const struct summary_process *p,
-                        const struct summary_book *b, struct report_unit unit)
-{
-    static const struct message_statistics none = {.min = NAN, .p50 = NAN, .p99 = NAN, .max = NAN};
-    const struct message_statistics *found = find(r, p, b), *s = found ? found : &none;
-    const double times[] = {s->min, s->p50, s->p99, s->max};
-    bool received = b->kind == DICT_RECEIVED;
-    uint64_t left = not_evaluated(b, found);
-    char name[REPORT_PROCESS_SIZE];
-    report_process_pid(r, p, name, sizeof name);
-    table_cell(t, "%s", name);
-    table_cell(t, "%s", b->name);
-    table_cell(t, "%s", received ? "received" : "sent");
-    table_cell(t, "%s", units_count(s->records).s);
-    table_cell(t, "%s", units_count(s->unmatched).s);
-    table_cell(t, "%s", received ? unit.name : "");
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        table_cell(t, "%s", received ? number_double(times[i] / unit.ns).s : "");
-    error_cell(t, received ? found : NULL);
-    note_cell(t, r, left, s->contrary);
-}
-
-void report_messages(const struct report *r, FILE *out)
-{
-    static const char *const heads[] = {"process (pid)", "aspect", "messages", "records", "unmatched",   "unit",
-                                        "min",           "p50",    "p99",      "max",     "error up to", ""};
     struct report_unit unit = report_unit_for(least_of(r));
-    struct table *t = NULL;
-    size_t rows = 0;
-    for (size_t i = 0; i < r->summary->process_count && report_opens_processes(r); i++)
-        for (size_t k = 0; k < r->summary->processes[i].book_count; k++) {
-            const struct summary_book *b = &r->summary->processes[i].books[k];
-            if (b->stored == 0 || (b->kind != DICT_SENT && b->kind != DICT_RECEIVED))
-                continue;
-            if (rows++ >= REPORT_ROWS_MOST && !r->all)
-                continue;
-            t = t ? t : table_with_heads("lllrrlrrrrrl", heads);
-            message_row(t, r, &r->summary->processes[i], b, unit);
-        }
-    if (!t)
-        return;
-    report_title(r, "Messages", out);
-    table_print(t, 2, out);
-    report_left_out(r, rows, out);
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t k = 0; k < p->book_count; k++)
+            if (p->books[k].stored && is_message(&p->books[k]))
+                rows_add(w, message_row, &(struct message_row){p, &p->books[k], unit});
+    }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+const struct rows_section report_messages = {.title = "Messages", .add = add_messages};
 
 void report_json_messages(const struct report *r, struct json *j, const struct summary_process *p,
                           const struct summary_book *b)
 {
-    static const struct message_statistics none = {.min = NAN, .mean = NAN, .p50 = NAN, .p99 = NAN, .max = NAN};
-    if (b->kind != DICT_SENT && b->kind != DICT_RECEIVED)
+    if (!is_message(b))
         return;
-    const struct message_statistics *found = find(r, p, b), *s = found ? found : &none;
     json_object(j, "messages");
-    json_uint(j, "records", s->records);
-    json_uint(j, "unmatched", s->unmatched);
-    json_uint(j, "not_evaluated", not_evaluated(b, found));
-    if (b->kind == DICT_SENT)
-        json_uint(j, "contrary", s->contrary);
-    if (b->kind == DICT_RECEIVED) {
-        json_uint(j, "timed", s->timed);
-        json_double(j, "min_ns", s->min);
-        json_double(j, "mean_ns", s->mean);
-        json_double(j, "p50_ns", s->p50);
-        json_double(j, "p99_ns", s->p99);
-        json_double(j, "max_ns", s->max);
-        json_int(j, "error_ns", s->bound);
-    }
+    message_row(&(struct rows){.report = r, .json = j}, r, &(struct message_row){p, b, {"ns", 1}});
     json_object_end(j);
 }

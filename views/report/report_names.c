@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
-#include "base/table.h"
 #include "views/report/names.h"
 #include "views/report/report.h"
 
@@ -19,39 +17,32 @@ void report_unjudged(const struct report *r, size_t limit, FILE *out)
         fprintf(out, ": %s", found.text);
 }
 
-static void put_row(void *context, const char *what, const struct names_found *found)
-{
-    struct table **t = context;
-    *t = *t ? *t : table_new("ll");
-    table_cell(*t, "%s", what);
-    table_cell(*t, "%s", found->text);
-}
+struct name {
+    const char *of;
+    const struct names_found *found;
+};
 
-void report_names(const struct report *r, FILE *out)
-{
-    struct table *t = NULL;
-    if (names_each(r->summary, r->experiment, is_running(r), put_row, &t) == 0)
-        return;
-    report_title(r, "Names that nothing has", out);
-    table_print(t, 2, out);
-}
-
-static void put_json(void *context, const char *what, const struct names_found *found)
+static void name_row(struct rows *w, const struct report *r, const void *item)
 {
     static const char *const kinds[] = {"aspect", "field", "number", "time", "records", "knob"};
-    struct json *j = context;
-    json_object(j, NULL);
-    json_text(j, "of", what);
-    json_text(j, "lacks", kinds[found->kind]);
-    json_text(j, "name", found->name);
-    json_text(j, "nearest", found->nearest);
-    json_text(j, "text", found->text);
-    json_object_end(j);
+    const struct name *n = item;
+    (void)r;
+    rows_text(w, "", "of", n->of);
+    json_text(w->json, "lacks", kinds[n->found->kind]);
+    json_text(w->json, "name", n->found->name);
+    json_text(w->json, "nearest", n->found->nearest);
+    rows_text(w, "", "text", n->found->text);
 }
 
-void report_json_names(const struct report *r, struct json *j)
+static void add_name(void *rows, const char *of, const struct names_found *found)
 {
-    json_array(j, "names");
-    names_each(r->summary, r->experiment, is_running(r), put_json, j);
-    json_array_end(j);
+    rows_add(rows, name_row, &(struct name){of, found});
 }
+
+static void add_names(struct rows *w, const struct report *r)
+{
+    (void)names_each(r->summary, r->experiment, is_running(r), add_name, w);
+}
+
+const struct rows_section report_names = {
+    .title = "Names that nothing has", .key = "names", .bare = true, .add = add_names};

@@ -1,12 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
-#include "base/table.h"
+#include "base/clock.h"
 #include "views/report/report.h"
 
 #include <string.h>
-
-enum { NOTES_SHOWN = 24 }; /* unless --all is given */
 
 /* Whether two processes of a node have the same note, word for word. The text shows it once. */
 static bool is_same(const struct summary_note *a, const struct summary_note *b)
@@ -43,61 +40,61 @@ static void note_name(const struct report *r, const struct summary_note *n, char
         report_process_name(r, &p, name, size);
 }
 
-static void note_row(const struct report *r, struct table *t, size_t i)
+static void note_row(struct rows *w, const struct report *r, const void *item)
 {
-    const struct summary *s = r->summary;
+    const struct summary_note *n = item, *end = r->summary->notes + r->summary->note_count;
+    bool known = n->node < r->summary->node_count;
     char name[REPORT_PROCESS_SIZE];
     size_t more = 0;
-    for (size_t k = i + 1; k < s->note_count; k++)
-        more += is_same(&s->notes[i], &s->notes[k]);
-    note_name(r, &s->notes[i], name, sizeof name);
+    for (const struct summary_note *other = n + 1; other < end && !w->json; other++)
+        more += is_same(n, other);
+    note_name(r, n, name, sizeof name);
     if (more)
-        table_cell(t, "%s and %zu more", name, more);
+        rows_cell(w, "", 'l', "%s and %zu more", name, more);
     else
-        table_cell(t, "%s", name);
-    table_cell(t, "%s", s->notes[i].code);
-    table_cell(t, "%s", s->notes[i].text);
+        rows_text(w, "", NULL, name);
+    json_known_int(w->json, "time_ns", known, report_run_time(r, n->node, n->at));
+    json_text(w->json, "node", known ? report_node_name(r, n->node) : NULL);
+    json_text(w->json, "process", n->name[0] ? n->name : NULL);
+    json_known_int(w->json, "pid", n->pid != 0, n->pid);
+    if (n->instance)
+        json_uint_text(w->json, "instance", n->instance);
+    else
+        json_text(w->json, "instance", NULL);
+    rows_text(w, "", "code", n->code);
+    rows_text(w, "", "text", n->text);
 }
 
-void report_notes(const struct report *r, FILE *out)
+/* A note that makes the books incomplete comes first; that of a change is in the timeline. */
+static int note_rank(const struct report *r, const void *item)
 {
-    const struct summary *s = r->summary;
-    size_t shown = 0, left = 0;
-    struct table *t = NULL;
-    for (size_t i = 0; i < s->note_count; i++) {
-        if (report_note_is_change(r, &s->notes[i]) || is_repeated(s, i))
-            continue;
-        t = t ? t : table_new("lll");
-        if (shown < NOTES_SHOWN || r->all)
-            note_row(r, t, i), shown++;
-        else
-            left++;
-    }
-    if (shown)
-        report_title(r, "Notes", out);
-    table_print(t, 2, out);
-    if (left)
-        fprintf(out, "  (%zu more: --all shows them)\n", left);
+    size_t i = (size_t)((const struct summary_note *)item - r->summary->notes);
+    if (report_note_is_change(r, item) || is_repeated(r->summary, i))
+        return -1;
+    return verdict_is_clock_gap(r->summary, i) || verdict_is_uncounted(r->summary, i);
 }
 
-void report_json_notes(const struct report *r, struct json *j)
+const struct rows_section report_notes = {ROWS_LIST("Notes", "notes", notes, note_count, note_row), .bare = true,
+                                          .rank = note_rank};
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+static void event_row(struct rows *w, const struct report *r, const void *item)
 {
-    json_array(j, "notes");
-    for (size_t i = 0; i < r->summary->note_count; i++) {
-        const struct summary_note *n = &r->summary->notes[i];
-        bool known = n->node < r->summary->node_count;
-        json_object(j, NULL);
-        json_known_int(j, "time_ns", known, report_run_time(r, n->node, n->at));
-        json_text(j, "node", known ? report_node_name(r, n->node) : NULL);
-        json_text(j, "process", n->name[0] ? n->name : NULL);
-        json_known_int(j, "pid", n->pid != 0, n->pid);
-        if (n->instance)
-            json_uint_text(j, "instance", n->instance);
-        else
-            json_text(j, "instance", NULL);
-        json_text(j, "code", n->code);
-        json_text(j, "text", n->text);
-        json_object_end(j);
-    }
-    json_array_end(j);
+    const struct summary_event *e = item;
+    int64_t at = e->at - r->verdict->started;
+    rows_cell(w, "", 'r', "%.3f s", (double)at / (double)CLOCK_S);
+    json_int(w->json, "time_ns", at);
+    rows_text(w, "", NULL, e->error ? "error" : "");
+    json_bool(w->json, "error", e->error);
+    rows_text(w, "", "text", e->text);
 }
+
+static int event_rank(const struct report *r, const void *item)
+{
+    (void)r;
+    return ((const struct summary_event *)item)->error;
+}
+
+const struct rows_section report_events = {ROWS_LIST("Events", "events", events, event_count, event_row), .bare = true,
+                                           .rank = event_rank};

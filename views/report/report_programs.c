@@ -2,17 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /* The programs that the run started: how they ended, and what they used. */
-#include "base/json.h"
-#include "base/plain.h"
-#include "base/table.h"
 #include "mdr/message.h"
 #include "views/report/report.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-
-enum { PROGRAMS_SHOWN = 24 /* of more, only --all shows those that ended well */ };
 
 static bool ended_by_silence(const struct summary_program *p)
 {
@@ -23,11 +18,6 @@ static bool ended_well(const struct summary_program *p)
 {
     return !ended_by_silence(p) && p->state == LAUNCHED_ENDED &&
            (p->status == 0 || (WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGTERM));
-}
-
-static bool is_shown(const struct report *r, const struct summary_program *p)
-{
-    return r->all || r->summary->program_count <= PROGRAMS_SHOWN || !ended_well(p) || p->missing > 0;
 }
 
 static void describe_end(const struct summary_program *p, char *text, size_t size)
@@ -49,79 +39,61 @@ static void describe_end(const struct summary_program *p, char *text, size_t siz
         snprintf(text, size, "exit code %d", WEXITSTATUS(p->status));
 }
 
-static void program_row(const struct report *r, const struct summary_program *p, struct table *t)
+static void program_row(struct rows *w, const struct report *r, const void *item)
 {
-    char end[160], place[160] = "";
+    static const char *const states[] = {"running", "ended", "failed", "lost"};
+    const struct summary_program *p = item;
+    bool ended = p->state == LAUNCHED_ENDED;
+    char end[160], place[160] = "", start[32] = "";
     describe_end(p, end, sizeof end);
     if (r->experiment->node_count > 1)
         snprintf(place, sizeof place, "%s/", p->node);
     if (p->incarnation > 1)
-        table_cell(t, "%s%s, start %u", place, p->name, p->incarnation);
-    else
-        table_cell(t, "%s%s", place, p->name);
-    table_cell(t, "%s", end);
-    table_cell(t, "%s", p->state == LAUNCHED_ENDED ? units_duration(p->ran).s : "-");
-    table_cell(t, "%s", p->state == LAUNCHED_ENDED ? units_duration(p->cpu).s : "-");
-    table_cell(t, "%s", p->state == LAUNCHED_ENDED ? units_bytes(p->memory).s : "-");
-}
-
-static void print_missing(const struct summary_program *p, FILE *out)
-{
-    char name[2 * EXPERIMENT_NAME_MAX + 2];
-    snprintf(name, sizeof name, "%s/%s", p->node, p->name);
-    plain_text(name);
-    fprintf(out, "  %s of the output of %s is missing: it was not fetched in time, or there was no space.\n",
-            units_bytes(p->missing).s, name);
-}
-
-void report_programs(const struct report *r, FILE *out)
-{
-    static const char *const heads[] = {"program", "end", "ran", "CPU", "memory"};
-    const struct summary *s = r->summary;
-    size_t shown = 0;
-    for (size_t i = 0; i < s->program_count; i++)
-        shown += is_shown(r, &s->programs[i]);
-    if (shown > 0) {
-        report_title(r, "Programs", out);
-        struct table *t = table_with_heads("llrrr", heads);
-        for (size_t i = 0; i < s->program_count; i++)
-            if (is_shown(r, &s->programs[i]))
-                program_row(r, &s->programs[i], t);
-        table_print(t, 2, out);
+        snprintf(start, sizeof start, ", start %u", p->incarnation);
+    rows_cell(w, "program", 'l', "%s%s%s", place, p->name, start);
+    rows_text(w, "end", NULL, end);
+    json_text(w->json, "node", p->node);
+    json_text(w->json, "program", p->name);
+    json_int(w->json, "incarnation", p->incarnation);
+    json_int(w->json, "pid", p->pid);
+    json_text(w->json, "state", states[p->state]);
+    if (ended && WIFEXITED(p->status))
+        json_int(w->json, "exit_code", WEXITSTATUS(p->status));
+    if (ended && WIFSIGNALED(p->status))
+        json_int(w->json, "signal", WTERMSIG(p->status));
+    if (ended_by_silence(p))
+        json_text(w->json, "ended_by", "silence");
+    if (p->state == LAUNCHED_FAILED) {
+        json_text(w->json, "failed", p->stage);
+        json_text(w->json, "reason", strerror(p->error));
     }
-    for (size_t i = 0; i < s->program_count; i++)
-        if (s->programs[i].missing > 0)
-            print_missing(&s->programs[i], out);
+    rows_cell(w, "ran", 'r', "%s", ended ? units_duration(p->ran).s : "-");
+    json_int(w->json, "ran_ns", p->ran);
+    rows_cell(w, "CPU", 'r', "%s", ended ? units_duration(p->cpu).s : "-");
+    json_int(w->json, "cpu_ns", p->cpu);
+    rows_cell(w, "memory", 'r', "%s", ended ? units_bytes(p->memory).s : "-");
+    json_uint(w->json, "memory_bytes", p->memory);
+    json_uint(w->json, "output_missing_bytes", p->missing);
 }
 
-void report_json_programs(const struct report *r, struct json *j)
+static int program_rank(const struct report *r, const void *item)
 {
-    static const char *const states[] = {"running", "ended", "failed", "lost"};
-    json_array(j, "programs");
+    const struct summary_program *p = item;
+    (void)r;
+    return !ended_well(p) || p->missing > 0;
+}
+
+static void print_missing(const struct report *r, FILE *out)
+{
+    struct rows w = {.report = r, .bare = true};
     for (size_t i = 0; i < r->summary->program_count; i++) {
         const struct summary_program *p = &r->summary->programs[i];
-        bool ended = p->state == LAUNCHED_ENDED;
-        json_object(j, NULL);
-        json_text(j, "node", p->node);
-        json_text(j, "program", p->name);
-        json_int(j, "incarnation", p->incarnation);
-        json_int(j, "pid", p->pid);
-        json_text(j, "state", states[p->state]);
-        if (ended && WIFEXITED(p->status))
-            json_int(j, "exit_code", WEXITSTATUS(p->status));
-        if (ended && WIFSIGNALED(p->status))
-            json_int(j, "signal", WTERMSIG(p->status));
-        if (ended_by_silence(p))
-            json_text(j, "ended_by", "silence");
-        if (p->state == LAUNCHED_FAILED) {
-            json_text(j, "failed", p->stage);
-            json_text(j, "reason", strerror(p->error));
-        }
-        json_int(j, "ran_ns", p->ran);
-        json_int(j, "cpu_ns", p->cpu);
-        json_int(j, "memory_bytes", (int64_t)p->memory);
-        json_int(j, "output_missing_bytes", (int64_t)p->missing);
-        json_object_end(j);
+        if (p->missing > 0)
+            rows_line(&w, "%s of the output of %s/%s is missing: it was not fetched in time, or there was no space.",
+                      units_bytes(p->missing).s, p->node, p->name);
     }
-    json_array_end(j);
+    rows_print_table(&w, out);
 }
+
+const struct rows_section report_programs = {ROWS_LIST("Programs", "programs", programs, program_count, program_row),
+                                             .rank = program_rank, .text = print_missing};

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/table.h"
 #include "run/rundb/rundb.h"
 #include "views/report/report.h"
@@ -63,117 +62,101 @@ static uint64_t refused(const struct report *r)
     return number ? strtoull(number, NULL, 10) : 0;
 }
 
-/* ---- Text -------------------------------------------------------------------------------------------------------- */
-
-static void cause_cell(const struct report *r, struct table *t, const struct builtin_snapshot *n)
+void report_snapshot_line(struct rows *w, const struct report *r, const void *item)
 {
-    if (n->number == 0)
-        table_cell(t, "%s", "operator");
-    else if (isnan(n->value))
-        table_cell(t, "%s violated on %s", report_limit_text(r, n->limit), n->origin);
-    else
-        table_cell(t, "%s violated on %s (%s)", report_limit_text(r, n->limit), n->origin,
-                   report_limit_value(r, n->limit, n->value).s);
-}
-
-static void snapshot_row(const struct report *r, struct table *t, const struct builtin_snapshot *n, bool opens)
-{
-    if (opens && n->number)
-        table_cell(t, "%" PRId64, n->number);
-    else
-        table_cell(t, "%s", "");
-    if (opens) {
-        table_cell(t, "%.3f s", (double)report_run_time(r, n->node, n->moment) / (double)CLOCK_S);
-        cause_cell(r, t, n);
-    } else {
-        table_cell(t, "%s", "");
-        table_cell(t, "%s", "");
-    }
-    table_cell(t, "%s", report_node_name(r, n->node));
-    table_cell(t, "%s", units_count(n->processes).s);
-    table_cell(t, "%s", units_count(n->records).s);
-    table_cell(t, "%s", n->records && n->first < n->moment ? units_duration(n->moment - n->first).s : "-");
-    table_cell(t, "%s", n->records && n->last > n->moment ? units_duration(n->last - n->moment).s : "-");
-    table_cell(t, "%s", n->state ? "" : r->verdict->run == RUN_RUNNING ? "(under way)" : "(cut short)");
-}
-
-void report_snapshot(const struct report *r, struct table *t, size_t from)
-{
-    const struct builtin_snapshot *n = &r->summary->snapshots[from];
-    uint64_t records = records_of(r->summary, from);
+    const struct builtin_snapshot *n = item;
+    uint64_t records = records_of(r->summary, (size_t)(n - r->summary->snapshots));
     const char *s = records == 1 ? "" : "s";
     if (n->number == 0)
-        table_cell(t, "operator: snapshot of %s record%s", units_count(records).s, s);
+        rows_cell(w, "", 'l', "operator: snapshot of %s record%s", units_count(records).s, s);
     else
-        table_cell(t, "snapshot %" PRId64 " of %s record%s, for %s on %s", n->number, units_count(records).s, s,
-                   report_limit_text(r, n->limit), n->origin);
+        rows_cell(w, "", 'l', "snapshot %" PRId64 " of %s record%s, for %s on %s", n->number, units_count(records).s, s,
+                  report_limit_text(r, n->limit), n->origin);
 }
 
-void report_snapshots(const struct report *r, FILE *out)
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+static void cause_column(struct rows *w, const struct report *r, const struct builtin_snapshot *n)
 {
-    static const char *const heads[] = {"", "time", "cause", "node", "processes", "records", "before", "after", ""};
+    if (n->number == 0)
+        rows_text(w, "cause", NULL, "operator");
+    else if (isnan(n->value))
+        rows_cell(w, "cause", 'l', "%s violated on %s", report_limit_text(r, n->limit), n->origin);
+    else
+        rows_cell(w, "cause", 'l', "%s violated on %s (%s)", report_limit_text(r, n->limit), n->origin,
+                  report_limit_value(r, n->limit, n->value).s);
+}
+
+/* The part of a snapshot on a node. */
+static void part_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct builtin_snapshot *n = item;
+    size_t i = (size_t)(n - r->summary->snapshots);
+    w->blank = i > 0 && i != rows_end(r->summary, i - 1);
+    rows_cell(w, "", 'r', n->number ? "%" PRId64 : "%.0" PRId64, n->number);
+    rows_cell(w, "time", 'r', "%.3f s", (double)report_run_time(r, n->node, n->moment) / (double)CLOCK_S);
+    cause_column(w, r, n);
+    w->blank = false;
+    rows_text(w, "node", "node", report_node_name(r, n->node));
+    rows_count(w, "processes", "processes", n->processes);
+    rows_count(w, "records", "records", n->records);
+    rows_known_ns(w, "before", NULL, n->records && n->first < n->moment, n->moment - n->first);
+    rows_known_ns(w, "after", NULL, n->records && n->last > n->moment, n->last - n->moment);
+    rows_text(w, "", NULL, n->state ? "" : r->verdict->run == RUN_RUNNING ? "(under way)" : "(cut short)");
+    json_known_int(w->json, "first_ns", n->records > 0, report_run_time(r, n->node, n->first));
+    json_known_int(w->json, "last_ns", n->records > 0, report_run_time(r, n->node, n->last));
+    json_bool(w->json, "over", n->state);
+}
+
+/* The snapshot whose first part is `item`: in the JSON. */
+static void snapshot_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct builtin_snapshot *n = item;
+    size_t from = (size_t)(n - r->summary->snapshots), to = rows_end(r->summary, from);
+    char command[1024];
+    command_of(r, from, to, command, sizeof command);
+    json_int(w->json, "number", n->number);
+    json_text(w->json, "limit", n->number ? report_limit_text(r, n->limit) : NULL);
+    json_text(w->json, "node", n->number ? n->origin : NULL);
+    json_double(w->json, "value", n->value);
+    json_int(w->json, "time_ns", report_run_time(r, n->node, n->moment));
+    json_int(w->json, "duration_ns", n->duration);
+    json_uint(w->json, "records", records_of(r->summary, from));
+    json_array(w->json, "nodes");
+    for (size_t i = from; i < to; i++)
+        rows_add(w, part_row, &r->summary->snapshots[i]);
+    json_array_end(w->json);
+    json_text(w->json, "command", command[0] ? command : NULL);
+}
+
+/* ---- The section ------------------------------------------------------------------------------------------------- */
+
+static void add_snapshots(struct rows *w, const struct report *r)
+{
+    const struct summary *s = r->summary;
+    for (size_t i = 0; i < s->snapshot_count && (r->most == 0 || i < r->most); i++)
+        if (!w->json || i == 0 || i == rows_end(s, i - 1))
+            rows_add(w, w->json ? snapshot_row : part_row, &s->snapshots[i]);
+}
+
+static void print_commands(const struct report *r, FILE *out)
+{
     const struct summary *s = r->summary;
     char command[1024];
-    if (s->snapshot_count == 0)
-        return;
-    report_title(r, "Snapshots", out);
-    struct table *t = table_with_heads("rrllrrrrl", heads);
-    for (size_t i = 0; i < s->snapshot_count; i++)
-        snapshot_row(r, t, &s->snapshots[i], i == 0 || i == rows_end(s, i - 1));
-    table_print(t, 2, out);
     for (size_t from = 0; from < s->snapshot_count; from = rows_end(s, from)) {
         command_of(r, from, rows_end(s, from), command, sizeof command);
         if (command[0] && s->snapshots[from].number)
             fprintf(out, "  %" PRId64 ":  %s\n", s->snapshots[from].number, command);
     }
-    if (refused(r))
+    if (s->snapshot_count && refused(r))
         fprintf(out, "  Limits were violated %s more time%s while a snapshot was under way, and started no other.\n",
                 units_count(refused(r)).s, refused(r) == 1 ? "" : "s");
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
-
-static void put_node(const struct report *r, struct json *j, const struct builtin_snapshot *n)
+static void put_refused(const struct report *r, struct json *j)
 {
-    json_object(j, NULL);
-    json_text(j, "node", report_node_name(r, n->node));
-    json_uint(j, "processes", n->processes);
-    json_uint(j, "records", n->records);
-    json_known_int(j, "first_ns", n->records > 0, report_run_time(r, n->node, n->first));
-    json_known_int(j, "last_ns", n->records > 0, report_run_time(r, n->node, n->last));
-    json_bool(j, "over", n->state);
-    json_object_end(j);
-}
-
-static void put_snapshot(const struct report *r, struct json *j, size_t from, size_t to)
-{
-    const struct builtin_snapshot *n = &r->summary->snapshots[from];
-    char command[1024];
-    command_of(r, from, to, command, sizeof command);
-    json_object(j, NULL);
-    json_int(j, "number", n->number);
-    json_text(j, "limit", n->number ? report_limit_text(r, n->limit) : NULL);
-    json_text(j, "node", n->number ? n->origin : NULL);
-    json_double(j, "value", n->value);
-    json_int(j, "time_ns", report_run_time(r, n->node, n->moment));
-    json_int(j, "duration_ns", n->duration);
-    json_uint(j, "records", records_of(r->summary, from));
-    json_array(j, "nodes");
-    for (size_t i = from; i < to; i++)
-        put_node(r, j, &r->summary->snapshots[i]);
-    json_array_end(j);
-    json_text(j, "command", command[0] ? command : NULL);
-    json_object_end(j);
-}
-
-void report_json_snapshots(const struct report *r, struct json *j)
-{
-    const struct summary *s = r->summary;
-    json_array(j, "snapshots");
-    for (size_t from = 0, to; from < s->snapshot_count; from = to) {
-        to = rows_end(s, from);
-        put_snapshot(r, j, from, to);
-    }
-    json_array_end(j);
     json_uint(j, "snapshots_refused", refused(r));
 }
+
+const struct rows_section report_snapshots = {
+    .title = "Snapshots", .key = "snapshots", .add = add_snapshots, .text = print_commands, .json = put_refused};

@@ -1,27 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/table.h"
 #include "views/report/report.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Statistics of the fields' values, over the stored records: the values of lost records are unknown. */
+/*
+ * Statistics of the fields' values, over the stored records (the values of lost records are unknown), and of metrics;
+ * rates of aspects, totals of counters and spans.
+ */
 
-struct rows {
-    const struct report *report;
-    const char *columns, *const *heads;
-    struct table *table;      /* NULL until the first row */
-    size_t count;             /* of rows, also those that are left out */
-    struct report_unit times; /* of all times of the table */
-    double least;             /* of the times, ns */
+struct value {
+    const struct summary_process *process;
+    const struct summary_book *book;
+    const struct summary_field *field;
+    const struct report_unit *times; /* of all times of the table */
 };
-
-typedef void take_field(struct rows *rows, const struct summary_process *p, const struct summary_book *b,
-                        const struct summary_field *f);
 
 /*
  * Whether statistics of a sampler's field say something: not of counters, which report_counters() has, of numbers that
@@ -37,61 +32,38 @@ static bool is_value(const struct summary_book *b, const struct summary_field *f
     return !absent && !report_is_counter(b->name, f->name);
 }
 
-/* Whether nobody asked for the samples of `p`: then violations alone lead to them (report_looks()). */
-static bool is_unasked(const struct report *r, const struct summary_process *p)
-{
-    bool samples = p->book_count > 0 && experiment_sampler_of(p->books[0].name) != EXPERIMENT_SAMPLERS;
-    return samples && r->experiment && r->experiment->sensing.sampled_unasked;
-}
-
 /* Calls `take` with each field; programs' first. */
-static void each_field(struct rows *rows, take_field *take)
+static void each_field(const struct report *r, void (*take)(void *context, const struct value *v), void *context)
 {
-    const struct summary *s = rows->report->summary;
+    const struct summary *s = r->summary;
     for (int role = ROLE_SUT; role <= ROLE_DAEMON; role++)
         for (size_t i = 0; i < s->process_count; i++) {
             const struct summary_process *p = &s->processes[i];
-            bool shown = role == ROLE_SUT || rows->report->all || !is_unasked(rows->report, p);
-            for (size_t k = 0; (int)p->role == role && shown && k < p->book_count; k++)
+            for (size_t k = 0; (int)p->role == role && k < p->book_count; k++)
                 for (size_t n = 0; n < p->books[k].field_count; n++)
                     if (role == ROLE_SUT || is_value(&p->books[k], &p->books[k].fields[n]))
-                        take(rows, p, &p->books[k], &p->books[k].fields[n]);
+                        take(context, &(struct value){p, &p->books[k], &p->books[k].fields[n], NULL});
         }
 }
 
-/* Begins a row with process and aspect. False: it is left out. */
-static bool begin_row(struct rows *rows, const struct summary_process *p, const struct summary_book *b)
+static void name_columns(struct rows *w, const struct report *r, const struct summary_process *p,
+                         const struct summary_book *b)
 {
     char name[REPORT_PROCESS_SIZE];
-    if (rows->count++ >= REPORT_ROWS_MOST && !rows->report->all)
-        return false;
-    if (!rows->table)
-        rows->table = table_with_heads(rows->columns, rows->heads);
-    report_process_pid(rows->report, p, name, sizeof name);
-    table_cell(rows->table, "%s", name);
-    table_cell(rows->table, "%s", b->name);
-    return true;
-}
-
-static void print_rows(const struct rows *rows, const char *title, FILE *out)
-{
-    if (!rows->table)
-        return;
-    report_title(rows->report, title, out);
-    table_print(rows->table, 2, out);
-    report_left_out(rows->report, rows->count, out);
+    report_process_pid(r, p, name, sizeof name);
+    rows_text(w, "process (pid)", NULL, name);
+    rows_text(w, "aspect", NULL, b->name);
 }
 
 /* ---- Units ------------------------------------------------------------------------------------------------------- */
 
-static void take_small(struct rows *rows, const struct summary_process *p, const struct summary_book *b,
-                       const struct summary_field *f)
+static void take_small(void *least, const struct value *v)
 {
-    (void)p, (void)b;
+    const struct summary_field *f = v->field;
     double figure = f->p50.d != 0 ? f->p50.d : f->p99.d != 0 ? f->p99.d : f->max.d;
     double ns = (double)units_time(f->unit) * fabs(figure);
-    if (ns > 0 && ns < rows->least)
-        rows->least = ns;
+    if (ns > 0 && ns < *(double *)least)
+        *(double *)least = ns;
 }
 
 struct report_unit report_unit_for(double least_ns)
@@ -105,52 +77,28 @@ struct report_unit report_unit_for(double least_ns)
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-static struct units_text number_text(const struct summary_number *v, double scale)
+static void number_column(struct rows *w, const char *name, const struct summary_number *v, double unit)
 {
-    return v->is_int && scale == 1 ? number_signed(v->i) : number_double(v->d * scale);
+    if (w->json && v->is_int)
+        json_int(w->json, name, v->i);
+    else if (v->is_int && unit == 1)
+        rows_int(w, name, NULL, v->i);
+    else
+        rows_double(w, name, name, v->d, unit);
 }
 
-static void note_cell(struct table *t, const struct summary_book *b, const struct summary_field *f)
+static void note_column(struct rows *w, const struct summary_book *b, const struct summary_field *f)
 {
-    uint64_t evaluated = f->count + f->unknown;
-    char text[96];
-    int n = 0;
-    text[0] = '\0';
+    uint64_t evaluated = f->count + f->unknown, left = b->stored > evaluated ? b->stored - evaluated : 0;
+    char unknown[64] = "", not_evaluated[64] = "";
     if (f->unknown)
-        n = snprintf(text, sizeof text, "(%s unknown)", units_count(f->unknown).s);
-    if (b->stored > evaluated)
-        snprintf(text + n, sizeof text - (size_t)n, "%s(%s not evaluated)", n ? " " : "",
-                 units_count(b->stored - evaluated).s);
-    table_cell(t, "%s", text);
+        snprintf(unknown, sizeof unknown, "(%s unknown)", units_count(f->unknown).s);
+    if (left)
+        snprintf(not_evaluated, sizeof not_evaluated, "(%s not evaluated)", units_count(left).s);
+    rows_cell(w, "", 'l', "%s%s%s", unknown, f->unknown && left ? " " : "", not_evaluated);
+    json_uint(w->json, "unknown", f->unknown);
+    json_uint(w->json, "not_evaluated", left);
 }
-
-static void value_row(struct rows *rows, const struct summary_process *p, const struct summary_book *b,
-                      const struct summary_field *f)
-{
-    const struct summary_number *const numbers[] = {&f->min, NULL, &f->p50, &f->p99, &f->max, &f->last};
-    double ns = (double)units_time(f->unit), scale = ns > 0 ? ns / rows->times.ns : 1;
-    if (!begin_row(rows, p, b))
-        return;
-    table_cell(rows->table, "%s", f->name);
-    table_cell(rows->table, "%s", ns > 0 ? rows->times.name : f->unit);
-    table_cell(rows->table, "%s", units_count(f->count).s);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        table_cell(rows->table, "%s", (numbers[i] ? number_text(numbers[i], scale) : number_double(f->mean * scale)).s);
-    note_cell(rows->table, b, f);
-}
-
-static void print_values(const struct report *r, FILE *out)
-{
-    static const char *const heads[] = {"process (pid)", "aspect", "field", "unit", "values", "min",
-                                        "mean",          "p50",    "p99",   "max",  "last",   ""};
-    struct rows rows = {.report = r, .columns = "llllrrrrrrrl", .heads = heads, .least = INFINITY};
-    each_field(&rows, take_small);
-    rows.times = report_unit_for(rows.least);
-    each_field(&rows, value_row);
-    print_rows(&rows, "Values", out);
-}
-
-/* ---- Totals ------------------------------------------------------------------------------------------------------ */
 
 /* The mean of a counter's records times their rate; NaN below two records. */
 static double total_rate(const struct summary_book *b, const struct summary_field *f)
@@ -163,72 +111,131 @@ static bool is_total(const struct summary_book *b, const struct summary_field *f
     return f->field == 0 && (b->kind == DICT_COUNTER || b->kind == DICT_SPAN);
 }
 
-static void total_row(struct rows *rows, const struct summary_process *p, const struct summary_book *b,
-                      const struct summary_field *f)
+static void value_row(struct rows *w, const struct report *r, const void *item)
 {
-    bool span = b->kind == DICT_SPAN;
-    if (!is_total(b, f) || !begin_row(rows, p, b))
-        return;
-    table_cell(rows->table, "%s", (span ? number_double((double)f->total / CLOCK_S) : number_signed(f->total)).s);
-    table_cell(rows->table, "%s", number_double(total_rate(b, f) / (double)(span ? CLOCK_S : 1)).s);
-    table_cell(rows->table, "%s", span ? "s" : f->unit);
-    bool beyond = f->total == INT64_MAX || f->total == INT64_MIN;
-    table_cell(rows->table, "%s%s", beyond ? "(or beyond)" : "",
-               b->attempts > b->stored ? "(stored records only)" : "");
+    const struct value *v = item;
+    const struct summary_field *f = v->field;
+    double ns = (double)units_time(f->unit), unit = ns > 0 && v->times ? v->times->ns / ns : 1;
+    name_columns(w, r, v->process, v->book);
+    rows_text(w, "field", "field", f->name);
+    rows_text(w, "unit", NULL, ns > 0 && v->times ? v->times->name : f->unit);
+    json_text(w->json, "unit", f->unit);
+    rows_count(w, "values", "values", f->count);
+    if (v->process->role == ROLE_DAEMON && !is_value(v->book, f))
+        json_bool(w->json, "left_out", true);
+    number_column(w, "min", &f->min, unit);
+    rows_double(w, "mean", "mean", f->mean, unit);
+    number_column(w, "p50", &f->p50, unit);
+    number_column(w, "p99", &f->p99, unit);
+    number_column(w, "max", &f->max, unit);
+    number_column(w, "last", &f->last, unit);
+    note_column(w, v->book, f);
+    if (is_total(v->book, f)) {
+        json_int(w->json, "total", f->total);
+        json_double(w->json, "total_per_s", total_rate(v->book, f));
+    }
 }
 
-static void print_totals(const struct report *r, FILE *out)
+struct values {
+    struct rows *rows;
+    struct report_unit times;
+};
+
+static void take_value(void *values, const struct value *v)
 {
-    static const char *const heads[] = {"process (pid)", "aspect", "total", "per second", "unit", ""};
-    struct rows rows = {.report = r, .columns = "llrrll", .heads = heads};
-    each_field(&rows, total_row);
-    print_rows(&rows, "Totals of counters and spans", out);
+    struct values *all = values;
+    rows_add(all->rows, value_row, &(struct value){v->process, v->book, v->field, &all->times});
 }
 
-void report_values(const struct report *r, FILE *out)
+static void add_values(struct rows *w, const struct report *r)
 {
-    if (!report_opens_processes(r))
-        return;
-    print_values(r, out);
-    print_totals(r, out);
+    double least = INFINITY;
+    each_field(r, take_small, &least);
+    each_field(r, take_value, &(struct values){w, report_unit_for(least)});
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+const struct rows_section report_values = {.title = "Values", .add = add_values};
 
-static void put_number(struct json *j, const char *key, const struct summary_number *v)
+/* ---- Totals ------------------------------------------------------------------------------------------------------ */
+
+static void total_row(struct rows *w, const struct report *r, const void *item)
 {
-    if (v->is_int)
-        json_int(j, key, v->i);
-    else
-        json_double(j, key, v->d);
+    const struct value *v = item;
+    const struct summary_field *f = v->field;
+    bool span = v->book->kind == DICT_SPAN, beyond = f->total == INT64_MAX || f->total == INT64_MIN;
+    name_columns(w, r, v->process, v->book);
+    rows_cell(w, "total", 'r', "%s", (span ? number_double((double)f->total / CLOCK_S) : number_signed(f->total)).s);
+    rows_double(w, "per second", NULL, total_rate(v->book, f), span ? CLOCK_S : 1);
+    rows_text(w, "unit", NULL, span ? "s" : f->unit);
+    rows_cell(w, "", 'l', "%s%s", beyond ? "(or beyond)" : "",
+              v->book->attempts > v->book->stored ? "(stored records only)" : "");
 }
 
-void report_json_values(struct json *j, const struct summary_process *p, const struct summary_book *b)
+static void take_total(void *rows, const struct value *v)
 {
+    if (is_total(v->book, v->field))
+        rows_add(rows, total_row, v);
+}
+
+static void add_totals(struct rows *w, const struct report *r)
+{
+    each_field(r, take_total, w);
+}
+
+const struct rows_section report_totals = {.title = "Totals of counters and spans", .add = add_totals};
+
+void report_json_values(const struct report *r, struct json *j, const struct summary_process *p,
+                        const struct summary_book *b)
+{
+    struct rows w = {.report = r, .json = j};
     json_text(j, "kind", dict_kind_name(b->kind));
     json_array(j, "fields");
-    for (size_t i = 0; i < b->field_count; i++) {
-        const struct summary_field *f = &b->fields[i];
-        uint64_t evaluated = f->count + f->unknown;
-        json_object(j, NULL);
-        json_text(j, "field", f->name);
-        json_text(j, "unit", f->unit);
-        json_uint(j, "values", f->count);
-        json_uint(j, "unknown", f->unknown);
-        json_uint(j, "not_evaluated", b->stored > evaluated ? b->stored - evaluated : 0);
-        if (p->role == ROLE_DAEMON && !is_value(b, f))
-            json_bool(j, "left_out", true);
-        put_number(j, "min", &f->min);
-        json_double(j, "mean", f->mean);
-        put_number(j, "p50", &f->p50);
-        put_number(j, "p99", &f->p99);
-        put_number(j, "max", &f->max);
-        put_number(j, "last", &f->last);
-        if (is_total(b, f)) {
-            json_int(j, "total", f->total);
-            json_double(j, "total_per_s", total_rate(b, f));
-        }
-        json_object_end(j);
-    }
+    for (size_t i = 0; i < b->field_count; i++)
+        rows_add(&w, value_row, &(struct value){p, b, &b->fields[i], NULL});
     json_array_end(j);
 }
+
+/* ---- Rates and metrics ------------------------------------------------------------------------------------------- */
+
+static void rate_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct value *v = item;
+    name_columns(w, r, v->process, v->book);
+    rows_double(w, "records/s", NULL, verdict_rate(v->book), 1);
+    rows_ns(w, "over", NULL, v->book->last_ns - v->book->first_ns);
+}
+
+static void add_rates(struct rows *w, const struct report *r)
+{
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t k = 0; k < p->book_count; k++)
+            if (p->books[k].stored)
+                rows_add(w, rate_row, &(struct value){.process = p, .book = &p->books[k]});
+    }
+}
+
+const struct rows_section report_rates = {.title = "Rates", .add = add_rates};
+
+static void metric_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct history_series *m = item;
+    const char *unit = report_metric_unit(r, m->metric);
+    bool in_ns = unit && strcmp(unit, "ns") == 0;
+    struct report_unit shown = in_ns ? report_unit_for(m->min > 0 ? m->min : m->max) : (struct report_unit){unit, 1};
+    rows_text(w, "metric", "metric", m->metric);
+    rows_text(w, "node", "node", report_node_name(r, m->node));
+    rows_text(w, "process", "process", m->process);
+    rows_text(w, "unit", NULL, shown.name);
+    json_text(w->json, "unit", unit);
+    rows_double(w, "mean", "mean", m->mean, shown.ns);
+    rows_double(w, "min", "min", m->min, shown.ns);
+    rows_double(w, "max", "max", m->max, shown.ns);
+    rows_double(w, "last", "last", m->last, shown.ns);
+    rows_count(w, "values", "values", m->count);
+}
+
+const struct rows_section report_metrics = {
+    ROWS_LIST("Metrics", "metrics", metrics, metric_count, metric_row),
+    .remark =
+        "Taken once a second; Limits is judged more often, and may have seen worse. Values is of single records."};

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The text of a report without --all: on a screen where the run went well, and else with all that went wrong. */
+#include "run/rundb/rundb.h"
+#include "tests/lib/written_report.h"
+
+#include <string.h>
+
+/* Lines on a terminal of 80 columns. */
+static size_t lines_of(const char *text)
+{
+    size_t lines = 0;
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        lines += 1 + (strcspn(line, "\n") + 79) / 80 - (*line != '\n');
+    return lines;
+}
+
+/* However much there is of each kind; what does not fit is counted. */
+static void a_run_that_went_well_fits_a_screen(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    static struct experiment_limit limits[MANY];
+    static struct builtin_limit rows[MANY];
+    static struct summary_program programs[MANY];
+    static struct summary_note notes[MANY];
+    static struct summary_event events[MANY];
+    static struct history_violation violations[MANY];
+    static char texts[MANY][16];
+    struct sample s;
+    sample_held(&s);
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(texts[i], sizeof texts[i], "fps >= %zu", i);
+        limits[i] = s.limits[0];
+        limits[i].text = texts[i];
+        rows[i] = sample_row(0, (uint32_t)i, 7.5, 0);
+        programs[i] = (struct summary_program){
+            .node = "studio", .name = "server", .incarnation = 1, .state = LAUNCHED_ENDED, .stage = "", .ran = CLOCK_S};
+        notes[i] = (struct summary_note){0, i, 4712, sample_time(1), "client.1", "BEZEL-UNREAD", texts[i]};
+        events[i] = (struct summary_event){SAMPLE_STARTED, false, "bezeld was restarted"};
+        violations[i] = (struct history_violation){0, 0, sample_time(2), sample_time(3), false, 24, 28};
+    }
+    s.experiment.limits = limits;
+    s.summary.limits = rows;
+    s.summary.programs = programs;
+    s.summary.notes = notes;
+    s.summary.events = events;
+    s.summary.violations = violations;
+    s.experiment.limit_count = 1;
+    s.summary.limit_count = s.summary.program_count = 1;
+    for (size_t count = 1; count <= MANY; count = 3 * count + 1) {
+        s.experiment.limit_count = (uint32_t)count;
+        s.summary.limit_count = s.summary.program_count = count;
+        char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+        assert_in_range(lines_of(text), 10, 25);
+        assert_non_null(strstr(text, "\nLimits\n"));
+        assert_non_null(strstr(text, "\nPrograms\n"));
+        assert_int_equal(strstr(text, " more\n") != NULL, count > 4);
+        assert_non_null(strstr(text, "\nIn full:       bezel report --all " REPORT_DIRECTORY "\n"));
+        free(text);
+    }
+    s.summary.note_count = s.summary.event_count = s.summary.violation_count = MANY;
+    char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_in_range(lines_of(text), 20, 25);
+    assert_non_null(strstr(text, "\nNotes\n"));
+    assert_non_null(strstr(text, "\nEvents\n"));
+    free(text);
+}
+
+/* A change of a run that went well, for which its verdict is not green, and what the short text says of it. */
+static void break_run(struct sample *s, int how)
+{
+    static struct experiment_node nodes[2] = {{.name = (char *)"studio"}, {.name = (char *)"desk9"}};
+    static struct experiment_process absent = {.name = (char *)"viewer", .attach = (char *)"viewer*", .instances = 1};
+    switch (how) {
+    case 0:
+        s->nodes[0].open = true;
+        break;
+    case 1:
+        s->processes[1].state = PROCESS_LEFT;
+        break;
+    case 2:
+        s->nodes[0].unobserved = 1;
+        break;
+    case 3:
+        s->experiment.nodes = nodes;
+        s->experiment.node_count = 2;
+        break;
+    case 4:
+        s->properties[s->summary.property_count++] = (struct summary_property){RUNDB_UNENDED, "on desk9"};
+        break;
+    case 5:
+        s->books[1][0].attempts += 5;
+        break;
+    case 6:
+        s->notes[0] = (struct summary_note){0, 0, 0, sample_time(1), "", "BEZEL-CLOCK-GAP", "for 3 s"};
+        s->summary.note_count = 1;
+        break;
+    case 7:
+        s->notes[0] = (struct summary_note){0, 31, 7, sample_time(1), "x", "BEZEL-SEGMENT", "cannot be read"};
+        s->summary.note_count = 1;
+        break;
+    case 8:
+        s->summary.left_out = true;
+        break;
+    case 9:
+        s->rows[0].violated = CLOCK_S;
+        break;
+    case 10:
+        s->rows[0].unknown = s->rows[0].unjudged = 5 * CLOCK_S;
+        break;
+    case 11:
+        s->experiment.processes = &absent;
+        s->experiment.process_count = 1;
+        break;
+    case 12:
+        s->books[1][0].attempts += 5;
+        s->summary.behind = true;
+        break;
+    case 13:
+        s->properties[3].value = "failure";
+        s->summary.event_count = 1;
+        s->events[0] = (struct summary_event){SAMPLE_STARTED, true, "bezeld was ended by signal 9"};
+        break;
+    default:
+        s->properties[s->summary.property_count++] = (struct summary_property){"outcome", "4"};
+        s->summary.program_count = 1;
+        s->programs[0] = (struct summary_program){"studio", "x", 1, 0, LAUNCHED_FAILED, 0, 2, "exec", 0, 0, 0, 0};
+    }
+}
+
+static void the_short_text_has_what_a_verdict_is_not_green_for(void **state)
+{
+    (void)state;
+    static const char *const says[] = {"node studio vanished",
+                                       "client.1 (4712): it went on when bezeld had ended",
+                                       "Not observed: 1 process",
+                                       "node desk9 never joined",
+                                       "programs on desk9: their launcher",
+                                       "client.1 (4712): 5 produced, but neither stored",
+                                       "BEZEL-CLOCK-GAP  for 3 s",
+                                       "BEZEL-SEGMENT  cannot be read",
+                                       "processes that the collector refused",
+                                       "  infeasible  fps >= 29 ",
+                                       "  unknown  fps >= 29 ",
+                                       "no program came for 'viewer'",
+                                       "The trace may hold more",
+                                       "error  bezeld was ended by signal 9",
+                                       "not started: exec"};
+    for (int how = 0; how < (int)(sizeof says / sizeof *says); how++) {
+        struct sample s;
+        struct verdict *v;
+        sample_held(&s);
+        break_run(&s, how);
+        s.experiment.adapt.period_max = CLOCK_S;
+        sample_add_decision(&s, 0.1, POLICY_OFF, CLOCK_MS, 0, 0);
+        s.rows[0].last_violated = sample_time(9);
+        assert_int_equal(verdict_new(&s.summary, &s.experiment, false, &v), 0);
+        assert_int_not_equal(verdict_exit_code(v), 0);
+        verdict_free(v);
+        char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+        if (!strstr(text, says[how]))
+            fail_msg("%d: it lacks '%s': %s", how, says[how], text);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_went_well_fits_a_screen),
+        cmocka_unit_test(the_short_text_has_what_a_verdict_is_not_green_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

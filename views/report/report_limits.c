@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The limits: a row for each node that judged one, and one for all nodes. */
+#include "base/saturate.h"
+#include "views/report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- Why a limit is infeasible ----------------------------------------------------------------------------------- */
+
+void report_why(const struct report *r, const struct verdict_limit *l, FILE *out)
+{
+    switch (l->why) {
+    case WHY_BUDGET:
+        fprintf(out, "because monitoring needs %.3g %% of a CPU at the longest polling period", l->needed);
+        break;
+    case WHY_NOT_THE_MONITORS:
+        fputs("and polling less did not help (the monitor is not the cause)", out);
+        break;
+    case WHY_STARVED:
+        fputs("and polling more often was not possible within budget and bounds", out);
+        break;
+    case WHY_CONTRADICTION:
+        fprintf(out, "because it contradicts %s", report_limit_text(r, l->contradicts));
+        break;
+    case WHY_OFF:
+    case WHY_NONE:
+        fputs("also while collection was off", out);
+        break;
+    }
+}
+
+static void put_why(const struct report *r, const struct verdict_limit *l, struct json *j)
+{
+    json_text(j, "why", verdict_why_name(l->why));
+    json_double(j, "needed", l->needed);
+    json_double(j, "budget", l->budget);
+    json_text(j, "contradicts", l->why == WHY_CONTRADICTION ? report_limit_text(r, l->contradicts) : NULL);
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+struct limit_row {
+    const char *text; /* of the limit; "": a row above has it */
+    const char *node;
+    const struct verdict_limit *verdict;
+    const struct builtin_limit *limit; /* NULL: the row is for all nodes */
+};
+
+static void value_column(struct rows *w, const struct report *r, const struct builtin_limit *l, const char *key,
+                         const char *head, double value)
+{
+    rows_cell(w, head, 'r', "%s", report_limit_value(r, l->limit, value).s);
+    json_double(w->json, key, value);
+}
+
+static void limit_row(struct rows *w, const struct report *r, const void *item)
+{
+    static const char *const states[] = {"unknown", "held", "violated"};
+    static const struct builtin_limit none;
+    const struct limit_row *row = item;
+    const struct builtin_limit *l = row->limit ? row->limit : &none;
+    const struct verdict_limit *v = row->verdict;
+    rows_text(w, "verdict", "is", verdict_name(v->is));
+    rows_text(w, "limit", NULL, row->text);
+    if (l->epoch > 1)
+        rows_cell(w, "node", 'l', "all, manager %" PRId64, l->epoch);
+    else
+        rows_text(w, "node", NULL, row->node);
+    json_text(w->json, "node", l->epoch ? NULL : row->node);
+    json_int(w->json, "epoch", l->epoch);
+    put_why(r, v, w->json);
+    json_text(w->json, "state", l->state >= 0 && l->state <= 2 ? states[l->state] : NULL);
+    w->blank = !row->limit;
+    value_column(w, r, l, "value", "last", l->value);
+    value_column(w, r, l, "worst", "worst", l->worst);
+    w->blank = false;
+    rows_share(w, "in violation", "share_violated", v->share);
+    w->blank = !row->limit;
+    rows_ns(w, r->all ? "held" : NULL, "held_ns", l->held);
+    rows_ns(w, r->all ? "violated" : NULL, "violated_ns", l->violated);
+    rows_ns(w, r->all ? "unknown" : NULL, "unknown_ns", l->unknown);
+    rows_ns(w, r->all ? "settling" : NULL, "settling_ns", l->settling);
+    w->blank = false;
+    json_int(w->json, "unjudged_ns", v->unjudged);
+    json_int(w->json, "from_records_ns", v->again);
+    json_known_int(w->json, "last_violated_ns", l->last_violated != 0, report_run_time(r, l->node, l->last_violated));
+    json_known_int(w->json, "violated_since_ns", v->since != 0, report_run_time(r, l->node, v->since));
+}
+
+/* The limit over all nodes, unless one node judged it, and each of these: in the short text, where it did not hold. */
+static void add_limit(struct rows *w, const struct report *r, size_t limit)
+{
+    const struct summary *s = r->summary;
+    const struct verdict_limit *all = &r->verdict->limits[limit];
+    const char *text = r->experiment->limits[limit].text;
+    size_t nodes = 0;
+    for (size_t i = 0; i < s->limit_count; i++)
+        nodes += s->limits[i].limit == (int64_t)limit;
+    if (nodes != 1 && !w->json)
+        rows_add(w, limit_row, &(struct limit_row){text, nodes ? "all" : "none", all, NULL});
+    for (size_t i = 0; i < s->limit_count; i++) {
+        const struct builtin_limit *l = &s->limits[i];
+        const struct verdict_limit *v = &r->verdict->rows[i];
+        const char *node = l->epoch ? "all" : report_node_name(r, l->node);
+        bool shown = w->json ? r->most == 0 || i < r->most : r->all || nodes == 1 || v->is != VERDICT_HELD;
+        if (l->limit == (int64_t)limit && shown)
+            rows_add(w, limit_row, &(struct limit_row){nodes == 1 ? text : "", node, v, l});
+    }
+}
+
+/* ---- By what each verdict stands, where it is not by what was judged while the run went on -------------------------
+ */
+
+/* Why limit `l` was not judged in a gap; NULL: it was, or nobody has tried yet. */
+static const char *why_unjudged(const struct report *r, const struct builtin_limit *l)
+{
+    for (size_t i = 0; i < r->summary->gap_count; i++) {
+        const struct history_gap *g = &r->summary->gaps[i];
+        if (g->why && g->node == l->node && g->limit == l->limit)
+            return g->why;
+    }
+    return NULL;
+}
+
+/* How long limit `l` was in violation by the timeline; *count gets how often. */
+static int64_t violated_by_timeline(const struct report *r, const struct builtin_limit *l, int64_t *count)
+{
+    int64_t sum = 0;
+    *count = 0;
+    for (size_t i = 0; i < r->summary->violation_count; i++) {
+        const struct history_violation *v = &r->summary->violations[i];
+        if (v->limit != l->limit || (l->epoch == 0 && v->node != l->node))
+            continue;
+        sum = saturate_add(sum, v->end - v->begin);
+        ++*count;
+    }
+    return sum;
+}
+
+static void add_bases(struct rows *w, const struct report *r, size_t i)
+{
+    const struct verdict_limit *v = &r->verdict->rows[i];
+    const struct builtin_limit *l = &r->summary->limits[i];
+    const char *why = why_unjudged(r, l), *text = report_limit_text(r, l->limit);
+    const char *where = l->epoch ? "all nodes" : report_node_name(r, l->node);
+    int64_t count, more = violated_by_timeline(r, l, &count) - l->violated;
+    if (v->again > 0)
+        rows_line(w, "%s on %s: %s of this was not judged while the run went on, but afterwards, from its records.",
+                  text, where, units_duration(v->again).s);
+    if (v->unjudged > 0)
+        rows_line(w, "%s on %s: %s of the unknown time was not judged%s%s.", text, where, units_duration(v->unjudged).s,
+                  why ? ", and records do not tell: " : "", why ? why : "");
+    /* The two measure from instant to instant, and may differ by one for each violation. */
+    if (l->epoch <= 1 && more > (count + 1) * r->experiment->adapt.every)
+        rows_line(
+            w, "%s on %s: of the violations in the timeline %s do not count: adaptation settled, or a process ended.",
+            text, where, units_duration(more).s);
+}
+
+static void print_bases(const struct report *r, FILE *out)
+{
+    struct rows w = {.report = r, .bare = true};
+    for (size_t i = 0; i < r->summary->limit_count; i++)
+        add_bases(&w, r, i);
+    rows_print_table(&w, out);
+}
+
+/* ---- The section ------------------------------------------------------------------------------------------------- */
+
+static void limit_object(struct rows *w, const struct report *r, const void *item)
+{
+    static const char *const units[] = {
+        [UNIT_NUMBER] = NULL, [UNIT_PER_SECOND] = "1/s", [UNIT_PERCENT] = "%", [UNIT_DURATION] = "ns"};
+    const size_t i = *(const size_t *)item;
+    const struct experiment_limit *l = &r->experiment->limits[i];
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &r->experiment->metrics[l->metric];
+    const struct verdict_limit *v = &r->verdict->limits[i];
+    struct json *j = w->json;
+    json_text(j, "text", l->text);
+    json_text(j, "kind", l->kind == LIMIT_HOLD ? "hold" : "expect");
+    json_text(j, "metric", m ? m->name : "sensor_cpu");
+    if (m && m->aspect) {
+        json_text(j, "aspect", m->aspect);
+        json_text(j, "field", m->field);
+        json_int(j, "window_ns", m->window);
+    }
+    json_text(j, "per", l->global ? "global" : "metric");
+    json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
+    json_double(j, "bound", l->bound);
+    json_text(j, "unit", units[l->unit]);
+    json_int(j, "persistence_ns", l->persistence);
+    json_double(j, "tolerance", l->tolerance);
+    json_uint(j, "priority", l->priority);
+    json_text(j, "is", verdict_name(v->is));
+    put_why(r, v, j);
+    json_double(j, "share_violated", v->share);
+    json_int(j, "unjudged_ns", v->unjudged);
+    json_int(j, "from_records_ns", v->again);
+    json_double(j, "stray", v->strays ? v->stray : (double)NAN);
+    json_array(j, "nodes");
+    add_limit(w, r, i);
+    json_array_end(j);
+}
+
+/* The short text begins with those that did not hold. */
+static void add_limits(struct rows *w, const struct report *r)
+{
+    bool sorted = !w->json && !r->all;
+    for (int held = 0; held <= sorted; held++)
+        for (size_t i = 0; i < r->verdict->limit_count; i++)
+            if (w->json)
+                rows_add(w, limit_object, &i);
+            else if (!sorted || (r->verdict->limits[i].is == VERDICT_HELD) == held)
+                add_limit(w, r, i);
+}
+
+const struct rows_section report_limits = {.title = "Limits", .key = "limits", .add = add_limits, .text = print_bases};

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The sentence that opens the report: the verdict, and all that is between it and a green one. */
+#include "base/clock.h"
+#include "base/plain.h"
+#include "views/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* CLOCK_REALTIME as a date and time. */
+static struct units_text date_text(int64_t realtime)
+{
+    struct units_text text;
+    time_t seconds = (time_t)(realtime / CLOCK_S);
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || strftime(text.s, sizeof text.s, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
+        snprintf(text.s, sizeof text.s, "an unknown time");
+    return text;
+}
+
+static void say_run(const struct report *r, FILE *out)
+{
+    struct units_text took = units_duration(r->verdict->duration);
+    const char *ended_by = summary_property(r->summary, "ended_by");
+    char name[EXPERIMENT_NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s", report_experiment_name(r));
+    plain_text(name);
+    if (r->verdict->run == RUN_RUNNING)
+        fprintf(out, "%s has been running for %s; so far: ", name, took.s);
+    else if (r->verdict->run == RUN_ABORTED)
+        fprintf(out, "%s was aborted at %s, %s after its start; later events are unknown; until then: ", name,
+                date_text(r->verdict->started + r->verdict->duration).s, took.s);
+    else if (ended_by && strcmp(ended_by, "interrupt") == 0)
+        fprintf(out, "%s was interrupted after %s: ", name, took.s);
+    else if (r->verdict->failed)
+        fprintf(out, "%s failed after %s: ", name, took.s);
+    else
+        fprintf(out, "%s ran %s: ", name, took.s);
+}
+
+static bool is_broken(const struct report *r, size_t row, size_t limit)
+{
+    return r->summary->limits[row].limit == (int64_t)limit && r->verdict->rows[row].is >= VERDICT_VIOLATED;
+}
+
+/* On how many nodes limit `i` did not hold. A node may have a row for each of its traces. */
+static size_t count_broken(const struct report *r, size_t i)
+{
+    size_t nodes = 0;
+    for (size_t row = 0; row < r->summary->limit_count; row++) {
+        const char *name = report_node_name(r, r->summary->limits[row].node);
+        size_t before = 0;
+        while (before < row &&
+               !(is_broken(r, before, i) && strcmp(report_node_name(r, r->summary->limits[before].node), name) == 0))
+            before++;
+        nodes += before == row && is_broken(r, row, i);
+    }
+    return nodes;
+}
+
+/* Where limit `i` did not hold: " on desk1", or " on 2 nodes"; nothing in a run of one node. */
+static void say_where(const struct report *r, size_t i, FILE *out)
+{
+    size_t nodes = count_broken(r, i);
+    if (r->experiment->limits[i].global) {
+        fputs(" over all nodes", out);
+        return;
+    }
+    if (nodes > 1)
+        fprintf(out, " on %zu nodes", nodes);
+    else if (r->summary->node_count > 1)
+        fprintf(out, " on %s", report_node_name(r, r->verdict->limits[i].node));
+}
+
+/* Whether a limit was judged for less than half of the run. */
+static bool is_judged_little(const struct verdict_limit *l)
+{
+    return l->judged < l->total - l->judged;
+}
+
+/* What a verdict on limit `i` hides: violations within the tolerance, and times that were not judged. */
+static bool hides(const struct verdict_limit *l)
+{
+    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays;
+}
+
+/* That, as the rest of a sentence about the limit; the first word is behind `joint`. */
+static void say_hidden(const struct report *r, size_t i, const char *joint, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    if (l->is == VERDICT_HELD && l->violated > 0) {
+        fprintf(out, "%s violated for %s in all, within the %s that it may be", joint, units_duration(l->violated).s,
+                number_percent(r->experiment->limits[i].tolerance).s);
+        joint = ", and";
+    }
+    if (is_judged_little(l)) {
+        fprintf(out, "%s judged for only %s of %s", joint, units_duration(l->judged).s, units_duration(l->total).s);
+        joint = ", and";
+    } else if (l->unjudged > 0) {
+        fprintf(out, "%s not judged for %s", joint, units_duration(l->unjudged).s);
+        joint = ", and";
+    }
+    if (l->strays)
+        fprintf(out, "%s not judged when a record had %s", joint, report_limit_value(r, (int64_t)i, l->stray).s);
+}
+
+static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    bool running = r->verdict->run == RUN_RUNNING;
+    fprintf(out, running && l->unjudged == 0 ? "%s is not judged yet" : "%s could not be judged",
+            report_limit_text(r, (int64_t)i));
+    if (l->unjudged > 0)
+        fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
+    if (l->strays && l->judged > 0)
+        fprintf(out, " when a record had %s", report_limit_value(r, (int64_t)i, l->stray).s);
+    if (l->judged == 0)
+        report_unjudged(r, i, out);
+    else if (l->unjudged > 0)
+        fprintf(out, ", and was violated %s of the rest", number_percent(l->share).s);
+}
+
+static void say_broken_limit(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    if (l->is == VERDICT_UNKNOWN) {
+        say_unknown_limit(r, i, out);
+        return;
+    }
+    bool infeasible = l->is == VERDICT_INFEASIBLE;
+    fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", report_limit_text(r, (int64_t)i));
+    say_where(r, i, out);
+    fprintf(out, infeasible ? ": violated %s of the time" : " %s of the time", number_percent(l->share).s);
+    say_hidden(r, i, ", and", out);
+    if (infeasible) {
+        fputs(", ", out);
+        report_why(r, l, out);
+    }
+}
+
+/* The limits that held; of each, what that hides. */
+static void say_held(const struct report *r, size_t broken, size_t held, FILE *out)
+{
+    bool all = broken == 0;
+    if (held == 1)
+        fputs(all ? "its limit held" : "the other limit held", out);
+    else if (held == 2 && all)
+        fputs("both limits held", out);
+    else
+        fprintf(out, all ? "all %zu limits held" : "the other %zu limits held", held);
+    const char *end = all ? ", " : "; ";
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        const struct verdict_limit *l = &r->verdict->limits[i];
+        if (l->is != VERDICT_HELD || !hides(l))
+            continue;
+        if (held > 1)
+            fprintf(out, "; %s was", report_limit_text(r, (int64_t)i));
+        say_hidden(r, i, held > 1 ? "" : ",", out);
+        end = "; ";
+    }
+    fputs(end, out);
+}
+
+static void say_limits(const struct report *r, FILE *out)
+{
+    enum { NAMED_MAX = 3 };
+    const struct verdict *v = r->verdict;
+    size_t broken = 0, held = 0;
+    for (size_t i = 0; i < v->limit_count; i++) {
+        if (v->limits[i].is == VERDICT_HELD) {
+            held++;
+        } else if (++broken <= NAMED_MAX) {
+            say_broken_limit(r, i, out);
+            fputs("; ", out);
+        }
+    }
+    if (broken > NAMED_MAX)
+        fprintf(out, "%zu more limits did not hold; ", broken - NAMED_MAX);
+    if (held > 0)
+        say_held(r, broken, held, out);
+}
+
+static void say_lost(const struct report *r, FILE *out)
+{
+    const struct verdict_books *b = &r->verdict->sut;
+    if (verdict_lost(b) == 0) {
+        bool known = verdict_is_complete(r->verdict);
+        fputs(known ? "none lost" : "none counted as lost", out);
+        return;
+    }
+    const struct {
+        uint64_t count;
+        const char *cause;
+    } losses[] = {{b->full, "ring full"},        {b->window, "window full"},      {b->spool, "spool full"},
+                  {b->off, "collection off"},    {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
+                  {b->unfinished, "unfinished"}, {b->unstored, "not stored"}};
+    fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
+    const char *before = " (";
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (losses[i].count == 0)
+            continue;
+        fprintf(out, "%s%s %s", before, units_count(losses[i].count).s, losses[i].cause);
+        before = ", ";
+    }
+    fputc(')', out);
+}
+
+/* The reasons why the numbers are incomplete: ", but ..., and ...". */
+static void say_unknown(const struct verdict *v, FILE *out)
+{
+    const char *joint = ", but";
+    if (v->behind) {
+        fprintf(out, "%s the trace may hold more", joint);
+        joint = ", and";
+    }
+    if (v->absent) {
+        fprintf(out, "%s no program came for '%s'", joint, v->absentee);
+        if (v->absent > 1)
+            fprintf(out, ", nor for %zu more that the file attaches to", v->absent - 1);
+        joint = ", and";
+    }
+    if (v->vanished) {
+        fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
+        joint = ", and";
+    }
+    if (v->unjoined) {
+        fprintf(out, "%s %zu node%s never joined the run", joint, v->unjoined, v->unjoined == 1 ? "" : "s");
+        joint = ", and";
+    }
+    if (v->unknown) {
+        fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
+        joint = ", and";
+        if (v->left)
+            fprintf(out, " (%zu went on when bezeld had ended)", v->left);
+    }
+    if (v->unended) {
+        fprintf(out,
+                "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
+                "that all have ended",
+                joint, v->unended);
+        joint = ", and";
+    }
+    if (v->clock_gaps) {
+        fprintf(out,
+                "%s what was recorded while a node did not observe, behind a jump of its clock, is unknown (the notes "
+                "say for how long)",
+                joint);
+        joint = ", and";
+    }
+    if (v->uncounted) {
+        fprintf(out, "%s there may be records that no books count (see the notes: %s)", joint, v->why_uncounted);
+        joint = ", and";
+    }
+    if (v->unobserved)
+        fprintf(out,
+                v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
+                                   : "%s %s processes were not observed: their records are unknown",
+                joint, units_count(v->unobserved).s);
+    else if (!v->balanced && !v->vanished && !v->unjoined && !v->unknown && !v->unended && !v->clock_gaps &&
+             !v->uncounted && v->run == RUN_ENDED)
+        fputs(", but the books do not balance", out);
+}
+
+void report_sentence(const struct report *r, FILE *out)
+{
+    const struct verdict_books *b = &r->verdict->sut;
+    say_run(r, out);
+    say_limits(r, out);
+    if (b->processes == 0) {
+        fputs("no process recorded anything", out);
+    } else {
+        fprintf(out, "%s record%s of %u process%s stored, ", units_count(b->stored).s, b->stored == 1 ? "" : "s",
+                b->processes, b->processes == 1 ? "" : "es");
+        say_lost(r, out);
+    }
+    struct summary_expired gone = report_expired_from_store(r, ROLE_SUT);
+    if (gone.records)
+        fprintf(out, ", %s of them expired from the store since", units_count(gone.records).s);
+    say_unknown(r->verdict, out);
+    fputc('.', out);
+}
+
+char *report_sentence_text(const struct report *r)
+{
+    char *sentence = NULL;
+    size_t n;
+    FILE *memory = open_memstream(&sentence, &n);
+    if (!memory)
+        return NULL;
+    report_sentence(r, memory);
+    fclose(memory);
+    return sentence;
+}
+
+/* ---- The first lines of the text ----------------------------------------------------------------------------------
+ */
+
+/* When the run started, with milliseconds, for times that are added to it. */
+static void print_start(const struct report *r, FILE *out)
+{
+    char date[40];
+    time_t seconds = (time_t)(r->verdict->started / CLOCK_S);
+    struct tm utc;
+    if (r->verdict->started <= 0 || !gmtime_r(&seconds, &utc) ||
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &utc) == 0)
+        return;
+    fprintf(out, "Started %s.%03d UTC; the times below are since then.\n", date,
+            (int)(r->verdict->started % CLOCK_S / CLOCK_MS));
+}
+
+/* Nodes with an address may go on for a while without their `bezel run`. */
+static bool may_be_taken_over(const struct report *r)
+{
+    bool addressed = false;
+    for (uint32_t i = 0; i < r->experiment->node_count; i++)
+        addressed |= r->experiment->nodes[i].address != NULL;
+    return addressed && r->verdict->run == RUN_ABORTED;
+}
+
+void report_opening(const struct report *r, FILE *out)
+{
+    static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
+    enum verdict_is as = r->verdict->is;
+    for (size_t i = 0; i < r->verdict->limit_count && as == VERDICT_HELD; i++)
+        as = hides(&r->verdict->limits[i]) ? VERDICT_UNKNOWN : as;
+    if (r->color)
+        fputs(colors[as], out);
+    report_sentence(r, out);
+    fputs(r->color ? "\033[0m\n" : "\n", out);
+    print_start(r, out);
+    if (may_be_taken_over(r))
+        fputs("Nodes with an address go on without `bezel run` for a while: 'bezel attach' takes the run over.\n", out);
+}
