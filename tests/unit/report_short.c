@@ -129,6 +129,16 @@ static void break_run(struct sample *s, int how)
     }
 }
 
+/* The row of each limit has the verdict of the run on it. */
+static void check_limits(const struct verdict *v, const struct sample *s, char *text)
+{
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        for (size_t i = 0; i < v->limit_count && strncmp(line, "  ", 2) == 0; i++)
+            if (strstr(line, s->experiment.limits[i].text) && strstr(line, " studio "))
+                assert_true(strncmp(line + 2, verdict_name(v->limits[i].is), strcspn(line + 2, " ")) == 0);
+}
+
 static void the_short_text_has_what_a_verdict_is_not_green_for(void **state)
 {
     (void)state;
@@ -157,10 +167,11 @@ static void the_short_text_has_what_a_verdict_is_not_green_for(void **state)
         s.rows[0].last_violated = sample_time(9);
         assert_int_equal(verdict_new(&s.summary, &s.experiment, false, &v), 0);
         assert_int_not_equal(verdict_exit_code(v), 0);
-        verdict_free(v);
         char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
         if (!strstr(text, says[how]))
             fail_msg("%d: it lacks '%s': %s", how, says[how], text);
+        check_limits(v, &s, text);
+        verdict_free(v);
         free(text);
     }
 }

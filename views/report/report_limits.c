@@ -90,7 +90,10 @@ static void limit_row(struct rows *w, const struct report *r, const void *item)
     json_known_int(w->json, "violated_since_ns", v->since != 0, report_run_time(r, l->node, v->since));
 }
 
-/* The limit over all nodes, unless one node judged it, and each of these: in the short text, where it did not hold. */
+/*
+ * The limit over all nodes, and each of these: in the short text, where it did not hold. Where a single node judged it,
+ * one row is both: with the verdict over all nodes, which may be unknown although that node found it held.
+ */
 static void add_limit(struct rows *w, const struct report *r, size_t limit)
 {
     const struct summary *s = r->summary;
@@ -107,7 +110,8 @@ static void add_limit(struct rows *w, const struct report *r, size_t limit)
         const char *node = l->epoch ? "all" : report_node_name(r, l->node);
         bool shown = w->json ? r->most == 0 || i < r->most : r->all || nodes == 1 || v->is != VERDICT_HELD;
         if (l->limit == (int64_t)limit && shown)
-            rows_add(w, limit_row, &(struct limit_row){nodes == 1 ? text : "", node, v, l});
+            rows_add(w, limit_row,
+                     &(struct limit_row){nodes == 1 ? text : "", node, nodes == 1 && !w->json ? all : v, l});
     }
 }
 

@@ -217,10 +217,12 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     function limits() {
         if (!report.limits.length)
             return;
-        const rows = report.limits.flatMap(l => l.nodes.length ? l.nodes.map(n => [l, n]) : [[l, null]]);
+        /* Of a limit that a single node judged, one row: with the verdict over all nodes. */
+        const rows = report.limits.flatMap(l => [...(l.nodes.length === 1 ? [] : [[l, null]]), ...l.nodes.map(n => [l, n])]);
+        const verdict = ([l, n]) => n && l.nodes.length > 1 ? n.is : l.is;
         const to = section("Limits", "limits");
         to.append(table(rows, [
-            ["limit", r => r[0].text], ["node", r => r[1] ? r[1].node || "all" : ""], ["verdict", r => verdictOf(r[1] ? r[1].is : r[0].is)],
+            ["limit", r => r[0].text], ["node", r => r[1] ? r[1].node || "all" : r[0].nodes.length ? "all" : "none"], ["verdict", r => verdictOf(verdict(r))],
             ["last", r => r[1] ? quantity(r[1].value, r[0].unit) : "", "number"], ["worst", r => r[1] ? quantity(r[1].worst, r[0].unit) : "", "number"],
             ["held", r => r[1] ? duration(r[1].held_ns) : "", "number"], ["violated", r => r[1] ? duration(r[1].violated_ns) : "", "number"],
             ["share", r => r[1] ? share(r[1].share_violated) : "", "number"], ["unknown", r => r[1] ? duration(r[1].unknown_ns) : "", "number"],
