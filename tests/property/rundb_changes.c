@@ -35,6 +35,8 @@ static struct scene {
     unsigned commits, cuts, nodes;
 } t;
 
+static void look(void);
+
 static uint64_t draw(uint64_t below)
 {
     return seed_next(&seed) % below;
@@ -126,6 +128,8 @@ static void begin_again(void)
     if (draw(3) == 0 && count > 0) {
         assert_int_equal(rundb_commit(t.run.rundb), 0);
         assert_int_equal(rundb_join_sections(t.run.rundb), 0);
+        assert_int_equal(rundb_commit(t.run.rundb), 0);
+        look();
     }
     if (draw(2) == 0)
         assert_int_equal(stored_stop(&t.run), 0);
