@@ -201,21 +201,10 @@ static int clear(struct rundb_apply *a, int table)
     return rundb_error(a->f->db, sqlite3_exec(a->f->db, text, NULL, NULL, NULL));
 }
 
-/* Whether the key of a property, the first value of the piece, is that of the seal. */
-static bool is_seal(const struct rundb_apply *a)
+/* Tables of a joined database that `bezel run` alone writes. */
+static bool is_of_home(const struct rundb_apply *a, int table)
 {
-    const uint8_t *at = a->piece.bytes + 2;
-    struct rundb_rows_value v;
-    return rundb_rows_read(&at, a->piece.bytes + a->piece.n, &v) && v.type == SQLITE_TEXT &&
-           v.number == (int64_t)strlen(RUNDB_SEAL) && memcmp(v.bytes, RUNDB_SEAL, strlen(RUNDB_SEAL)) == 0;
-}
-
-/* Whether a joined database takes the piece. */
-static bool joins(const struct rundb_apply *a, int what, int table)
-{
-    if (table == RUNDB_ROWS_EVENTS || table == RUNDB_ROWS_PROGRAMS)
-        return false;
-    return table != RUNDB_ROWS_PROPERTIES || what != RUNDB_ROWS_PUT || !is_seal(a);
+    return a->joined && (table == RUNDB_ROWS_EVENTS || table == RUNDB_ROWS_PROGRAMS);
 }
 
 static int apply_piece(struct rundb_apply *a)
@@ -223,7 +212,7 @@ static int apply_piece(struct rundb_apply *a)
     int what = a->piece.bytes[0], table = a->piece.bytes[1];
     if (table >= RUNDB_ROWS_TABLES || what < RUNDB_ROWS_CLEAR || what > RUNDB_ROWS_DELETE)
         return malformed("a table that is unknown");
-    if (a->joined && !joins(a, what, table))
+    if (is_of_home(a, table))
         return 0;
     if (what == RUNDB_ROWS_CLEAR)
         return clear(a, table);
@@ -301,7 +290,7 @@ int rundb_apply_token(struct rundb_apply *a, void *token, size_t *n)
         err = rundb_rows_rewritten(a->f->db, &t.rewritten);
     for (int i = 0; i < RUNDB_ROWS_TABLES; i++) {
         t.tables[i].last = RUNDB_ROWS_NONE;
-        if (!err && (!a->joined || joins(a, RUNDB_ROWS_DELETE, i)))
+        if (!err && !is_of_home(a, i))
             err = place_of(a->f->db, i, &t.tables[i]);
     }
     rundb_rows_put_token(&t, token);
