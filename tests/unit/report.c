@@ -412,15 +412,16 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     (void)state;
     struct sample s;
     sample_held(&s);
-    check_sentence(&s, ": both limits held; sensor_cpu <= 10 % was violated for 20.0 ms in all, within the 1 % that it "
-                       "may be; 2,408 records");
+    check_sentence(&s,
+                   ": both limits held; sensor_cpu <= 10 % was violated for 20.0 ms in all, within its tolerance of "
+                   "1 %; 2,408 records");
     s.summary.limit_count = s.experiment.limit_count = 1;
     check_sentence(&s, ": its limit held, 2,408 records");
     s.limits[0].tolerance = 0.05;
     s.rows[0].violated = CLOCK_S / 8;
-    check_sentence(&s, ": its limit held, violated for 125 ms in all, within the 5 % that it may be; 2,408 records");
+    check_sentence(&s, ": its limit held, violated for 125 ms in all, within its tolerance of 5 %; 2,408 records");
     s.rows[0].unknown = s.rows[0].unjudged = CLOCK_MS;
-    check_sentence(&s, "within the 5 % that it may be, and not judged for 1.00 ms; 2,408 records");
+    check_sentence(&s, "within its tolerance of 5 %, and not judged for 1.00 ms; 2,408 records");
     s.rows[0].unknown = s.rows[0].unjudged = 5 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the rest; ");
     s.rows[0].violated = 20 * CLOCK_S;
@@ -430,7 +431,7 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     s.summary.violation_count = 1;
     s.rows[0] = sample_row(0, 0, 9, 0.25);
     char *text = written(&s, report_text, false);
-    assert_non_null(strstr(text, "  fps >= 29 on studio: of the violations in the timeline 250 ms do not count: "));
+    assert_non_null(strstr(text, "  fps >= 29 on studio: 250 ms of the violations in the timeline do not count, "));
     free(text);
     s.rows[0].violated = CLOCK_S * 3 / 10;
     text = written(&s, report_text, false);
@@ -452,8 +453,8 @@ static void what_was_recorded_behind_a_jump_of_a_clock_is_not_known(void **state
     check_sentence(&s, ", none lost.");
     s.summary.note_count = 2;
     check_sentence(&s,
-                   ", none counted as lost, but what was recorded while a node did not observe, behind a jump of its "
-                   "clock, is unknown (the notes say for how long).");
+                   ", none counted as lost, but records are unknown of a time in which a node did not observe, after a "
+                   "jump of its clock (the notes say how long it was).");
 }
 
 static void losses_of_an_aborted_run_are_unknown(void **state)

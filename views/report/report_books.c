@@ -154,106 +154,87 @@ static void sum_row(struct rows *w, const struct report *r, const void *item)
     counts(w, r, b, true);
 }
 
-/* Prints by how much, and for which processes, the books do not balance. */
+/* Prints by how much, and of a run that is over for which processes, the books do not balance. */
 static void print_imbalance(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
-    int64_t rest = saturate_add(r->verdict->sut.rest, r->verdict->daemons.rest);
-    bool any = false;
-    for (size_t i = 0; i < s->process_count; i++)
-        any = any || r->verdict->books[i].rest != 0;
-    if (!any) /* only ends of processes are missing */
-        return;
-    if (r->verdict->run == RUN_RUNNING) {
-        fprintf(out, "  In flight, or not yet counted: %s.\n", number_signed(rest).s);
-        return;
-    }
-    fprintf(out, r->verdict->run == RUN_ABORTED ? "  In flight when the run was aborted, or no longer counted:\n"
-                                                : "  The books do not balance:\n");
+    bool running = r->verdict->run == RUN_RUNNING, any = false; /* else only ends of processes are missing */
+    struct rows w = {.report = r, .bare = true};
     for (size_t i = 0; i < s->process_count; i++) {
         int64_t unexplained = r->verdict->books[i].rest;
         char name[REPORT_PROCESS_SIZE];
         report_process_pid(r, &s->processes[i], name, sizeof name);
-        if (unexplained > 0)
-            fprintf(out, "    %s: %s produced, but neither stored nor counted as lost\n", name,
-                    number_signed(unexplained).s);
-        else if (unexplained < 0)
-            fprintf(out, "    %s: %s stored or counted as lost, but not as produced\n", name,
-                    units_count(-(uint64_t)unexplained).s);
+        any = any || unexplained != 0;
+        if (unexplained > 0 && !running)
+            rows_line(&w, "  %s: %s produced, but neither stored nor counted as lost", name,
+                      number_signed(unexplained).s);
+        else if (unexplained < 0 && !running)
+            rows_line(&w, "  %s: %s stored or counted as lost, but not as produced", name,
+                      units_count(-(uint64_t)unexplained).s);
     }
+    if (any && running)
+        fprintf(out, "  In flight, or not yet counted: %s.\n",
+                number_signed(saturate_add(r->verdict->sut.rest, r->verdict->daemons.rest)).s);
+    else if (any)
+        fputs(r->verdict->run == RUN_ABORTED ? "  In flight when the run was aborted, or no longer counted:\n"
+                                             : "  The books do not balance:\n",
+              out);
+    rows_print_table(&w, out);
 }
 
 /* ---- Unknown records --------------------------------------------------------------------------------------------- */
 
 /* They belong to nodes that vanished, or to processes that were not observed or whose end is not in the store. */
 
-enum { STREAMS_SHOWN = 24 }; /* unless --all is given */
-
-static void print_stream(const struct summary_stream *s, const char *name, FILE *out)
-{
-    fprintf(out, "    %s, ring %" PRIu32 ": ", name, s->ring);
-    if (s->next_ordinal == 0)
-        fputs("unknown from its first record on\n", out);
-    else
-        fprintf(out, "unknown after ordinal %" PRIu64 "\n", s->next_ordinal - 1);
-}
-
-/* Prints the open streams of `p`, at most *left of them, and lowers *left by their number. */
-static void print_process(const struct report *r, const struct summary_process *p, size_t *left, FILE *out)
+static void add_open_process(struct rows *w, const struct report *r, const struct summary_process *p)
 {
     char name[REPORT_PROCESS_SIZE];
+    bool open = false;
     report_process_pid(r, p, name, sizeof name);
-    size_t open = 0;
     for (size_t i = 0; i < p->stream_count; i++) {
-        if (!p->streams[i].open)
-            continue;
-        open++;
-        if (*left == 0)
-            continue;
-        --*left;
-        print_stream(&p->streams[i], name, out);
+        const struct summary_stream *s = &p->streams[i];
+        open = open || s->open;
+        if (s->open && s->next_ordinal == 0)
+            rows_line(w, "  %s, ring %" PRIu32 ": unknown from its first record on", name, s->ring);
+        else if (s->open)
+            rows_line(w, "  %s, ring %" PRIu32 ": unknown after ordinal %" PRIu64, name, s->ring, s->next_ordinal - 1);
     }
-    if (open > 0 || *left == 0)
+    if (open)
         return;
-    --*left;
-    if (p->state == PROCESS_LEFT) {
-        fprintf(out, "    %s: it went on when bezeld had ended: unknown since then\n", name);
-        return;
-    }
-    fprintf(out,
-            p->stream_count ? "    %s: its last counters are unknown\n" : "    %s: unknown from its first record on\n",
-            name);
+    if (p->state == PROCESS_LEFT)
+        rows_line(w, "  %s: it went on when bezeld had ended: unknown since then", name);
+    else
+        rows_line(w, "  %s: %s", name,
+                  p->stream_count ? "its last counters are unknown" : "unknown from its first record on");
 }
 
 static void print_unknown(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
-    const struct verdict *v = r->verdict;
-    bool ended = v->vanished == 0 && v->unjoined == 0 && !v->unended;
-    if (v->run == RUN_RUNNING || (v->unknown == 0 && ended && !s->left_out))
+    struct rows w = {.report = r, .bare = true};
+    if (r->verdict->run == RUN_RUNNING)
         return;
-    fputs("  Not known, because it never reached the store (the numbers produced, above, are lower bounds):\n", out);
     if (s->left_out)
-        fprintf(
-            out,
-            "    processes that the collector refused: none of their records is stored; %s of them sent last counters, "
-            "%s records in all\n",
-            units_count(s->untaken).s, units_count(s->untaken_records).s);
+        rows_line(&w,
+                  "  processes that the collector refused: none of their records is stored; %s of them sent last "
+                  "counters, %s records in all",
+                  units_count(s->untaken).s, units_count(s->untaken_records).s);
     for (size_t i = 0; i < s->node_count; i++)
         if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
-            fprintf(out, "    node %s vanished: it never confirmed that all its records are stored\n",
-                    s->nodes[i].name);
+            rows_line(&w, "  node %s vanished: it never confirmed that all its records are stored", s->nodes[i].name);
     for (uint32_t i = 0; i < r->experiment->node_count; i++)
         if (verdict_is_unjoined(s, r->experiment->nodes[i].name))
-            fprintf(out, "    node %s never joined the run: nothing of it is stored\n", r->experiment->nodes[i].name);
-    if (v->unended)
-        fprintf(out, "    programs %s: their launcher has not said that all of them have ended\n", v->unended);
-    size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
+            rows_line(&w, "  node %s never joined the run: nothing of it is stored", r->experiment->nodes[i].name);
+    if (r->verdict->unended)
+        rows_line(&w, "  programs %s: their launcher has not said that all of them have ended", r->verdict->unended);
     for (size_t i = 0; i < s->process_count; i++)
         if (verdict_is_open(s, &s->processes[i]))
-            print_process(r, &s->processes[i], &left, out);
-    if (left == 0)
-        fputs("    ... (--all shows all of them)\n", out);
+            add_open_process(&w, r, &s->processes[i]);
+    if (w.count)
+        fputs(
+            "  Not known, because it never reached the store (so the numbers of records produced are lower bounds):\n",
+            out);
+    rows_print_table(&w, out);
 }
 
 static const char *process_noun(uint64_t count)
@@ -265,27 +246,23 @@ static void print_unobserved(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
     uint64_t all = r->verdict->unobserved;
-    if (all == 0)
-        return;
-    fprintf(out,
-            "  Not observed: %s %s recorded without a segment that could be read. The records of %s are unknown:\n",
-            units_count(all).s, process_noun(all), all == 1 ? "this process" : "these processes");
+    struct rows w = {.report = r, .bare = true};
+    char name[REPORT_PROCESS_SIZE];
+    if (all > 0)
+        fprintf(out,
+                "  Not observed: %s %s recorded without a segment that could be read. The records of %s are unknown:\n",
+                units_count(all).s, process_noun(all), all == 1 ? "this process" : "these processes");
     for (size_t i = 0; i < s->node_count; i++)
         if (s->nodes[i].unobserved)
-            fprintf(out, "    %s %s of node %s\n", units_count(s->nodes[i].unobserved).s,
-                    process_noun(s->nodes[i].unobserved), s->nodes[i].name);
-    size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
+            rows_line(&w, "  %s %s of node %s", units_count(s->nodes[i].unobserved).s,
+                      process_noun(s->nodes[i].unobserved), s->nodes[i].name);
     for (size_t i = 0; i < s->process_count; i++) {
-        char name[REPORT_PROCESS_SIZE];
-        if (s->processes[i].unobserved == 0 || left == 0)
-            continue;
-        left--;
-        report_process_pid(r, &s->processes[i], name, sizeof name);
-        fprintf(out, "    %s %s that %s forked\n", units_count(s->processes[i].unobserved).s,
-                process_noun(s->processes[i].unobserved), name);
+        const struct summary_process *p = &s->processes[i];
+        report_process_pid(r, p, name, sizeof name);
+        if (p->unobserved)
+            rows_line(&w, "  %s %s that %s forked", units_count(p->unobserved).s, process_noun(p->unobserved), name);
     }
-    if (left == 0)
-        fputs("    ... (--all shows all of them)\n", out);
+    rows_print_table(&w, out);
 }
 
 /* ---- Remarks ----------------------------------------------------------------------------------------------------- */
@@ -348,11 +325,10 @@ static void print_balance(const struct report *r, FILE *out)
     if (v->given_up)
         fputs("  Draining was given up: the records that nodes still held are lost, counted as unstored.\n", out);
     if (v->sut.before > 0)
-        fprintf(
-            out,
-            "  %s of the lost records were begun before the run observed their processes, and lost since: they count "
-            "as produced.\n",
-            units_count(v->sut.before).s);
+        fprintf(out,
+                "  %s of the lost records were begun before the run observed their processes. They count "
+                "as produced.\n",
+                units_count(v->sut.before).s);
     if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)
         fputs("  Unstored: records that their processes counted, but that could not be read or stored.\n", out);
     report_remedies(r, out);

@@ -115,7 +115,7 @@ static void add_limit(struct rows *w, const struct report *r, size_t limit)
     }
 }
 
-/* ---- By what each verdict stands, where it is not by what was judged while the run went on -------------------------
+/* ---- What a verdict stands by, other than what was judged during the run -------------------------
  */
 
 /* Why limit `l` was not judged in a gap; NULL: it was, or nobody has tried yet. */
@@ -152,15 +152,17 @@ static void add_bases(struct rows *w, const struct report *r, size_t i)
     const char *where = l->epoch ? "all nodes" : report_node_name(r, l->node);
     int64_t count, more = violated_by_timeline(r, l, &count) - l->violated;
     if (v->again > 0)
-        rows_line(w, "%s on %s: %s of this was not judged while the run went on, but afterwards, from its records.",
-                  text, where, units_duration(v->again).s);
+        rows_line(w, "%s on %s: %s of these times were judged after the run, from its records.", text, where,
+                  units_duration(v->again).s);
     if (v->unjudged > 0)
-        rows_line(w, "%s on %s: %s of the unknown time was not judged%s%s.", text, where, units_duration(v->unjudged).s,
-                  why ? ", and records do not tell: " : "", why ? why : "");
+        rows_line(w, "%s on %s: %s of the unknown time were not judged%s%s.", text, where,
+                  units_duration(v->unjudged).s, why ? ", neither during the run nor from its records: " : "",
+                  why ? why : "");
     /* The two measure from instant to instant, and may differ by one for each violation. */
     if (l->epoch <= 1 && more > (count + 1) * r->experiment->adapt.every)
         rows_line(
-            w, "%s on %s: of the violations in the timeline %s do not count: adaptation settled, or a process ended.",
+            w,
+            "%s on %s: %s of the violations in the timeline do not count, for adaptation settled, or a process ended.",
             text, where, units_duration(more).s);
 }
 

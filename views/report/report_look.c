@@ -235,7 +235,7 @@ static void print_looks(const struct report *r, FILE *out)
     if (left)
         fprintf(out, "  %zu more\n", left);
     if (shown)
-        fputs("  What each of these says about the cause: docs/SAMPLERS.md, \"The cause of a spike\".\n", out);
+        fputs("  docs/SAMPLERS.md, \"The cause of a spike\", explains what each of these says about the cause.\n", out);
 }
 
 static void put_looks(const struct report *r, struct json *j)

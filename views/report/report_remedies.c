@@ -128,7 +128,8 @@ static void print_rate(const struct report *r, const struct losers *full, bool a
     fprintf(out, "    %s produced %s records a second on average: up to %s a poll, as polls were up to %s apart.\n",
             name, number_double(rate).s, number_double(ceil(rate * pause)).s, units_duration((int64_t)(pause * 1e9)).s);
     if (!attached && rate * pause < r->experiment->sensing.ring_records)
-        fputs("    A ring has room for that: they came in bursts, or bezeld was stopped or killed for a while.\n", out);
+        fputs("    A ring has room for that. So records came in bursts, or bezeld was stopped or killed for a while.\n",
+              out);
 }
 
 static void print_losers(const struct report *r, const struct losers *l, enum loss cause, bool attached, FILE *out)

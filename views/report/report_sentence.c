@@ -81,18 +81,18 @@ static bool is_judged_little(const struct verdict_limit *l)
     return l->judged < l->total - l->judged;
 }
 
-/* What a verdict on limit `i` hides: violations within the tolerance, and times that were not judged. */
+/* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
 static bool hides(const struct verdict_limit *l)
 {
     return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays;
 }
 
-/* That, as the rest of a sentence about the limit; the first word is behind `joint`. */
+/* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
 static void say_hidden(const struct report *r, size_t i, const char *joint, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     if (l->is == VERDICT_HELD && l->violated > 0) {
-        fprintf(out, "%s violated for %s in all, within the %s that it may be", joint, units_duration(l->violated).s,
+        fprintf(out, "%s violated for %s in all, within its tolerance of %s", joint, units_duration(l->violated).s,
                 number_percent(r->experiment->limits[i].tolerance).s);
         joint = ", and";
     }
@@ -141,7 +141,7 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     }
 }
 
-/* The limits that held; of each, what that hides. */
+/* Names how many limits held, and each of which the verdict hides something. */
 static void say_held(const struct report *r, size_t broken, size_t held, FILE *out)
 {
     bool all = broken == 0;
@@ -245,8 +245,8 @@ static void say_unknown(const struct verdict *v, FILE *out)
     }
     if (v->clock_gaps) {
         fprintf(out,
-                "%s what was recorded while a node did not observe, behind a jump of its clock, is unknown (the notes "
-                "say for how long)",
+                "%s records are unknown of a time in which a node did not observe, after a jump of its clock (the "
+                "notes say how long it was)",
                 joint);
         joint = ", and";
     }

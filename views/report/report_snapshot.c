@@ -149,8 +149,10 @@ static void print_commands(const struct report *r, FILE *out)
             fprintf(out, "  %" PRId64 ":  %s\n", s->snapshots[from].number, command);
     }
     if (s->snapshot_count && refused(r))
-        fprintf(out, "  Limits were violated %s more time%s while a snapshot was under way, and started no other.\n",
-                units_count(refused(r)).s, refused(r) == 1 ? "" : "s");
+        fprintf(
+            out,
+            "  Limits were violated %s more time%s while a snapshot was under way; that started no other snapshot.\n",
+            units_count(refused(r)).s, refused(r) == 1 ? "" : "s");
 }
 
 static void put_refused(const struct report *r, struct json *j)

@@ -235,7 +235,6 @@ static void metric_row(struct rows *w, const struct report *r, const void *item)
     rows_count(w, "values", "values", m->count);
 }
 
-const struct rows_section report_metrics = {
-    ROWS_LIST("Metrics", "metrics", metrics, metric_count, metric_row),
-    .remark =
-        "Taken once a second; Limits is judged more often, and may have seen worse. Values is of single records."};
+const struct rows_section report_metrics = {ROWS_LIST("Metrics", "metrics", metrics, metric_count, metric_row),
+                                            .remark = "Metrics are taken once a second. Limits are judged more often, "
+                                                      "and may have been worse. Values are of single records."};

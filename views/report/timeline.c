@@ -48,7 +48,7 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
 {
     if (report_is_global(r, g->limit))
         return g->restarted ? "bezel-resmgr was started again"
-                            : "bezel-resmgr was stopped, had no CPU, or lacked what a node had to say";
+                            : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node";
     return g->restarted ? "bezeld was started again" : "bezeld was stopped, or had no CPU";
 }
 
