@@ -202,6 +202,48 @@ int file_open_plain(const char *path, unsigned plain, bool folder)
     return BEZEL_EINVAL;
 }
 
+/* The folder in which `path` lies below `folder`, made where it is missing; *last is its name there. -1 with errno. */
+static int open_folder_below(int folder, const char *path, const char **last)
+{
+    char part[PATH_MAX];
+    int at = dup(folder);
+    if (at < 0 || snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
+        if (at >= 0)
+            close(at);
+        return errno = at < 0 ? errno : ENAMETOOLONG, -1;
+    }
+    *last = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    for (char *p = part, *slash; at >= 0 && (slash = strchr(p, '/')); p = slash + 1) {
+        *slash = '\0';
+        int next = mkdirat(at, p, 0777) == 0 || errno == EEXIST
+                       ? openat(at, p, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                       : -1;
+        int saved = errno;
+        close(at);
+        errno = saved;
+        at = next;
+    }
+    return at;
+}
+
+int file_open_below(int folder, const char *path)
+{
+    const char *last;
+    struct stat st;
+    int at = open_folder_below(folder, path, &last);
+    int fd = at < 0 ? -1 : openat(at, last, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    int saved = errno;
+    if (at >= 0)
+        close(at);
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)) {
+        close(fd);
+        fd = -1;
+        saved = EPERM;
+    }
+    errno = saved;
+    return fd;
+}
+
 DIR *file_open_dir(const char *path, unsigned plain)
 {
     int fd = file_open_plain(path, plain, true);

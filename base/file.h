@@ -44,6 +44,13 @@ int file_open_plain(const char *path, unsigned plain, bool folder) BEZEL_MUST_CH
 DIR *file_open_dir(const char *path, unsigned plain) BEZEL_MUST_CHECK;
 
 /**
+ * Opens file `path` below the open folder `folder` for reading and writing, and makes it, and its folders, where they
+ * are missing. Follows no symbolic link, and refuses (EPERM) what is no regular file, or has another name, too. Returns
+ * a descriptor, for the caller to close, or -1 with errno.
+ */
+int file_open_below(int folder, const char *path) BEZEL_MUST_CHECK;
+
+/**
  * Reads a regular file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. A
  * longer file is BEZEL_EINVAL. Never blocks for data: EAGAIN where there is none yet, as in /proc/kmsg.
  */

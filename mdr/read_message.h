@@ -22,6 +22,7 @@ enum {
     READ_TOKEN_MAX = 4096,
     READ_BYTES_MAX = 64 * 1024,          /* bytes of a file, or of rows, in a message */
     READ_TAIL = 4096,                    /* bytes of which HAVE has the checksum, at most */
+    READ_FILES_MAX = 1 << 20,            /* of a mirror */
     READ_ITEM_LEAST = 4 * 3 + 8 * 2 + 4, /* bytes of an item, in front of its record or loss */
 };
 

@@ -2,71 +2,31 @@
 // SPDX-License-Identifier: MIT
 #include "collector/remote/remote_reader.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/ulimit.h"
 #include "collector/remote/remote_schemas.h"
-#include "mdr/link/link.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Credit goes back in quarters, so that the server always has enough for a message of any length. */
-enum { QUEUE = 64, LINGER_MS = 100, GIVE_BACK = READ_CREDIT_MAX / 4 };
-
-_Static_assert(READ_CREDIT_MAX - GIVE_BACK >= READ_CREDIT_MIN, "the server is never left without credit");
-
-#define AWAY      CLOCK_S
-#define ASK_AFTER (REMOTE_READER_SILENCE / 2) /* ns of silence, after which the server is asked whether it knows us */
-
 struct remote_reader {
-    char place[LINK_ENDPOINT_MAX];
-    const volatile sig_atomic_t *stop;
-    struct link_keys keys;
-    struct link *link;
-    struct link_frame frame; /* the last one, which `records` borrows */
-    bool has_frame, asked;
+    struct remote_link link;
     struct read_records records;
-    size_t offset;  /* in these */
-    uint32_t left;  /* items of these */
-    uint32_t taken; /* bytes that were taken and not given back as credit */
-    int64_t heard;  /* when the server last gave a sign of life, or we began to listen */
-    int64_t away;   /* since when we do not listen */
-    bool answered, over;
-    int error;
-    struct read_reading reading;
+    size_t offset; /* in these */
+    uint32_t left; /* items of these */
     struct remote_schemas schemas;
     struct packet_header packet; /* of the last item */
     struct packet_record record;
     struct remote_reader_totals totals;
     int64_t logical; /* of the last item */
-    char why[512];
 };
-
-bool remote_reader_is_endpoint(const char *run)
-{
-    return strncmp(run, "tcp://", 6) == 0 || strncmp(run, "ipc://", 6) == 0;
-}
-
-static BEZEL_PRINTF(3, 4) int fail(struct remote_reader *r, int err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->why, sizeof r->why, format, args);
-    va_end(args);
-    return r->error = err;
-}
 
 const char *remote_reader_why(const struct remote_reader *r)
 {
-    return r->why;
+    return r->link.why;
 }
 
 const struct read_reading *remote_reader_said(const struct remote_reader *r)
 {
-    return &r->reading;
+    return &r->link.reading;
 }
 
 const struct model *remote_reader_model(const struct remote_reader *r, uint64_t *age)
@@ -83,140 +43,41 @@ struct remote_reader_totals remote_reader_totals(const struct remote_reader *r)
 
 /* ---- messages of the server -------------------------------------------------------------------------------------- */
 
-static int error_of(enum read_end_why why)
+static int take_message(struct remote_reader *r, const struct read_message *m)
 {
-    static const int errors[] = {[READ_END_DONE] = 0,
-                                 [READ_END_WRONG] = BEZEL_EINVAL,
-                                 [READ_END_ABSENT] = BEZEL_ENOENT,
-                                 [READ_END_DAMAGED] = BEZEL_EMALFORMED,
-                                 [READ_END_VERSION] = BEZEL_EVERSION,
-                                 [READ_END_FAILED] = BEZEL_ESYS,
-                                 [READ_END_STOPPED] = BEZEL_EUNREACH};
-    return errors[why];
-}
-
-static int take_end(struct remote_reader *r, const struct read_end *end)
-{
-    r->over = true;
-    r->totals.cut = end->cut;
-    r->totals.rest = end->rest;
-    r->totals.behind = end->behind;
-    int err = error_of(end->why);
-    return err ? fail(r, err, "%s", end->reason) : 0;
-}
-
-static int take_message(struct remote_reader *r, const struct read_message *m, size_t size)
-{
+    struct remote_link *l = &r->link;
     switch (m->type) {
-    case READ_REFUSE:
-        return fail(r, r->answered ? BEZEL_EUNREACH : BEZEL_EPERM, "%s refuses: %s", r->place, m->refuse.reason);
     case READ_HEARTBEAT:
-        return 0;
     case READ_READING:
-        r->answered = true;
-        r->reading = m->reading;
         return 0;
     case READ_SCHEMA: {
-        r->taken += (uint32_t)size;
         int err = remote_schemas_take(&r->schemas, &m->schema);
-        return err ? fail(r, err, "%s sends a process that makes no sense, or too many", r->place) : 0;
+        return err ? remote_link_fail(l, err, "%s sends a process that makes no sense, or too many", l->place) : 0;
     }
     case READ_RECORDS:
-        r->taken += (uint32_t)size;
         r->records = m->records;
         r->offset = 0;
         r->left = m->records.count;
         r->totals.behind = m->records.behind;
         return 0;
     case READ_END:
-        return take_end(r, &m->end);
+        r->totals.cut = m->end.cut;
+        r->totals.rest = m->end.rest;
+        r->totals.behind = m->end.behind;
+        return 0;
     default:
-        return fail(r, BEZEL_EMALFORMED, "%s sends what a server does not send", r->place);
+        return remote_link_fail(l, BEZEL_EMALFORMED, "%s sends what a server does not send", l->place);
     }
 }
 
-static int take_bytes(struct remote_reader *r, const void *bytes, size_t n)
-{
-    struct read_message m;
-    int err = read_message_decode(bytes, n, &m);
-    if (err == BEZEL_EVERSION)
-        return fail(r, err, "%s: %s", r->place, m.refuse.reason);
-    if (err)
-        return fail(r, err, "%s sends bytes that are no messages of a server of runs", r->place);
-    return take_message(r, &m, n);
-}
-
-/* ---- the link ---------------------------------------------------------------------------------------------------- */
-
-static int send_message(struct remote_reader *r, const struct read_message *m)
-{
-    uint8_t bytes[2048];
-    int n = read_message_encode(m, bytes, sizeof bytes);
-    return n < 0 ? n : link_send(r->link, NULL, bytes, (size_t)n);
-}
-
-static void give_credit(struct remote_reader *r)
-{
-    if (r->taken < GIVE_BACK || !r->link)
-        return;
-    struct read_message m = {.type = READ_CREDIT, .credit = r->taken};
-    if (send_message(r, &m) == 0)
-        r->taken = 0; /* else with the next message */
-}
-
-static void drop_frame(struct remote_reader *r)
-{
-    if (r->has_frame)
-        link_frame_free(&r->frame);
-    r->has_frame = false;
-}
-
-/* Asks a silent server whether it knows us. Returns 0, or BEZEL_EUNREACH where it has been silent for too long. */
-static int watch_silence(struct remote_reader *r, int64_t now)
-{
-    struct read_message m = {.type = READ_HEARTBEAT, .heartbeat.at = (uint64_t)now};
-    const char *why = link_trouble(r->link);
-    if (why && !r->answered && link_is_refused(r->link))
-        return fail(r, BEZEL_EPERM, "%s %s", r->place, why);
-    if (now - r->heard >= (r->answered ? REMOTE_READER_SILENCE : REMOTE_READER_PATIENCE))
-        return r->answered ? fail(r, BEZEL_EUNREACH,
-                                  "%s has not answered for 10 s: the server has ended, or the "
-                                  "network is cut; what comes later can be read from there anew",
-                                  r->place)
-               : why       ? fail(r, BEZEL_EUNREACH, "%s %s", r->place, why)
-                           : fail(r, BEZEL_EUNREACH,
-                                  "%s does not answer: check that `bezel serve`, or a collector "
-                                        "with `store: {serve: ...}`, listens there",
-                                  r->place);
-    if (now - r->heard >= ASK_AFTER && r->answered && !r->asked)
-        r->asked = send_message(r, &m) == 0;
-    return 0;
-}
-
-/* Waits for the next message, and takes it. Returns 0, BEZEL_EAGAIN at the deadline, or an error. */
+/* Waits for the next message, and takes it. An END with an error counts, too. */
 static int receive(struct remote_reader *r, int64_t deadline)
 {
-    drop_frame(r);
-    give_credit(r);
-    for (;;) {
-        int err = link_receive(r->link, &r->frame);
-        int64_t now = clock_now();
-        if (!err) {
-            r->has_frame = true;
-            r->heard = now;
-            r->asked = false;
-            return take_bytes(r, r->frame.data, r->frame.size);
-        }
-        if (err != BEZEL_EAGAIN)
-            return fail(r, err, "%s: %s", r->place, ulimit_reason(err));
-        err = watch_silence(r, now);
-        if (err)
-            return err;
-        if (now >= deadline || (r->stop && *r->stop))
-            return BEZEL_EAGAIN;
-        int64_t until = deadline - now < CLOCK_S ? deadline - now : CLOCK_S;
-        (void)link_wait(&r->link, 1, NULL, 0, r->answered ? until : until < CLOCK_MS * 50 ? until : CLOCK_MS * 50);
-    }
+    struct read_message m = {.type = READ_HEARTBEAT};
+    int err = remote_link_receive(&r->link, &m, deadline);
+    if (!err || (err != BEZEL_EAGAIN && r->link.over))
+        err = take_message(r, &m) ? r->link.error : err;
+    return err;
 }
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */
@@ -241,7 +102,8 @@ static int next_item(struct remote_reader *r, struct record_item *to)
     r->left--;
     const struct model_process *p = remote_schemas_find(&r->schemas, item.schema);
     if (!p || (item.order != READ_LOSS && !read_record(r, &item, p->dict)))
-        return fail(r, BEZEL_EMALFORMED, "%s sends a record that its process cannot have made", r->place);
+        return remote_link_fail(&r->link, BEZEL_EMALFORMED, "%s sends a record that its process cannot have made",
+                                r->link.place);
     r->packet = (struct packet_header){.instance = p->instance, .ring = item.ring, .thread = item.thread};
     *to = (struct record_item){.process = p,
                                .packet = &r->packet,
@@ -265,25 +127,22 @@ static int next_item(struct remote_reader *r, struct record_item *to)
 
 int remote_reader_next(struct remote_reader *r, struct record_item *item, int64_t deadline)
 {
-    int err = r->error ? r->error : next_item(r, item);
-    if (err || r->over)
-        return err;
-    int64_t now = clock_now();
-    if (now - r->away > AWAY) /* what its program did meanwhile is not the server's silence */
-        r->heard = now;
-    while (!err && !r->over) {
+    int err = r->link.error ? r->link.error : next_item(r, item);
+    while (!err && !r->link.over) {
         err = receive(r, deadline);
         if (!err)
             err = next_item(r, item);
     }
-    r->away = clock_now();
     return err;
 }
 
 int remote_reader_feed(struct remote_reader *r, const uint8_t *bytes, size_t n)
 {
     struct record_item item;
-    int err = take_bytes(r, bytes, n), items = 0;
+    struct read_message m;
+    int err = remote_link_take(&r->link, bytes, n, &m), items = 0;
+    if (!err || r->link.over)
+        err = take_message(r, &m) ? r->link.error : err;
     while (!err && (err = next_item(r, &item)) > 0) {
         items++;
         err = 0;
@@ -292,41 +151,6 @@ int remote_reader_feed(struct remote_reader *r, const uint8_t *bytes, size_t n)
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
-
-static int open_keys(struct remote_reader *r, const struct remote_reader_place *place)
-{
-    char own[PATH_MAX], server[PATH_MAX];
-    snprintf(own, sizeof own, "%s/%s.key", place->keys, place->key ? place->key : REMOTE_READER_KEY);
-    snprintf(server, sizeof server, "%s/%s.pub", place->keys, place->server ? place->server : REMOTE_READER_SERVER);
-    log_forget_error();
-    int err = link_keys_open(own, NULL, server, &r->keys);
-    return err ? fail(r, err, "%s", log_last_error()) : 0;
-}
-
-static int connect_to(struct remote_reader *r, const struct remote_reader_place *place)
-{
-    log_forget_error();
-    int err = endpoint_check(place->endpoint);
-    if (!err && !place->keys && !endpoint_path(place->endpoint) && !endpoint_is_loopback(place->endpoint))
-        return fail(
-            r, BEZEL_EPERM,
-            "%s is refused: without keys only this machine's servers are read, at ipc:// and tcp://127.0.0.1; make "
-            "a key with `bezel keygen --role read`, and give the folder of keys (--keys DIR)",
-            place->endpoint);
-    if (!err && place->keys)
-        err = open_keys(r, place);
-    if (r->error)
-        return err;
-    if (!err)
-        err = link_connect(place->endpoint, READ_FRAME_MAX, QUEUE, place->keys ? &r->keys : NULL, &r->link);
-    if (!err)
-        return 0;
-    const char *why = log_last_error();
-    return fail(r, err, "%s%s%s", why[0] ? "" : place->endpoint, why[0] ? "" : ": ",
-                why[0]                ? why
-                : err == BEZEL_EINVAL ? "not an endpoint: tcp://HOST:PORT or ipc:///PATH"
-                                      : ulimit_reason(err));
-}
 
 struct remote_reader *remote_reader_new(void)
 {
@@ -337,25 +161,19 @@ struct remote_reader *remote_reader_new(void)
     return NULL;
 }
 
-int remote_reader_open(const struct remote_reader_place *place, const struct read_request *request,
-                       struct remote_reader **out)
+int remote_reader_open(const struct remote_place *place, const struct read_request *request, struct remote_reader **out)
 {
     struct remote_reader *r = *out = remote_reader_new();
     if (!r)
         return BEZEL_ENOMEM;
     struct read_message m = {.type = READ_READ, .read = *request};
     m.read.credit = READ_CREDIT_MAX;
-    r->stop = place->stop;
     r->logical = INT64_MIN;
-    snprintf(r->place, sizeof r->place, "%s", place->endpoint);
-    int err = connect_to(r, place);
-    if (!err && send_message(r, &m) != 0)
-        err = fail(r, BEZEL_EINVAL, "a name, pattern or condition is too long, or not UTF-8");
-    r->heard = clock_now();
-    while (!err && !r->answered && !r->over)
+    int err = remote_link_open(&r->link, place, &m);
+    while (!err && !r->link.answered && !r->link.over)
         err = receive(r, INT64_MAX);
-    if (!err && !r->answered)
-        err = fail(r, BEZEL_EMALFORMED, "%s ends before it has answered", r->place);
+    if (!err && !r->link.answered)
+        err = remote_link_fail(&r->link, BEZEL_EMALFORMED, "%s ends before it has answered", r->link.place);
     return err;
 }
 
@@ -363,13 +181,7 @@ void remote_reader_close(struct remote_reader *r)
 {
     if (!r)
         return;
-    drop_frame(r);
-    if (r->link && r->answered && !r->over && !r->error) {
-        struct read_message m = {.type = READ_END};
-        (void)send_message(r, &m); /* so that its place is free at once; else when the server finds that we are gone */
-    }
-    link_close(r->link, LINGER_MS);
-    link_keys_close(&r->keys);
+    remote_link_close(&r->link);
     remote_schemas_fini(&r->schemas);
     free(r);
 }

@@ -9,32 +9,10 @@
 #ifndef BEZEL_COLLECTOR_REMOTE_REMOTE_READER_H
 #define BEZEL_COLLECTOR_REMOTE_REMOTE_READER_H
 
-#include "mdr/read_message.h"
+#include "collector/remote/remote_link.h"
 #include "run/read/record_item.h"
 
-#include <limits.h>
-#include <signal.h>
-
 struct remote_reader;
-
-#define REMOTE_READER_KEY    "reader"    /* the own key in the folder of keys, unless another is named */
-#define REMOTE_READER_SERVER "collector" /* the server's, likewise */
-
-#define REMOTE_READER_SILENCE                                                                                          \
-    INT64_C(10000000000) /* ns without a sign of life, after which the server counts as gone */
-#define REMOTE_READER_PATIENCE INT64_C(5000000000) /* likewise, before its answer */
-
-/** Where the server is, and the keys by which it is reached. */
-struct remote_reader_place {
-    const char *endpoint;
-    const char *keys;                  /* folder; NULL: without keys */
-    const char *key;                   /* name of the own secret key there; NULL: REMOTE_READER_KEY */
-    const char *server;                /* name of the server's public key there; NULL: REMOTE_READER_SERVER */
-    const volatile sig_atomic_t *stop; /* waiting ends as soon as it is set; NULL: never */
-};
-
-/** Whether `run` names a server and no run directory. */
-bool remote_reader_is_endpoint(const char *run);
 
 /**
  * Connects, asks for what `request` says (its credit is set here), and waits for the answer. Returns 0 with *r; or an
@@ -42,7 +20,7 @@ bool remote_reader_is_endpoint(const char *run);
  * BEZEL_EAGAIN where it was stopped, or as run_reader_open(); remote_reader_why() says why. remote_reader_close() in
  * either case; *r is NULL only where memory is short.
  */
-int remote_reader_open(const struct remote_reader_place *place, const struct read_request *request,
+int remote_reader_open(const struct remote_place *place, const struct read_request *request,
                        struct remote_reader **r) BEZEL_MUST_CHECK;
 void remote_reader_close(struct remote_reader *r);
 

@@ -93,12 +93,12 @@ static void kill_reader(struct serve_server *v, const struct serve_consumer *c)
 int serve_consumer_start(struct serve_server *v, const struct link_frame *frame, const struct read_message *m)
 {
     struct serve_consumer *c = calloc(1, sizeof *c);
+    bool mirrors = m->type == READ_MIRROR, follows = mirrors ? m->mirror.follow : m->read.follow;
     if (!c)
         return BEZEL_ENOMEM;
-    *c = (struct serve_consumer){.peer = frame->peer,
-                                 .connection = link_connection(frame),
-                                 .fd = -1,
-                                 .credit = m->read.credit < READ_CREDIT_MAX ? m->read.credit : READ_CREDIT_MAX};
+    *c = (struct serve_consumer){
+        .peer = frame->peer, .connection = link_connection(frame), .fd = -1, .mirrors = mirrors};
+    serve_consumer_credit(c, mirrors ? m->mirror.credit : m->read.credit);
     memcpy(c->key, frame->key, sizeof c->key);
     int err = start_reader(v, c, frame);
     if (err) {
@@ -113,8 +113,8 @@ int serve_consumer_start(struct serve_server *v, const struct link_frame *frame,
     }
     v->consumers[v->count++] = c;
     v->begun++;
-    log_info("BEZEL-SERVE-BEGIN", "a consumer%s%s reads%s", c->key[0] ? " with key " : "", c->key,
-             m->read.follow ? ", and follows the run" : "");
+    log_info("BEZEL-SERVE-BEGIN", "a %s%s%s %s%s", mirrors ? "mirror" : "consumer", c->key[0] ? " with key " : "",
+             c->key, mirrors ? "copies the run" : "reads", follows ? ", and follows it" : "");
     return 0;
 }
 
@@ -125,11 +125,26 @@ void serve_reap(struct serve_server *v)
             v->endings[i] = v->endings[--v->ending];
 }
 
+void serve_consumer_credit(struct serve_consumer *c, uint32_t bytes)
+{
+    c->credit = bytes < READ_CREDIT_MAX - c->credit ? c->credit + bytes : READ_CREDIT_MAX;
+}
+
+/* It answers offers of its reader, which has room for as many answers. */
+bool serve_consumer_answer(struct serve_consumer *c, const struct link_frame *frame)
+{
+    return send(c->fd, frame->data, frame->size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)frame->size || errno == EPIPE;
+}
+
 /* ---- its end ----------------------------------------------------------------------------------------------------- */
 
 void serve_consumer_finish(struct serve_consumer *c)
 {
-    shutdown(c->fd, SHUT_WR);
+    const struct read_message m = {.type = READ_END};
+    uint8_t bytes[128];
+    int n = read_message_encode(&m, bytes, sizeof bytes);
+    if (n < 0 || send(c->fd, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n)
+        shutdown(c->fd, SHUT_WR);
 }
 
 void serve_consumer_end(struct serve_server *v, struct serve_consumer *c)
@@ -159,12 +174,6 @@ void serve_consumer_stop(struct serve_server *v, struct serve_consumer *c, const
 int serve_consumer_fd(const struct serve_consumer *c)
 {
     return c->held || c->waiting > c->credit ? -1 : c->fd;
-}
-
-/* Whether credit counts a message: what a consumer cannot do without, and is short, goes without. */
-static bool is_counted(uint32_t type)
-{
-    return type == READ_SCHEMA || type == READ_RECORDS;
 }
 
 /* Sends `n` bytes of a message. Returns 0; BEZEL_EAGAIN where ZeroMQ's queue has no room; or another error. */
@@ -210,7 +219,7 @@ static int look_at_next(struct serve_consumer *c, size_t *n)
         return BEZEL_EAGAIN;
     if (size < HEAD_BYTES || size > READ_FRAME_MAX)
         return BEZEL_EMALFORMED;
-    c->waiting = is_counted(bytes_get_u32(head + TYPE_AT)) ? (uint32_t)size : 0;
+    c->waiting = read_is_counted(bytes_get_u32(head + TYPE_AT)) ? (uint32_t)size : 0;
     *n = (size_t)size;
     return c->waiting > c->credit ? BEZEL_EAGAIN : 0;
 }

@@ -19,7 +19,8 @@ struct serve_consumer {
     char key[KEY_NAME_MAX + 1];
     pid_t pid;
     int fd;           /* the reader's messages */
-    uint32_t credit;  /* bytes of SCHEMA and RECORDS that may be sent */
+    bool mirrors;     /* it has sent MIRROR, and not READ */
+    uint32_t credit;  /* bytes of counted messages that may be sent */
     uint32_t waiting; /* bytes of the reader's next message, which lacks credit; 0: not known */
     uint8_t *held;    /* a message for which there was no room; NULL: none */
     size_t held_size;
@@ -53,9 +54,13 @@ struct serve_consumer *serve_find(const struct serve_server *v, const struct lin
 int serve_send(struct serve_server *v, const struct link_peer *peer, const struct read_message *m);
 void serve_refuse(struct serve_server *v, const struct link_peer *peer, const char *why);
 
-/** Starts the reader for the sender of `frame`, whose READ is `m`. Returns 0 or an error, with errno. */
+/** Starts the reader for the sender of `frame`, whose READ or MIRROR is `m`. Returns 0 or an error, with errno. */
 int serve_consumer_start(struct serve_server *v, const struct link_frame *frame,
                          const struct read_message *m) BEZEL_MUST_CHECK;
+
+/** Takes credit; or passes an answer of a mirror, a HAVE, on to its reader. False: it was not asked for so much. */
+void serve_consumer_credit(struct serve_consumer *c, uint32_t bytes);
+bool serve_consumer_answer(struct serve_consumer *c, const struct link_frame *frame) BEZEL_MUST_CHECK;
 
 /** The descriptor to wait for; -1: there is nothing that could be sent. */
 int serve_consumer_fd(const struct serve_consumer *c);

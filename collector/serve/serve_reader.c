@@ -5,21 +5,18 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/saturate.h"
+#include "collector/serve/serve_mirror.h"
 #include "collector/serve/serve_schemas.h"
+#include "collector/serve/serve_socket.h"
 #include "mdr/read_message.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_live.h"
 #include "run/store/trace_reader.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define BEHIND_EVERY (100 * CLOCK_MS) /* between two looks at how much is stored, which cost up to 1 % of the time */
 
@@ -30,120 +27,33 @@ _Static_assert((int)READ_UNKNOWN == (int)RECORD_UNKNOWN && (int)READ_PROVEN == (
 
 struct serve_reader {
     const char *run;
-    int fd;
+    struct serve_socket *socket;
     struct read_request request;
     struct record_filter filter;
     struct run_reader *reader;
     struct serve_schemas schemas;
-    struct read_end end;
-    int64_t behind_at; /* when `end.behind` is to be brought up to date */
+    uint64_t behind;
+    int64_t behind_at; /* when `behind` is to be brought up to date */
     uint64_t age;      /* of the model that the schemas were looked up in */
     struct read_frame frame;
-    struct read_message message;
-    uint8_t bytes[READ_FRAME_MAX];
     uint8_t dictionary[MESSAGE_DICT_MAX];
 };
 
-enum { GONE = 1 }; /* nobody takes it any more; other results are 0 and errors */
-
-/* ---- the socket -------------------------------------------------------------------------------------------------- */
-
-static int send_bytes(struct serve_reader *s, const uint8_t *bytes, size_t n)
-{
-    ssize_t sent;
-    do
-        sent = send(s->fd, bytes, n, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)n ? 0 : GONE;
-}
-
-static int send_message(struct serve_reader *s)
-{
-    int n = read_message_encode(&s->message, s->bytes, sizeof s->bytes);
-    return n > 0 ? send_bytes(s, s->bytes, (size_t)n) : n;
-}
-
-/* Waits up to `ns`. Returns whether the server wants no more than what is stored by now. */
-static bool is_ending(const struct serve_reader *s, int64_t ns)
-{
-    struct pollfd pipe = {.fd = s->fd, .events = POLLIN | POLLRDHUP};
-    return poll(&pipe, 1, (int)(ns / CLOCK_MS)) > 0;
-}
-
-static int receive_request(struct serve_reader *s)
-{
-    ssize_t n;
-    do
-        n = recv(s->fd, s->bytes, sizeof s->bytes, 0);
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        return GONE;
-    int err = read_message_decode(s->bytes, (size_t)n, &s->message);
-    if (err || s->message.type != READ_READ)
-        return err ? err : BEZEL_EMALFORMED;
-    s->request = s->message.read;
-    return 0;
-}
-
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
-
-static enum read_end_why why_of(int err)
-{
-    switch (err) {
-    case 0:
-        return READ_END_DONE;
-    case BEZEL_EINVAL:
-        return READ_END_WRONG;
-    case BEZEL_ENOENT:
-        return READ_END_ABSENT;
-    case BEZEL_EMALFORMED:
-        return READ_END_DAMAGED;
-    case BEZEL_EVERSION:
-        return READ_END_VERSION;
-    default:
-        return READ_END_FAILED;
-    }
-}
-
-static BEZEL_PRINTF(3, 4) int end_with(struct serve_reader *s, int err, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    s->end.why = why_of(err);
-    message_text(s->end.reason, MESSAGE_TEXT_MAX, text);
-    return err;
-}
-
-/* Paths of this machine are not the consumer's business. */
-static int end_unread(struct serve_reader *s, int err)
-{
-    return end_with(s, err, "the run cannot be read: %s", rundb_why(err));
-}
-
-static int end_stopped(struct serve_reader *s)
-{
-    (void)end_with(s, 0, "the server ends, and the run goes on");
-    s->end.why = READ_END_STOPPED;
-    return 0;
-}
 
 static int send_end(struct serve_reader *s)
 {
+    struct read_end *end = &s->socket->end;
     if (s->reader) {
         struct run_reader_totals totals = run_reader_totals(s->reader);
-        s->end.records = totals.records;
-        s->end.lost = totals.lost;
-        s->end.late = totals.proofs[RECORD_LATE];
-        s->end.cut = totals.cut;
-        s->end.rest = totals.rest;
-        s->end.behind = s->end.why == READ_END_DONE ? 0 : run_reader_behind(s->reader);
+        end->records = totals.records;
+        end->lost = totals.lost;
+        end->late = totals.proofs[RECORD_LATE];
+        end->cut = totals.cut;
+        end->rest = totals.rest;
+        end->behind = end->why == READ_END_DONE ? 0 : run_reader_behind(s->reader);
     }
-    s->message.type = READ_END;
-    s->message.end = s->end;
-    return send_message(s);
+    return serve_socket_send_end(s->socket);
 }
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
@@ -164,7 +74,7 @@ static int read_filter(struct serve_reader *s)
                                        .from = q->from,
                                        .until = q->until};
     if (q->where[0] && record_filter_read(q->where, &s->filter.condition, &why) != 0)
-        return end_with(s, BEZEL_EINVAL, "'%s': %s", q->where, why);
+        return serve_socket_end(s->socket, BEZEL_EINVAL, "'%s': %s", q->where, why);
     return 0;
 }
 
@@ -188,13 +98,14 @@ static int open_run(struct serve_reader *s)
     int err = read_since(s);
     if (!err)
         err = run_reader_open(s->run, &s->filter, &s->reader);
-    while (err == BEZEL_ENOENT && s->request.follow && goes_on(s) && !is_ending(s, SERVE_READER_LOOK)) {
+    while (err == BEZEL_ENOENT && s->request.follow && goes_on(s) &&
+           !serve_socket_is_ending(s->socket, SERVE_READER_LOOK)) {
         err = read_since(s);
         if (!err)
             err = run_reader_open(s->run, &s->filter, &s->reader);
     }
     if (err)
-        return end_unread(s, err);
+        return serve_socket_end_unread(s->socket, err);
     run_reader_buffers(s->reader, SERVE_READER_BUFFERS);
     return 0;
 }
@@ -203,8 +114,8 @@ static int open_run(struct serve_reader *s)
 
 static int send_schema(struct serve_reader *s, const struct model_process *p, uint32_t number)
 {
-    struct read_schema *m = &s->message.schema;
-    s->message.type = READ_SCHEMA;
+    struct read_schema *m = &s->socket->message.schema;
+    s->socket->message.type = READ_SCHEMA;
     *m = (struct read_schema){
         .number = number, .instance = p->instance, .pid = p->pid, .role = p->role, .dictionary = s->dictionary};
     memcpy(m->node, p->node->name, sizeof m->node);
@@ -212,7 +123,7 @@ static int send_schema(struct serve_reader *s, const struct model_process *p, ui
     memcpy(m->process, p->name, sizeof m->process);
     int n = serve_schemas_dictionary(p->dict, s->dictionary);
     m->dictionary_bytes = n > 0 ? (uint32_t)n : 0;
-    return n < 0 ? n : send_message(s);
+    return n < 0 ? n : serve_socket_send(s->socket);
 }
 
 /* Gives the number of the process's schema, which is sent first if it was not sent yet. */
@@ -237,10 +148,10 @@ static int send_reading(struct serve_reader *s)
 {
     char text[512] = "";
     const struct model *m = run_reader_model(s->reader, NULL);
-    struct read_message *reading = &s->message;
+    struct read_message *reading = &s->socket->message;
     int err = record_filter_check(&s->filter, m, text, sizeof text);
     if (err == BEZEL_EINVAL)
-        return end_with(s, err, "%s", text);
+        return serve_socket_end(s->socket, err, "%s", text);
     err = s->request.schemas ? send_schemas(s) : 0;
     if (err)
         return err;
@@ -248,7 +159,7 @@ static int send_reading(struct serve_reader *s)
     reading->reading = (struct read_reading){.grows = goes_on(s)};
     message_text(reading->reading.run, MESSAGE_NAME_MAX, m->run);
     message_text(reading->reading.note, MESSAGE_TEXT_MAX, text);
-    return send_message(s);
+    return serve_socket_send(s->socket);
 }
 
 static void look_behind(struct serve_reader *s)
@@ -256,7 +167,7 @@ static void look_behind(struct serve_reader *s)
     int64_t start = clock_now();
     if (start < s->behind_at)
         return;
-    s->end.behind = run_reader_behind(s->reader);
+    s->behind = run_reader_behind(s->reader);
     int64_t now = clock_now(), pause = 100 * (now - start);
     s->behind_at = now + (pause > BEHIND_EVERY ? pause : BEHIND_EVERY);
 }
@@ -266,8 +177,8 @@ static int flush_frame(struct serve_reader *s)
     if (s->frame.count == 0)
         return 0;
     look_behind(s);
-    read_frame_end(&s->frame, s->end.behind);
-    int err = send_bytes(s, s->frame.bytes, s->frame.size);
+    read_frame_end(&s->frame, s->behind);
+    int err = serve_socket_put(s->socket, s->frame.bytes, s->frame.size);
     read_frame_begin(&s->frame);
     return err;
 }
@@ -303,7 +214,7 @@ static int send_records(struct serve_reader *s)
     while (!err && (more = run_reader_next(s->reader, &item)) > 0)
         err = put(s, &item);
     if (!err && more < 0)
-        return end_unread(s, more);
+        return serve_socket_end_unread(s->socket, more);
     return err ? err : flush_frame(s);
 }
 
@@ -328,14 +239,14 @@ static bool is_unfinished(const struct serve_reader *s)
 
 static int follow(struct serve_reader *s)
 {
-    for (bool ending = false;; ending = is_ending(s, SERVE_READER_LOOK)) {
+    for (bool ending = false;; ending = serve_socket_is_ending(s->socket, SERVE_READER_LOOK)) {
         bool more = s->request.follow && !ending && goes_on(s);
         int err = run_reader_look(s->reader, more ? RUN_READER_HOLD : RUN_READER_ALL);
         if (err)
-            return end_unread(s, err);
+            return serve_socket_end_unread(s->socket, err);
         err = send_records(s);
         if (!err && ending && s->request.follow && is_unfinished(s))
-            return end_stopped(s);
+            return serve_socket_end_stopped(s->socket);
         if (err || !more)
             return err;
     }
@@ -351,29 +262,43 @@ static int serve(struct serve_reader *s)
     if (!err && s->request.last != READ_LAST_ALL) {
         err = run_reader_last(s->reader, s->request.last, !s->request.follow);
         if (err)
-            return end_unread(s, err);
+            return serve_socket_end_unread(s->socket, err);
     }
     return err ? err : follow(s);
 }
 
-int serve_reader_run(const char *run, int fd)
+static int serve_items(const char *run, struct serve_socket *socket, const struct read_request *request)
 {
     struct serve_reader *s = calloc(1, sizeof *s);
     if (!s)
-        return EXIT_FAILED;
+        return BEZEL_ENOMEM;
     s->run = run;
-    s->fd = fd;
+    s->socket = socket;
+    s->request = *request;
     read_frame_begin(&s->frame);
-    int err = receive_request(s);
-    if (!err) {
-        err = serve(s);
-        if (err < 0 && s->end.why == READ_END_DONE)
-            (void)end_unread(s, err);
-        if (err != GONE)
-            err = send_end(s);
-    }
+    int err = serve(s);
+    if (err < 0 && socket->end.why == READ_END_DONE)
+        (void)serve_socket_end_unread(socket, err);
+    if (err != SERVE_GONE)
+        err = send_end(s);
     run_reader_close(s->reader);
     serve_schemas_fini(&s->schemas);
     free(s);
+    return err;
+}
+
+int serve_reader_run(const char *run, int fd)
+{
+    struct serve_socket *socket = calloc(1, sizeof *socket);
+    struct read_message m;
+    if (!socket)
+        return EXIT_FAILED;
+    socket->fd = fd;
+    int err = serve_socket_receive(socket, -1, &m);
+    if (err == 1 && m.type == READ_READ)
+        err = serve_items(run, socket, &m.read);
+    else if (err == 1 && m.type == READ_MIRROR)
+        err = serve_mirror(run, socket, &m.mirror);
+    free(socket);
     return err ? EXIT_FAILED : EXIT_OK;
 }

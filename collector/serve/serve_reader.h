@@ -4,8 +4,8 @@
 /**
  * The reader of one consumer, as a process of its own: what a run of foreign bytes or a condition that nothing meets
  * can cost, it costs that consumer alone. Over a socket of packets (SOCK_SEQPACKET) it takes one READ (mdr/read.x), and
- * sends READING, SCHEMA, RECORDS and END, a message a packet, as fast as they are taken. Where the other side has shut
- * down its half, it sends what is stored by then, and ends; where that is closed, it ends.
+ * sends READING, SCHEMA, RECORDS and END, a message a packet, as fast as they are taken; or a MIRROR (serve_mirror.h).
+ * Where the other side sends END, it sends what is stored by then, and ends; where that is closed, it ends.
  */
 #ifndef BEZEL_COLLECTOR_SERVE_SERVE_READER_H
 #define BEZEL_COLLECTOR_SERVE_SERVE_READER_H

@@ -68,16 +68,22 @@ static bool is_ending_for(struct serve_server *v, uint64_t connection)
 
 /* ---- what comes from consumers ----------------------------------------------------------------------------------- */
 
+/* Who controls a run may mirror it: `bezel run`, whose collector is on a node. */
+static bool may(const struct link_frame *frame, bool mirrors)
+{
+    return (mirrors && frame->roles & KEY_CONTROL) || link_may(frame, KEY_READ);
+}
+
 /* Why a new consumer cannot be served; NULL: it can. Fits into a REFUSE. */
 static const char *why_not(struct serve_server *v, const struct link_frame *frame, const struct read_message *m)
 {
-    if (!link_may(frame, KEY_READ))
+    if (!may(frame, m->type == READ_MIRROR))
         return "your key does not have the role read here: add `read` to the roles in its .pub file in the server's "
                "folder of keys";
     if (v->end_at)
         return "the server ends: what is stored can be read from the run directory, or by `bezel serve RUN`";
-    if (m->read.credit < READ_CREDIT_MIN)
-        return "the credit of READ is less than 67584 bytes, which one message may have: give at least so much";
+    if ((m->type == READ_MIRROR ? m->mirror.credit : m->read.credit) < READ_CREDIT_MIN)
+        return "the first credit is less than 67584 bytes, which one message may have: give at least so much";
     if (is_ending_for(v, link_connection(frame)))
         return "the reader that this server had for the consumer before has not ended yet: read again in a moment";
     if (!has_place(v))
@@ -102,12 +108,14 @@ static void begin(struct serve_server *v, const struct link_frame *frame, const 
 /* A frame of a known consumer. Returns what is wrong with it; NULL: nothing. */
 static const char *take(struct serve_consumer *c, const struct link_frame *frame, int err, const struct read_message *m)
 {
-    if (!link_may(frame, KEY_READ))
+    if (!may(frame, c->mirrors))
         return "your key does not have the role read here any more";
+    if (!err && m->type == READ_HAVE && c->mirrors)
+        return serve_consumer_answer(c, frame) ? NULL : "a mirror answers FILE, one HAVE each, and sends no more";
     if (err || (m->type != READ_CREDIT && m->type != READ_HEARTBEAT))
-        return "a consumer sends one READ, then CREDIT, HEARTBEAT and END alone";
+        return "a consumer sends one READ, then CREDIT, HEARTBEAT and END alone; a mirror MIRROR, and HAVE, too";
     if (m->type == READ_CREDIT)
-        c->credit = m->credit < READ_CREDIT_MAX - c->credit ? c->credit + m->credit : READ_CREDIT_MAX;
+        serve_consumer_credit(c, m->credit);
     return NULL;
 }
 
@@ -129,7 +137,7 @@ static void receive(struct serve_server *v, const struct link_frame *frame)
         serve_refuse(v, &frame->peer, m.refuse.reason);
     else if (err)
         serve_refuse(v, &frame->peer, "this is where consumers read a run: messages of other kinds are not understood");
-    else if (m.type == READ_READ)
+    else if (m.type == READ_READ || m.type == READ_MIRROR)
         begin(v, frame, &m);
     else if (m.type != READ_REFUSE && !leaves)
         serve_refuse(v, &frame->peer,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
-#include "ecs/cli/command.h"
+#include "ecs/cli/command_mirror.h"
 #include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
 #include "export/export.h"
@@ -14,16 +14,17 @@
 
 static const char about[] =
     "Copies the trace of RUN, up to its last complete packets, to folder TARGET (default: RUN/export), and "
-    "prints the folder's path. An earlier export there is replaced in one step. " COMMAND_RUN " It may still be "
+    "prints the folder's path. An earlier export there is replaced in one step. " COMMAND_RUN COMMAND_ENDPOINT
+    " It may still be "
     "going on:\n"
     "\n"
     "    bezel export RUN | xargs babeltrace2\n"
     "\n"
     "With --format it writes records instead: all of the programs, or those for which --node, --process, "
     "--aspect, --where, --from and --until hold, as with `bezel tail`.\n";
-static const char footer[] =
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine. If nothing "
-    "is stored yet, the export is empty.\n";
+static const char footer[] = "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another "
+                             "machine, or the server is not reached. If nothing "
+                             "is stored yet, the export is empty.\n";
 
 /* The target's name without slashes at its end; RUN/export where `named` is NULL. */
 static int find_target(const char *run, const char *named, char target[PATH_MAX])
@@ -98,6 +99,7 @@ int cmd_export(int argc, char **argv)
     bool merged = false;
     char run[PATH_MAX];
     struct command_target t = {0};
+    struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel export",
                         .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl [OPTIONS] [RUN [DIR]]",
                         .about = about,
@@ -126,6 +128,7 @@ int cmd_export(int argc, char **argv)
         {"from", 0, "TIME", "only from this time on: " COMMAND_TIMES, .value = &w.from},
         {"until", 0, "TIME", "only before this time", .value = &w.until},
         COMMAND_RUNS(&t),
+        COMMAND_MIRROR(&m),
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
@@ -137,9 +140,10 @@ int cmd_export(int argc, char **argv)
         return options_misuse("only --format csv writes into a folder: leave out %s", o.words[1]);
     if (!w.format && has_filter(&w))
         return options_misuse("a trace has all records: to choose some, add --format csv or jsonl");
-    code = command_open_run(&t, o.words[0], run);
+    code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     if (code != OPTIONS_GO_ON)
         return code;
+    command_warn_mirror(run);
     return w.format ? export_lines(&w, run, merged, o.count > 1 ? o.words[1] : NULL)
                     : export_to(run, o.count > 1 ? o.words[1] : NULL, merged);
 }

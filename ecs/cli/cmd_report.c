@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/cli/command.h"
+#include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/rundir.h"
 #include "views/report/report.h"
@@ -10,7 +10,7 @@
 static const char about[] =
     "Prints the report of a run, also while it goes on: the verdict, the limits, what is worth a look, and how the "
     "programs ended; of a run that did not go well, also what belongs to that, such as losses and their "
-    "causes. " COMMAND_RUN "\n";
+    "causes. " COMMAND_RUN COMMAND_ENDPOINT "\n";
 static const char footer[] =
     "Exit codes: 0 the limits held, 1 the run failed, a limit could not be judged, or there is no report, 2 "
     "wrong usage, or no such run, 3 a limit was violated, 4 a daemon or process could not be reached.\n";
@@ -20,8 +20,12 @@ int cmd_report(int argc, char **argv)
     bool json = false, html = false, all = false;
     char run[PATH_MAX];
     struct command_target t = {0};
-    struct options o = {
-        .program = "bezel report", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
+    struct command_mirror m = {.dir = NULL};
+    struct options o = {.program = "bezel report",
+                        .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
+                        .about = about,
+                        .footer = footer,
+                        .most = 1};
     const struct options_entry entries[] = {
         {"json", 'j', NULL, "print it as JSON, with all details (docs/REPORT.md)", .flag = &json},
         {"html", 0, NULL,
@@ -32,6 +36,7 @@ int cmd_report(int argc, char **argv)
          "monitor, each decision and the snapshots",
          .flag = &all},
         COMMAND_RUNS(&t),
+        COMMAND_MIRROR(&m),
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
@@ -39,7 +44,7 @@ int cmd_report(int argc, char **argv)
         return code;
     if (json && html)
         return options_misuse("--json and --html exclude each other");
-    code = command_open_run(&t, o.words[0], run);
+    code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     if (code != OPTIONS_GO_ON)
         return code;
     code = report_print(run, rundir_is_running(run),

@@ -5,7 +5,7 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "collector/remote/remote_reader.h"
-#include "ecs/cli/command.h"
+#include "ecs/cli/command_mirror.h"
 #include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
 #include "export/record_writer.h"
@@ -36,7 +36,7 @@ static volatile sig_atomic_t stop;
 
 struct tail {
     const char *format, *lines, *where, *from, *until, *since;
-    struct remote_reader_place place; /* of a server */
+    struct remote_place place; /* of a server */
     bool follow, all;
     char run[PATH_MAX];
     struct record_filter filter;
@@ -204,6 +204,7 @@ static int print_run(struct tail *t)
     if (err)
         return fail(t, err);
     print_totals(t, run_reader_totals(t->reader), growing);
+    command_warn_mirror(t->run);
     if (!read)
         raise(SIGPIPE);
     return options_end(read ? EXIT_OK : EXIT_FAILED);
@@ -379,12 +380,7 @@ int cmd_tail(int argc, char **argv)
         {"until", 0, "TIME", "only before this time", .value = &t.until},
         {"since", 0, "DURATION", "only from so long before the newest record on: \"5 s\"", .value = &t.since},
         COMMAND_RUNS(&target),
-        {"keys", 0, "DIR",
-         "of an ENDPOINT beyond this machine: a folder with our secret key and the server's public one",
-         .value = &t.place.keys},
-        {"key", 0, "NAME", "our key there, NAME.key, which has the role read at the server (default: reader)",
-         .value = &t.place.key},
-        {"server-key", 0, "NAME", "the server's key there, NAME.pub (default: collector)", .value = &t.place.server},
+        COMMAND_KEYS(&t.place),
         {0},
     };
     enum record_writer_format format = RECORD_WRITER_TEXT;
@@ -393,7 +389,7 @@ int cmd_tail(int argc, char **argv)
     t.filter.no_monitor = !t.all && !t.filter.process && !t.filter.aspect;
     if (code == OPTIONS_GO_ON)
         code = check_options(&t, &format, &lines);
-    if (code == OPTIONS_GO_ON && o.words[0] && remote_reader_is_endpoint(o.words[0]))
+    if (code == OPTIONS_GO_ON && o.words[0] && remote_link_is_endpoint(o.words[0]))
         return tail_server(&t, o.words[0], format, lines);
     if (code == OPTIONS_GO_ON && (t.place.keys || t.place.key || t.place.server))
         code = options_misuse("--keys, --key and --server-key go with an ENDPOINT, such as tcp://desk:7770");

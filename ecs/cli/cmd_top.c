@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "ecs/cli/command.h"
+#include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 #include "views/top/top.h"
 #include "views/top/top_table.h"
@@ -12,11 +12,11 @@ static const char about[] =
     "Shows a run on the terminal, while it lives or later: nodes, processes, aspects and their fields, limits, "
     "decisions, losses and messages, each as numbers of the last second and as a plot. Enter goes into a row, "
     "down to the records; left and right move in time; [ and ] go from violation to violation; ? explains all "
-    "keys. " COMMAND_RUN "\n";
-static const char footer[] =
-    "NO_COLOR turns colours off; they only repeat what letters say.\n"
-    "\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another machine.\n";
+    "keys. " COMMAND_RUN COMMAND_ENDPOINT "\n";
+static const char footer[] = "NO_COLOR turns colours off; they only repeat what letters say.\n"
+                             "\n"
+                             "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another "
+                             "machine, or the server is not reached.\n";
 
 static int read_view(const char *text, void *context)
 {
@@ -33,8 +33,9 @@ int cmd_top(int argc, char **argv)
     char run[PATH_MAX];
     struct top_options top = {.run = run, .view = TOP_VIEWS, .interval = CLOCK_S};
     struct command_target t = {0};
+    struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel top",
-                        .usage = "[OPTIONS] [RUN]",
+                        .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
                         .about = about,
                         .footer = footer,
                         .most = 1,
@@ -59,10 +60,11 @@ int cmd_top(int argc, char **argv)
         {"own", 0, NULL, "the monitor's own processes, too", .flag = &top.own},
         {"ascii", 0, NULL, "draw with ASCII alone, as is done where the terminal has no UTF-8", .flag = &top.ascii},
         COMMAND_RUNS(&t),
+        COMMAND_MIRROR(&m),
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = command_open_real(&t, o.words[0], run);
+        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_GROWS, run);
     return code == OPTIONS_GO_ON ? options_end(top_show(&top)) : code;
 }

@@ -5,7 +5,7 @@
 #include "base/plain.h"
 #include "base/ulimit.h"
 #include "base/units.h"
-#include "ecs/cli/command.h"
+#include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 #include "run/rundb/rundb.h"
 #include "run/verify/verify.h"
@@ -17,7 +17,8 @@
 
 static const char about[] =
     "Checks that the records of RUN are complete: each is stored, or counted as lost with its cause. Prints a "
-    "line for each finding, with its file, place and remedy, and a last line for the run. " COMMAND_RUN " It may "
+    "line for each finding, with its file, place and remedy, and a last line for the run. " COMMAND_RUN COMMAND_ENDPOINT
+    " It may "
     "still be going on. Reads every record, writes nothing.\n";
 static const char footer[] =
     "Exit codes: 0 complete; 1 damaged, or not readable; 2 wrong usage, or no such run; 3 incomplete: all that "
@@ -147,15 +148,20 @@ int cmd_verify(int argc, char **argv)
     bool as_json = false;
     char run[PATH_MAX];
     struct command_target t = {0};
-    struct options o = {
-        .program = "bezel verify", .usage = "[OPTIONS] [RUN]", .about = about, .footer = footer, .most = 1};
+    struct command_mirror m = {.dir = NULL};
+    struct options o = {.program = "bezel verify",
+                        .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
+                        .about = about,
+                        .footer = footer,
+                        .most = 1};
     const struct options_entry entries[] = {
         {"json", 'j', NULL, "print the findings as JSON (docs/DURABILITY.md)", .flag = &as_json},
         COMMAND_RUNS(&t),
+        COMMAND_MIRROR(&m),
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = command_open_run(&t, o.words[0], run);
+        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     return code == OPTIONS_GO_ON ? verify_and_print(run, as_json) : code;
 }

@@ -23,6 +23,7 @@ int cmd_snapshot(int argc, char **argv);
 int cmd_aspects(int argc, char **argv);
 int cmd_poll(int argc, char **argv);
 int cmd_knob(int argc, char **argv);
+int cmd_mirror(int argc, char **argv);
 int cmd_pause(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
 int cmd_stop(int argc, char **argv);

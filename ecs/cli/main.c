@@ -23,6 +23,7 @@ static const struct {
     {"tail", "print a run's last records, and those that follow", cmd_tail},
     {"top", "show a run on the terminal, while it lives or later", cmd_top},
     {"serve", "serve a run's records to consumers on this machine or others", cmd_serve},
+    {"mirror", "copy a served run to this machine, while it goes on or later", cmd_mirror},
     {"view", "show a run in a browser, while it goes on or later", cmd_view},
     {"verify", "check that a run's records are complete, or list the missing ones", cmd_verify},
     {"fetch", "copy a run home whose collector was on another machine", cmd_fetch},

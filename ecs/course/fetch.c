@@ -170,46 +170,11 @@ static void check_advance(struct fetch *f, int64_t now)
 
 /* ---- Files here -------------------------------------------------------------------------------------------------- */
 
-/* The folder in which the file lies here, made where it is missing, and its name there. -1 with errno. */
-static int open_folder(const struct fetch *f, const char *name, const char **last)
-{
-    char part[MESSAGE_TEXT_MAX + 1];
-    int at = dup(f->run);
-    if (strcmp(name, "run.db") == 0)
-        snprintf(part, sizeof part, FETCH_DATABASE "/%s", name);
-    else
-        snprintf(part, sizeof part, "%s", name);
-    *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    for (char *p = part, *slash; at >= 0 && (slash = strchr(p, '/')); p = slash + 1) {
-        *slash = '\0';
-        int next = mkdirat(at, p, 0777) == 0 || errno == EEXIST
-                       ? openat(at, p, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                       : -1;
-        int saved = errno;
-        close(at);
-        errno = saved;
-        at = next;
-    }
-    return at;
-}
-
-/* Opens the file here; one that has another name too, or is no plain file, is refused. -1 with errno. */
+/* Opens the file here. -1 with errno. */
 static int open_file(const struct fetch *f, const struct fetch_file *file)
 {
-    const char *last;
-    struct stat st;
-    int at = open_folder(f, file->name, &last);
-    int fd = at < 0 ? -1 : openat(at, last, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    int saved = errno;
-    if (at >= 0)
-        close(at);
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)) {
-        close(fd);
-        fd = -1;
-        saved = EPERM;
-    }
-    errno = saved;
-    return fd;
+    bool database = strcmp(file->name, "run.db") == 0;
+    return file_open_below(f->run, database ? FETCH_DATABASE "/run.db" : file->name);
 }
 
 static void close_file(struct fetch *f)

@@ -145,7 +145,7 @@ static int open_server(struct bezel_consumer *c, const char *endpoint, const str
                              .from = o->from_ns ? o->from_ns : INT64_MIN,
                              .until = o->until_ns ? o->until_ns : INT64_MAX,
                              .last = o->last ? o->last : READ_LAST_ALL};
-    struct remote_reader_place place = {.endpoint = endpoint, .keys = o->keys, .key = o->key, .server = o->server_key};
+    struct remote_place place = {.endpoint = endpoint, .keys = o->keys, .key = o->key, .server = o->server_key};
     if (!put_text(q.node, sizeof q.node, o->node) || !put_text(q.process, sizeof q.process, o->process) ||
         !put_text(q.aspect, sizeof q.aspect, o->aspect) || !put_text(q.where, sizeof q.where, o->where))
         return refuse(BEZEL_EINVAL, "a glob has more than %d bytes, or a condition more than %d", MESSAGE_TEXT_MAX,
@@ -166,7 +166,7 @@ int bezel_consumer_open(const char *run, const struct bezel_consumer_options *op
     struct bezel_consumer *c = calloc(1, sizeof *c);
     if (!c)
         return refuse(BEZEL_ENOMEM, "memory is short");
-    int err = remote_reader_is_endpoint(run) ? open_server(c, run, &o) : open_directory(c, run, &o);
+    int err = remote_link_is_endpoint(run) ? open_server(c, run, &o) : open_directory(c, run, &o);
     if (err)
         bezel_consumer_close(c);
     else

@@ -388,6 +388,7 @@ static int load(const char *run, uint32_t tables, void (*rows)(struct summary_lo
     if (!l)
         return BEZEL_ENOMEM;
     l->run = run;
+    mirror_state_look(run, &l->summary.mirror); /* before its rows, which may become more meanwhile */
     l->err = open_database(l, run, tables);
     if (!l->err) {
         rows(l);

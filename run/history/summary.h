@@ -15,6 +15,7 @@
 #include "mdr/parts.h"
 #include "run/history/history.h"
 #include "run/model/run_clock.h"
+#include "run/store/mirror_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -170,9 +171,10 @@ struct summary {
     uint64_t refused;               /* packets and messages that the collector refused */
     bool behind; /* the trace has more bytes than the database counts; if the run is over, its collector was killed, and
                     none has recovered it */
-    bool left_out;            /* the collector refused processes, which have only a note */
-    uint64_t untaken;         /* of these, processes whose last books arrived ... */
-    uint64_t untaken_records; /* ... and the records that these books count */
+    struct mirror_look mirror; /* as the run directory was before anything was read */
+    bool left_out;             /* the collector refused processes, which have only a note */
+    uint64_t untaken;          /* of these, processes whose last books arrived ... */
+    uint64_t untaken_records;  /* ... and the records that these books count */
 };
 
 /**

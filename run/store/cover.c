@@ -93,25 +93,36 @@ static void take_first(int fd, struct packet_header *h)
     h->generation = first.generation;
 }
 
-/* The cover is there before a byte is freed, so no reader takes a hole for damage. */
-int cover_write(const char *path, struct cover *c)
+/* The cover is there before a byte is freed, so no reader takes a hole for damage. `take`: it is completed by that. */
+static int write_cover(int fd, struct cover *c, void (*take)(int fd, struct packet_header *h))
 {
     struct cover before;
     struct stat st;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd < 0)
-        return errno;
     int sys = fstat(fd, &st) != 0 ? errno : 0;
     if (!sys && (uint64_t)st.st_size < c->header.size_bytes && ftruncate(fd, (off_t)c->header.size_bytes) != 0)
         sys = errno;
     if (!sys && !cover_reaches(fd, c->header.size_bytes - 1, &before)) {
-        take_first(fd, &c->header);
+        if (take)
+            take(fd, &c->header);
         sys = put(fd, c);
     }
-    if (!sys)
-        sys = punch(fd, c->header.size_bytes);
+    return sys ? sys : punch(fd, c->header.size_bytes);
+}
+
+int cover_write(const char *path, struct cover *c)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd < 0)
+        return errno;
+    int sys = write_cover(fd, c, take_first);
     close(fd);
     return sys;
+}
+
+int cover_copy(int fd, const struct cover *c)
+{
+    struct cover copy = *c;
+    return write_cover(fd, &copy, NULL);
 }
 
 int cover_check(const char *path, struct cover *c)

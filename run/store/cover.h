@@ -38,6 +38,12 @@ bool cover_reaches(int fd, uint64_t offset, struct cover *c);
 int cover_write(const char *path, struct cover *c) BEZEL_MUST_CHECK;
 
 /**
+ * Writes `c`, the cover of a file of which the open file `fd` is a copy, as it is there, unless that of `fd` reaches as
+ * far; else as cover_write().
+ */
+int cover_copy(int fd, const struct cover *c) BEZEL_MUST_CHECK;
+
+/**
  * Reads the cover of stream file `path`. Returns 1 with *c; 0: there is none; -1: it was changed since it was written,
  * by the checksum that stands behind it. A cover over fewer bytes than both need has none.
  */

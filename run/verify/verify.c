@@ -5,6 +5,7 @@
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sections.h"
 #include "run/store/metadata.h"
+#include "run/store/mirror_state.h"
 #include "run/store/trace_reader.h"
 #include "run/verify/verify_internal.h"
 
@@ -39,15 +40,32 @@ const char verify_remedy_restart[] = "start a collector on the run, which repair
 static const char remedy_metadata[] = "start a collector on the run, which writes it anew: bezel-collector --run";
 const char verify_remedy_foreign[] = "move it out of the run directory";
 
+/*
+ * Whether a mirror that is not complete explains a finding. Its database comes first, and counts bytes that are still
+ * to come; and no collector can repair what was not sent.
+ */
+static bool is_still_to_come(const struct verify_report *f)
+{
+    static const char *const codes[] = {"truncated", "missing", "experiment", "metadata", "late", "unsaved", "torn"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(f->code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 void verify_add(struct verify *v, const struct verify_report *finding)
 {
-    if (finding->is == VERIFY_DAMAGED)
-        v->totals.damaged++;
-    else if (finding->is == VERIFY_INCOMPLETE)
-        v->totals.incomplete++;
     struct verify_report whole = *finding;
     char remedy[PATH_MAX + 128];
-    if (finding->remedy && v->run && finding->remedy != verify_remedy_foreign) {
+    if (v->partial && is_still_to_come(finding)) {
+        whole.is = VERIFY_INCOMPLETE;
+        whole.remedy = NULL;
+    }
+    if (whole.is == VERIFY_DAMAGED)
+        v->totals.damaged++;
+    else if (whole.is == VERIFY_INCOMPLETE)
+        v->totals.incomplete++;
+    if (whole.remedy && v->run && finding->remedy != verify_remedy_foreign) {
         snprintf(remedy, sizeof remedy, "%s %s", finding->remedy, v->run);
         whole.remedy = remedy;
     }
@@ -315,7 +333,7 @@ static int verify_loaded(struct verify_walk *w)
         err = verify_rows(w);
     if (!err)
         err = verify_seal(w);
-    if (!err && !verify_is_settled(w) && verify_is_left(w))
+    if (!err && !verify_is_settled(w) && verify_is_left(w) && !w->v->partial)
         report(w->v, VERIFY_INCOMPLETE, "interrupted", "run.db", verify_remedy_restart,
                "the collector was killed: run.db may lack packets that the files have, and nodes may hold packets that "
                "were not stored");
@@ -378,7 +396,13 @@ int verify_run(struct verify *v, const char *run)
 {
     v->run = run;
     struct verify_walk w = {.v = v, .run = run, .model = model_new("")};
+    struct mirror_look mirror;
+    mirror_state_look(run, &mirror);
+    v->partial = mirror.partial;
     v->totals.served = trace_reader_is_served(run);
+    if (mirror.text[0])
+        report(v, VERIFY_INCOMPLETE, "mirror", MIRROR_STATE_FILE, NULL, "%.*s", (int)strlen(mirror.text) - 1,
+               mirror.text);
     int err = w.model ? load(&w) : BEZEL_ENOMEM;
     if (!err) {
         err = verify_loaded(&w);

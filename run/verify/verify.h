@@ -51,6 +51,7 @@ struct verify {
     void (*report)(const struct verify_report *finding, void *context);
     void *context;
     const char *run; /* of verify_run(), for remedies; borrowed */
+    bool partial;    /* the run is a mirror that is not complete */
     struct verify_totals totals;
     char finished[24]; /* the RUNDB_FINISHED under which all was verified; "": not finished, or begun again */
 };

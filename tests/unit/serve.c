@@ -575,7 +575,7 @@ int64_t __wrap_clock_now(void)
 
 static struct remote_reader *follow(const struct served *s)
 {
-    struct remote_reader_place place = {.endpoint = s->server.endpoint};
+    struct remote_place place = {.endpoint = s->server.endpoint};
     struct read_request q = {.from = INT64_MIN, .until = INT64_MAX, .last = READ_LAST_ALL, .follow = true};
     struct remote_reader *r;
     struct record_item item;
@@ -632,7 +632,7 @@ static void a_consumer_hears_of_a_server_that_is_gone(void **state)
     assert_non_null(strstr(remote_reader_why(r), "has not answered for 10 s"));
     remote_reader_close(r);
     const volatile sig_atomic_t stopped = 1;
-    struct remote_reader_place place = {.endpoint = s.server.endpoint, .stop = &stopped};
+    struct remote_place place = {.endpoint = s.server.endpoint, .stop = &stopped};
     assert_int_equal(remote_reader_open(&place, &q, &r), BEZEL_EAGAIN);
     remote_reader_close(r);
     close(lock);

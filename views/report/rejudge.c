@@ -188,8 +188,8 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
 {
     struct replay_found found = {0};
     const char *ended = summary_property(s, "ended");
-    if (!ended || strtoll(ended, NULL, 10) == 0)
-        return 0;
+    if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
+        return 0; /* not all of its records are there */
     bool any = false;
     for (size_t i = 0; i < s->gap_count; i++) {
         struct history_gap *g = &s->gaps[i];

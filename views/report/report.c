@@ -217,7 +217,10 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
         return err;
     char path[PATH_MAX], found[PATH_MAX];
     bound_duration(v);
-    path_to_show(run, path);
+    if (s->mirror.endpoint[0])
+        snprintf(path, sizeof path, "%s", s->mirror.endpoint);
+    else
+        path_to_show(run, path);
     struct record_tables tables = {0};
     struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
     r.all = form & REPORT_ALL;

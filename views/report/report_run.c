@@ -52,10 +52,24 @@ static void put_verdict(const struct report *r, struct json *j)
     free(sentence);
 }
 
+/* Of a mirror that lacks something. */
+static void put_mirror(const struct report *r, struct json *j)
+{
+    const struct mirror_look *m = &r->summary->mirror;
+    if (!m->text[0])
+        return;
+    json_object(j, "mirror");
+    json_bool(j, "complete", !m->partial);
+    json_bool(j, "stale", m->stale);
+    json_text(j, "text", m->text);
+    json_object_end(j);
+}
+
 static void put_head(const struct report *r, struct json *j)
 {
     put_run(r, j);
     put_verdict(r, j);
+    put_mirror(r, j);
 }
 
 static void put_properties(const struct report *r, struct json *j)
@@ -97,6 +111,13 @@ static void print_every_record(const struct report *r, FILE *out)
 
 static void print_paths(const struct report *r, FILE *out)
 {
+    if (r->summary->mirror.endpoint[0]) { /* the copy that was read is removed now */
+        fprintf(out, "\nRead from:     %s\nEvery record:  bezel mirror %s DIR, then babeltrace2 DIR/trace\n", r->run,
+                r->run);
+        if (!r->all)
+            fprintf(out, "In full:       bezel report --all %s\n", r->run);
+        return;
+    }
     fprintf(out, "\nRun directory: %s\n", r->run);
     if (r->verdict->sut.stored || r->verdict->daemons.stored)
         print_every_record(r, out);

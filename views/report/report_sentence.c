@@ -281,6 +281,8 @@ void report_sentence(const struct report *r, FILE *out)
         fprintf(out, ", %s of them expired from the store since", units_count(gone.records).s);
     say_unknown(r->verdict, out);
     fputc('.', out);
+    if (r->summary->mirror.text[0])
+        fprintf(out, " %s", r->summary->mirror.text);
 }
 
 char *report_sentence_text(const struct report *r)

@@ -51,7 +51,7 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
     v->outcome = outcome < EXIT_OK || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
     v->failed = v->outcome != EXIT_OK || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
-    v->run = v->ended != 0 ? RUN_ENDED : running ? RUN_RUNNING : RUN_ABORTED;
+    v->run = v->ended != 0 ? RUN_ENDED : running || s->mirror.grows ? RUN_RUNNING : RUN_ABORTED;
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
     if (v->duration < 0)
         v->duration = 0;
@@ -603,6 +603,14 @@ static void judge_notes(struct verdict *v, const struct summary *s)
     v->balanced = v->balanced && v->clock_gaps == 0 && v->uncounted == 0;
 }
 
+/* What a mirror lacks may be anything. While it is filled from a run that goes on, it is as good as that. */
+static void judge_mirror(struct verdict *v, const struct summary *s)
+{
+    v->partial = s->mirror.partial;
+    if (v->partial && (v->run != RUN_RUNNING || s->mirror.stale) && v->is == VERDICT_HELD)
+        v->is = VERDICT_UNKNOWN;
+}
+
 static void judge_books(struct verdict *v, const struct summary *s)
 {
     v->balanced = true;
@@ -640,6 +648,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     judge_notes(v, s);
     judge_absent(v, s, e);
     downgrade_uncertain(v, s, e);
+    judge_mirror(v, s);
     *verdict = v;
     return 0;
 }
@@ -657,7 +666,7 @@ void verdict_free(struct verdict *v)
 bool verdict_is_complete(const struct verdict *v)
 {
     bool observed = v->unobserved == 0 && v->clock_gaps == 0 && v->uncounted == 0;
-    return v->run == RUN_RUNNING ? observed : v->run == RUN_ENDED && v->balanced;
+    return !v->partial && (v->run == RUN_RUNNING ? observed : v->run == RUN_ENDED && v->balanced);
 }
 
 int verdict_exit_code(const struct verdict *v)

@@ -86,6 +86,7 @@ struct verdict {
     size_t uncounted;     /* other notes by which there may be records that no books count ... */
     const char *why_uncounted; /* ... and the code of the first */
     bool behind;               /* the trace may hold more than the database counts; likewise */
+    bool partial;              /* the run directory is a mirror that is not complete */
     bool overwrites;           /* the full rings of some process overwrite */
     bool given_up;             /* a node gave up draining, and lost the records that it held */
 };

@@ -251,7 +251,7 @@ static int print_moment(struct top *t)
     top_screen_moment(&t->state, &t->data, text, sizeof text);
     printf("%s  %s\n", text, cost);
     top_screen_totals(&t->data, text, sizeof text);
-    printf("%s\n%s\n", text, t->data.controller);
+    printf("%s\n%s\n", text, top_screen_says(&t->data));
     err = print_view(t, view);
     if (!err && t->o->view == TOP_VIEWS)
         err = print_view(t, TOP_LIMITS);
@@ -277,12 +277,18 @@ static int update_all(struct top *t)
     return more < 0 ? more : 0;
 }
 
+static void look_at_run(struct top *t)
+{
+    t->data.growing = run_reader_goes_on(t->o->run);
+    mirror_state_look(t->o->run, &t->data.mirror);
+}
+
 /* Moments of an ended run end with its end, or `back` before. */
 static int show_plain(struct top *t)
 {
     uint64_t count = t->o->count;
     for (uint64_t i = 0; !stop && !ferror(stdout) && (count == 0 || i < count); i++) {
-        t->data.growing = run_reader_goes_on(t->o->run);
+        look_at_run(t);
         int err = update_all(t);
         if (err)
             return fail(t, err);
@@ -325,7 +331,7 @@ static int draw(struct top *t)
 static int refresh_screen(struct top *t, int64_t *next)
 {
     int64_t begin = clock_process_cpu();
-    t->data.growing = run_reader_goes_on(t->o->run);
+    look_at_run(t);
     t->ended_at = t->data.growing ? 0 : t->ended_at ? t->ended_at : clock_now();
     bool settled = t->ended_at && clock_now() - t->ended_at > settling && !t->data.reading;
     t->is_taken = t->is_taken && settled; /* nothing is new any more */

@@ -9,6 +9,7 @@
 #define BEZEL_VIEWS_TOP_TOP_DATA_H
 
 #include "base/units.h"
+#include "run/store/mirror_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,8 +78,9 @@ struct top_plot {
 };
 
 struct top_data {
-    const char *run;        /* its name */
-    bool growing, damaged;  /* it goes on; some streams cannot be read to their end */
+    const char *run;       /* its name */
+    bool growing, damaged; /* it goes on; some streams cannot be read to their end */
+    struct mirror_look mirror;
     int64_t first, last;    /* of what is stored; first > last: nothing */
     int64_t time, interval; /* shown: (time - interval, time] */
     int64_t refresh;        /* ns between two refreshes, where that is more than asked for; else 0 */

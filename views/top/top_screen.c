@@ -36,7 +36,7 @@ struct top_layout top_screen_layout(const struct top_grid *g)
 
 static const char *state_of(const struct top_data *d)
 {
-    return d->damaged ? "damaged" : d->growing ? "running" : "ended";
+    return d->damaged ? "damaged" : d->mirror.partial ? "mirror, not complete" : d->growing ? "running" : "ended";
 }
 
 /* The name of the run comes last, as it may be long. */
@@ -51,6 +51,11 @@ void top_screen_moment(const struct top_state *s, const struct top_data *d, char
         snprintf(text, size, "%s  %s back  %s  %s", top_clock(d->time, 3).s, units_duration(d->last - d->time).s,
                  state_of(d), d->run);
     plain_text(text);
+}
+
+const char *top_screen_says(const struct top_data *d)
+{
+    return d->mirror.text[0] ? d->mirror.text : d->controller;
 }
 
 void top_screen_cost(const struct top_data *d, char *text, size_t size)
@@ -69,7 +74,8 @@ void top_screen_totals(const struct top_data *d, char *text, size_t size)
     else if (d->unknown)
         snprintf(limits, sizeof limits, "%zu of %zu limits unknown", d->unknown, d->limit_count);
     else if (d->limit_count)
-        snprintf(limits, sizeof limits, "%s", d->limit_count == 1 ? "the limit holds" : "all limits hold");
+        snprintf(limits, sizeof limits, "%s%s", d->limit_count == 1 ? "the limit holds" : "all limits hold",
+                 d->mirror.partial ? " as far as is known" : "");
     if (d->interval != CLOCK_S)
         snprintf(interval, sizeof interval, " in %s", units_exact_duration(d->interval).s);
     snprintf(text, size, "%s; %zu node%s, %zu process%s, %s records/s, %s/s, %s lost%s%s", limits, d->node_count,
@@ -107,7 +113,7 @@ static void draw_head(struct top_grid *g, const struct top_state *s, const struc
     top_grid_put(g, g->width > right ? g->width - right : 0, 0, right, true, TOP_PLAIN, cost);
     top_screen_totals(d, text, sizeof text);
     top_grid_put(g, 0, 1, g->width, false, d->violated ? TOP_RED : d->lost > 0 ? TOP_YELLOW : TOP_PLAIN, text);
-    top_grid_put(g, 0, 2, g->width, false, TOP_PLAIN, d->controller);
+    top_grid_put(g, 0, 2, g->width, false, TOP_PLAIN, top_screen_says(d));
     draw_tabs(g, 3, d->view);
     snprintf(text, sizeof text, "%s%s%s%s%s", top_table_name(d->view), d->title[0] ? " of " : "", d->title,
              s->filter[0] ? "  /" : "", s->filter);

@@ -23,6 +23,7 @@ void top_screen_draw(struct top_grid *g, const struct top_state *s, const struct
 /** The first line, without the monitor's own cost, and the second and the third, as plain text; `size` bytes each. */
 void top_screen_moment(const struct top_state *s, const struct top_data *d, char *text, size_t size);
 void top_screen_totals(const struct top_data *d, char *text, size_t size);
+const char *top_screen_says(const struct top_data *d); /* the third; of a mirror, what it lacks */
 void top_screen_cost(const struct top_data *d, char *text, size_t size);
 
 #endif

@@ -495,6 +495,7 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
     const struct top_place *place = &state->stack[state->depth];
     *d = (struct top_data){.run = d->run,
                            .growing = d->growing,
+                           .mirror = d->mirror,
                            .reading = d->reading,
                            .refresh = d->refresh,
                            .own_cpu = d->own_cpu,

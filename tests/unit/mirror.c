@@ -1,0 +1,672 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Mirrors of runs that grow, end, are damaged, or expire, through kills and cuts; and of a server that lies. */
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "collector/remote/mirror_files.h"
+#include "mdr/link/link.h"
+#include "run/store/cover.h"
+#include "run/store/mirror_state.h"
+#include "run/store/trace_reader.h"
+#include "run/verify/verify.h"
+#include "tests/lib/patience.h"
+#include "tests/lib/proxy.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/serve_process.h"
+#include "tests/lib/stored_run.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run_id[16] = "a run's identity";
+static char run[SCRATCH_PATH + 8], copy[SCRATCH_PATH + 8], keys[SCRATCH_PATH + 8], said[SCRATCH_PATH + 8];
+
+/* ---- a run, its server, and a mirror ----------------------------------------------------------------------------- */
+
+struct served {
+    struct fake_sensor *sensor;
+    struct stored_run stored;
+    struct serve_process server;
+    int lock; /* of the run, as a collector has it; -1: none */
+};
+
+static void serve(struct served *s, const char *listen, const char *const *more)
+{
+    assert_true(serve_process_start(&s->server, run, listen, more));
+}
+
+/* Cuts `packets` packets of each of three streams, and stores them. */
+static void grow(struct served *s, unsigned packets)
+{
+    for (unsigned i = 0; i < 3 * packets; i++)
+        fake_cut(s->sensor, i % 3 / 2, i % 3 % 2, 40);
+    assert_int_equal(stored_feed(&s->stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&s->stored), 0);
+}
+
+/* A run of two processes that goes on. */
+static struct served begin_run(struct store_keep keep)
+{
+    struct served s = {.stored.keep_to = keep};
+    (void)!file_remove_tree(run);
+    (void)!file_remove_tree(copy);
+    assert_int_equal(file_make_dirs(run, 0700), 0);
+    s.sensor = fake_new("desk", run_id, 1);
+    fake_add_process(s.sensor, "client", 101, ROLE_SUT);
+    fake_add_process(s.sensor, "monitor", 102, ROLE_DAEMON);
+    assert_int_equal(stored_start(&s.stored, run, s.sensor, STORE_SYNC_NEVER), 0);
+    char path[sizeof run + 32];
+    snprintf(path, sizeof path, "%s/experiment.yaml", run);
+    assert_int_equal(file_replace(path, "experiment: mirrored\n", 21), 0);
+    s.lock = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(s.lock, LOCK_EX), 0);
+    grow(&s, 20);
+    return s;
+}
+
+/* As a collector ends. */
+static void end_run(struct served *s)
+{
+    stored_end(&s->stored);
+    assert_int_equal(stored_stop(&s->stored), 0);
+    close(s->lock);
+    s->lock = -1;
+}
+
+static void stop(struct served *s)
+{
+    if (s->server.pid)
+        assert_int_equal(serve_process_end(&s->server, SIGTERM), 0);
+    fake_free(s->sensor);
+}
+
+static int64_t started; /* the last mirror, CLOCK_REALTIME */
+
+/* Starts `bezel mirror`; its stderr goes into file `said`. */
+static pid_t mirror(const char *endpoint, const char *const *more)
+{
+    started = clock_now() + clock_realtime_offset();
+    const char *args[16] = {"bezel", "mirror", endpoint, copy};
+    for (size_t n = 4; more && *more; n++)
+        args[n] = *more++;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        dup2(fd, 2);
+        execv(BEZEL, (char *const *)(uintptr_t)args);
+        _exit(127);
+    }
+    return pid;
+}
+
+/* Its exit code, once it has ended. */
+static int wait_for(pid_t pid)
+{
+    int status = -1;
+    int64_t deadline = clock_now() + PATIENCE;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        if (clock_now() > deadline) {
+            kill(pid, SIGKILL);
+            fail_msg("the mirror does not end");
+        }
+        clock_sleep_until(clock_now() + 5 * CLOCK_MS);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int end(pid_t pid, int signal)
+{
+    kill(pid, signal);
+    return wait_for(pid);
+}
+
+static void assert_said(const char *text)
+{
+    char *all;
+    size_t n;
+    assert_int_equal(file_read(said, 1 << 20, &all, &n), 0);
+    if (!strstr(all, text))
+        fail_msg("no '%s' in: %s", text, all);
+    free(all);
+}
+
+static void fail_late(const struct mirror_state *state)
+{
+    char *all;
+    size_t n;
+    assert_int_equal(file_read(said, 1 << 20, &all, &n), 0);
+    fail_msg("state %d, %d: %s", (int)state->is, (int)state->behind, all);
+}
+
+/* Waits until the mirror is so. MIRROR_CONNECTED: with `bytes` of stream files, which are all that are stored. */
+static void await(enum mirror_state_is is, uint64_t bytes)
+{
+    struct mirror_state state = {.is = MIRROR_BEGUN};
+    int64_t deadline = clock_now() + PATIENCE;
+    while (mirror_state_read(copy, &state) != 1 || state.is != is || state.since < started ||
+           (is == MIRROR_CONNECTED && trace_reader_trace_bytes(copy) != bytes)) {
+        if (clock_now() > deadline)
+            fail_late(&state);
+        clock_sleep_until(clock_now() + 5 * CLOCK_MS);
+    }
+}
+
+static void await_caught_up(void)
+{
+    await(MIRROR_CONNECTED, trace_reader_trace_bytes(run));
+}
+
+/* ---- what is in it ----------------------------------------------------------------------------------------------- */
+
+static int assert_same_file(const char *path, void *context)
+{
+    char other[SCRATCH_PATH + 300], *a, *b;
+    size_t n, m;
+    (void)context;
+    snprintf(other, sizeof other, "%s%s", copy, path + strlen(run));
+    assert_int_equal(file_read(path, 64 << 20, &a, &n), 0);
+    if (file_read(other, 64 << 20, &b, &m) != 0)
+        fail_msg("%s is missing", other);
+    if (n != m || memcmp(a, b, n) != 0)
+        fail_msg("%s differs", other);
+    free(a);
+    free(b);
+    return 0;
+}
+
+static void print_finding(const struct verify_report *f, void *context)
+{
+    (void)context;
+    fprintf(stderr, "%s: %s: %s\n", f->code, f->file, f->text);
+}
+
+static enum verify_is verify(const char *dir)
+{
+    struct verify v = {.report = print_finding};
+    assert_int_equal(verify_run(&v, dir), 0);
+    return verify_is(&v);
+}
+
+/* The mirror is the run, byte by byte. */
+static void assert_complete(void)
+{
+    char path[sizeof run + 32];
+    struct mirror_look look;
+    struct mirror_state state;
+    snprintf(path, sizeof path, "%s/trace/desk", run);
+    assert_int_equal(trace_reader_list(path, assert_same_file, NULL), 0);
+    snprintf(path, sizeof path, "%s/trace/desk/metadata", run);
+    (void)assert_same_file(path, NULL);
+    snprintf(path, sizeof path, "%s/experiment.yaml", run);
+    (void)assert_same_file(path, NULL);
+    assert_int_equal(trace_reader_trace_bytes(copy), trace_reader_trace_bytes(run));
+    assert_int_equal(verify(copy), VERIFY_COMPLETE);
+    assert_int_equal(mirror_state_read(copy, &state), 1);
+    assert_int_equal(state.is, MIRROR_COMPLETE);
+    mirror_state_look(copy, &look);
+    assert_false(look.partial || look.grows || look.stale || look.text[0]);
+    assert_false(trace_reader_is_served(copy));
+}
+
+/* ---- runs that grow and end -------------------------------------------------------------------------------------- */
+
+static void a_run_that_grows_is_followed_to_its_end(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    struct mirror_look look;
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    pid_t pid = mirror(s.server.endpoint, NULL);
+    await_caught_up();
+    assert_true(trace_reader_is_served(copy));
+    mirror_state_look(copy, &look);
+    assert_true(look.partial && look.grows && !look.stale);
+    assert_non_null(strstr(look.text, "This is a mirror of tcp://127.0.0.1:"));
+    assert_int_equal(verify(copy), VERIFY_INCOMPLETE); /* no finding is damage */
+    fake_add_aspect(s.sensor, 0, "late_aspect");       /* a longer dictionary */
+    fake_cut_one(s.sensor, 0, 0, 3, NULL);
+    fake_add_process(s.sensor, "latecomer", 103, ROLE_SUT);
+    fake_cut(s.sensor, 2, 0, 7);
+    grow(&s, 10);
+    await_caught_up();
+    assert_int_equal(verify(copy), VERIFY_INCOMPLETE);
+    grow(&s, 1); /* what it gets at the very end */
+    end_run(&s);
+    assert_int_equal(wait_for(pid), EXIT_OK);
+    assert_said("the run is over, and all of it is here");
+    assert_complete();
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_OK); /* once more */
+    assert_complete();
+    stop(&s);
+}
+
+static void what_is_stored_by_now_is_no_complete_mirror(void **state)
+{
+    (void)state;
+    static const char *const once[] = {"--once", NULL};
+    struct served s = begin_run((struct store_keep){0});
+    struct mirror_look look;
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, once)), EXIT_OK);
+    assert_int_equal(trace_reader_trace_bytes(copy), trace_reader_trace_bytes(run));
+    mirror_state_look(copy, &look);
+    assert_true(look.partial && look.grows && !look.stale);
+    assert_non_null(strstr(look.text, "it has what was stored there at "));
+    assert_int_equal(verify(copy), VERIFY_INCOMPLETE);
+    grow(&s, 3);
+    end_run(&s);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, once)), EXIT_OK); /* the run is over: nothing is missing */
+    assert_complete();
+    stop(&s);
+}
+
+static void a_server_that_ends_before_the_run_leaves_no_complete_mirror(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    struct mirror_look look;
+    char endpoint[sizeof s.server.endpoint];
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    memcpy(endpoint, s.server.endpoint, sizeof endpoint);
+    pid_t pid = mirror(endpoint, NULL);
+    await_caught_up();
+    assert_int_equal(serve_process_end(&s.server, SIGTERM), 0);
+    await(MIRROR_CUT, 0);
+    mirror_state_look(copy, &look);
+    assert_true(look.partial && look.stale);
+    assert_non_null(strstr(look.text, "the link is cut since "));
+    grow(&s, 3);
+    serve(&s, endpoint, NULL);
+    await_caught_up();
+    assert_said("the server ends, and the run goes on; what is here stays");
+    assert_int_equal(end(pid, SIGTERM), EXIT_OK); /* whoever stops it has what was stored */
+    mirror_state_look(copy, &look);
+    assert_true(look.partial);
+    end_run(&s);
+    stop(&s);
+}
+
+/* ---- kills and cuts ---------------------------------------------------------------------------------------------- */
+
+static void kills_of_either_side_cost_nothing(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    char endpoint[sizeof s.server.endpoint];
+    struct mirror_look look;
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    memcpy(endpoint, s.server.endpoint, sizeof endpoint);
+    for (unsigned i = 0; i < 4; i++) {
+        pid_t pid = mirror(endpoint, NULL);
+        grow(&s, 10);
+        if (i > 0) /* the first one is killed wherever it is */
+            await_caught_up();
+        assert_int_equal(end(pid, SIGKILL), -SIGKILL);
+        mirror_state_look(copy, &look);
+        assert_true(i == 0 || (look.partial && look.stale));
+        (void)verify(copy);
+    }
+    pid_t pid = mirror(endpoint, NULL);
+    await_caught_up();
+    (void)serve_process_end(&s.server, SIGKILL);
+    grow(&s, 10);
+    serve(&s, endpoint, NULL);
+    await_caught_up();
+    end_run(&s);
+    assert_int_equal(wait_for(pid), EXIT_OK);
+    assert_complete();
+    stop(&s);
+}
+
+static void a_link_that_is_cut_is_mended(void **state)
+{
+    (void)state;
+    struct proxy proxy;
+    char endpoint[64];
+    assert_true(proxy_start(&proxy, "127.0.0.1", 1, false, 1)); /* before the lock, which it would hold, too */
+    struct served s = begin_run((struct store_keep){0});
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    assert_true(proxy_lead(&proxy, (uint16_t)atoi(strrchr(s.server.endpoint, ':') + 1)));
+    snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u", proxy.port);
+    pid_t pid = mirror(endpoint, NULL);
+    for (unsigned i = 0; i < 5; i++) {
+        grow(&s, 20);
+        if (i % 2)
+            await_caught_up();
+        assert_true(proxy_cut(&proxy));
+    }
+    end_run(&s);
+    assert_int_equal(wait_for(pid), EXIT_OK);
+    assert_complete();
+    proxy_stop(&proxy);
+    stop(&s);
+}
+
+/* A collector that was killed has left a torn packet; the next one cuts it off, and goes on. */
+static void a_killed_collector_s_run_is_mirrored_as_it_is_recovered(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    char path[sizeof run + 64];
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    pid_t pid = mirror(s.server.endpoint, NULL);
+    await_caught_up();
+    stored_drop(&s.stored);
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-0", run);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_int_equal(write(fd, "\xc1\xfc\x1f\xc1 torn", 9), 9);
+    close(fd);
+    s.stored = (struct stored_run){.sensor = NULL};
+    assert_int_equal(stored_start(&s.stored, run, s.sensor, STORE_SYNC_NEVER), 0);
+    grow(&s, 5);
+    await_caught_up();
+    end_run(&s);
+    assert_int_equal(wait_for(pid), EXIT_OK);
+    assert_complete();
+    stop(&s);
+}
+
+/* ---- damage, and what expires ------------------------------------------------------------------------------------ */
+
+static void a_damaged_stream_is_there_up_to_the_damage_and_said_so(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    struct mirror_look look;
+    struct mirror_state is;
+    char path[sizeof run + 64];
+    end_run(&s);
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-1", run);
+    size_t at = s.sensor->processes[0]->rings[1].starts[7];
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "damage", 6, (off_t)at), 6);
+    close(fd);
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_OK);
+    assert_said("client-101-1");
+    assert_int_equal(mirror_state_read(copy, &is), 1);
+    assert_int_equal(is.is, MIRROR_COMPLETE);
+    assert_int_equal(is.lacking, 1);
+    mirror_state_look(copy, &look);
+    assert_non_null(strstr(look.text, "lacks a part of 1 file"));
+    assert_int_equal(verify(copy), VERIFY_DAMAGED);
+    struct stat st;
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-1", copy);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, at);
+    stop(&s);
+}
+
+static void what_expires_there_becomes_the_same_hole_here(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){.bytes = 256 << 10});
+    char path[sizeof run + 64];
+    struct cover there, here;
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    pid_t pid = mirror(s.server.endpoint, NULL);
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-0", run);
+    for (unsigned i = 0; i < 40; i++)
+        grow(&s, 20);
+    assert_int_equal(cover_check(path, &there), 1);
+    end_run(&s);
+    assert_int_equal(wait_for(pid), EXIT_OK);
+    assert_int_equal(cover_check(path, &there), 1);
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-0", copy);
+    assert_int_equal(cover_check(path, &here), 1);
+    assert_memory_equal(&here.header, &there.header, sizeof here.header);
+    assert_int_equal(verify(copy), VERIFY_COMPLETE);
+    (void)!file_remove_tree(copy);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_OK); /* one that comes later */
+    assert_int_equal(verify(copy), VERIFY_COMPLETE);
+    stop(&s);
+}
+
+/* ---- who is refused ---------------------------------------------------------------------------------------------- */
+
+static void a_directory_has_one_mirror_of_one_run(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    char path[sizeof copy + 16];
+    assert_int_equal(rundb_put(s.stored.rundb, "run", "6f1c0d3e-2b1a-4c5d-8e7f-0123456789ab"), 0);
+    assert_int_equal(rundb_commit(s.stored.rundb), 0);
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    assert_int_equal(file_make_dirs(copy, 0700), 0);
+    snprintf(path, sizeof path, "%s/run.db", copy);
+    assert_int_equal(file_replace(path, "mine", 4), 0);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_USAGE);
+    assert_said("is no mirror, and holds something else");
+    assert_int_equal(unlink(path), 0);
+    pid_t pid = mirror(s.server.endpoint, NULL);
+    await_caught_up();
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_USAGE);
+    assert_said("another 'bezel mirror' fills this directory");
+    assert_int_equal(end(pid, SIGINT), EXIT_OK);
+    assert_int_equal(rundb_put(s.stored.rundb, "run", "00000000-2b1a-4c5d-8e7f-0123456789ab"), 0);
+    assert_int_equal(rundb_commit(s.stored.rundb), 0);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_USAGE);
+    assert_said("is a mirror of run 6f1c0d3e");
+    end_run(&s);
+    stop(&s);
+}
+
+static void make_key(const char *name, unsigned roles)
+{
+    struct key_secret secret;
+    struct key_public public = {.roles = roles};
+    char path[PATH_MAX];
+    assert_int_equal(link_key_new(&secret), 0);
+    assert_int_equal(link_key_public(&secret, public.bytes), 0);
+    assert_int_equal(key_write_pair(keys, name, &secret, &public, true, path, sizeof path), 0);
+}
+
+static void a_mirror_needs_the_role_read_or_control(void **state)
+{
+    (void)state;
+    struct served s = begin_run((struct store_keep){0});
+    char key[sizeof keys + 16];
+    const char *const with[] = {"--keys", keys, "--key", key, NULL};
+    const char *args[] = {"--keys", keys, "--key", "reader", NULL};
+    make_key("collector", KEY_OBSERVE);
+    make_key("reader", KEY_READ);
+    make_key("operator", KEY_CONTROL);
+    make_key("desk1", KEY_OBSERVE);
+    snprintf(key, sizeof key, "%s/collector.key", keys);
+    serve(&s, "tcp://127.0.0.1:*", with);
+    end_run(&s);
+    args[3] = "desk1";
+    assert_int_equal(wait_for(mirror(s.server.endpoint, args)), EXIT_FAILED);
+    assert_said("your key does not have the role read here");
+    args[3] = "reader";
+    assert_int_equal(wait_for(mirror(s.server.endpoint, args)), EXIT_OK);
+    assert_complete();
+    (void)!file_remove_tree(copy);
+    args[3] = "operator";
+    assert_int_equal(wait_for(mirror(s.server.endpoint, args)), EXIT_OK);
+    assert_complete();
+    stop(&s);
+}
+
+/* ---- a server that lies ------------------------------------------------------------------------------------------ */
+
+static int take(struct mirror_files *f, uint32_t number, const char *name, bool stream)
+{
+    struct read_file m = {.number = number, .stream = stream, .bytes = 4};
+    struct read_have have;
+    snprintf(m.name, sizeof m.name, "%s", name);
+    return mirror_files_take(f, &m, &have);
+}
+
+static int put(struct mirror_files *f, uint32_t number, uint64_t offset, uint32_t count)
+{
+    static const uint8_t bytes[READ_BYTES_MAX];
+    const struct read_bytes m = {.number = number, .offset = offset, .count = count, .bytes = bytes};
+    return mirror_files_write(f, &m);
+}
+
+static void names_that_no_run_has_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "run.db",     "../run",     "trace/../../x/y", "/etc/passwd",       "trace/x",
+        "trace/.x/y", "trace/x/.y", "trace/x/y/z",     "trace//y",          "log/bezeld.log",
+        "mirror",     "control",    "trace/x/y\n",     "experiment.yaml/x", "",
+        "away"};
+    struct mirror_files f = {.folder = scratch_folder.fd};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(take(&f, 0, names[i], true), BEZEL_EMALFORMED);
+        assert_int_equal(take(&f, 0, names[i], false), BEZEL_EMALFORMED);
+    }
+    assert_int_equal(take(&f, 0, "experiment.yaml", true), BEZEL_EMALFORMED); /* it is no stream */
+    assert_int_equal(take(&f, UINT32_MAX, "trace/x/y", true), BEZEL_EMALFORMED);
+    mirror_files_forget(&f);
+}
+
+static void bytes_belong_where_the_file_ends_or_before(void **state)
+{
+    (void)state;
+    struct mirror_files f = {.folder = scratch_folder.fd};
+    assert_int_equal(put(&f, 0, 0, 1), BEZEL_EMALFORMED); /* no such file */
+    assert_int_equal(take(&f, 3, "trace/node/a", true), 1);
+    assert_int_equal(put(&f, 3, 1, 1), BEZEL_EMALFORMED); /* a gap */
+    assert_int_equal(put(&f, 3, 0, 100), 0);
+    assert_int_equal(put(&f, 3, 50, 10), 0); /* it begins anew there */
+    assert_int_equal(put(&f, 3, 100, 1), BEZEL_EMALFORMED);
+    assert_int_equal(put(&f, 2, 0, 1), BEZEL_EMALFORMED);
+    assert_int_equal(take(&f, 3, "trace/node/b", true), BEZEL_EMALFORMED); /* another name */
+    assert_int_equal(take(&f, 4, "trace/node/metadata", false), 0);
+    assert_int_equal(put(&f, 4, 0, 5), BEZEL_EMALFORMED); /* more than it said */
+    assert_int_equal(put(&f, 4, 1, 1), BEZEL_EMALFORMED);
+    assert_int_equal(take(&f, 5, "README", false), BEZEL_EMALFORMED); /* two at once */
+    mirror_files_forget(&f);
+    assert_int_equal(take(&f, 4, "trace/node/metadata", false), 0);
+    assert_int_equal(put(&f, 4, 0, 2), 0);
+    assert_int_equal(faccessat(scratch_folder.fd, "trace/node/metadata", F_OK, 0), -1); /* not before it is whole */
+    assert_int_equal(put(&f, 4, 2, 2), 0);
+    assert_int_equal(faccessat(scratch_folder.fd, "trace/node/metadata", F_OK, 0), 0);
+    mirror_files_forget(&f);
+}
+
+static void links_are_not_followed(void **state)
+{
+    (void)state;
+    struct mirror_files f = {.folder = scratch_folder.fd};
+    (void)!unlinkat(scratch_folder.fd, "trace/node/link", 0);
+    assert_int_equal(take(&f, 0, "trace/node/a", true), 1);
+    assert_int_equal(symlinkat("/etc/passwd", scratch_folder.fd, "trace/node/link"), 0);
+    assert_int_equal(symlinkat("/tmp", scratch_folder.fd, "trace/away"), 0);
+    assert_true(take(&f, 1, "trace/node/link", true) < 0);
+    assert_true(take(&f, 2, "trace/away/file", true) < 0);
+    assert_int_equal(linkat(scratch_folder.fd, "trace/node/a", scratch_folder.fd, "trace/node/twin", 0), 0);
+    mirror_files_forget(&f);
+    assert_true(take(&f, 3, "trace/node/twin", true) < 0); /* it is another file, too */
+    mirror_files_forget(&f);
+}
+
+static void a_cover_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    static const uint8_t nonsense[PACKET_HEADER_BYTES] = "nonsense";
+    struct mirror_files f = {.folder = scratch_folder.fd};
+    struct read_file m = {.name = "trace/node/c", .stream = true, .cover = nonsense, .cover_bytes = 60};
+    struct read_have have;
+    assert_int_equal(mirror_files_take(&f, &m, &have), BEZEL_EMALFORMED);
+    m.cover_bytes = sizeof nonsense;
+    assert_int_equal(mirror_files_take(&f, &m, &have), BEZEL_EMALFORMED);
+    mirror_files_forget(&f);
+}
+
+/* ---- the file that says how it stands ---------------------------------------------------------------------------- */
+
+static void the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror(void **state)
+{
+    (void)state;
+    static const char *const nonsense[] = {"x", "is: great\n", "is: complete\nlacking: 3\n", "lacks: a\n",
+                                           "key: value\n"};
+    struct mirror_state s = {.is = MIRROR_CUT,
+                             .endpoint = "tcp://desk:7770",
+                             .run = "a run",
+                             .since = CLOCK_S,
+                             .behind = 4711,
+                             .grows = true},
+                        t;
+    struct mirror_look look;
+    char path[SCRATCH_PATH + 16];
+    for (unsigned i = 0; i < MIRROR_STATE_LACKS + 3; i++)
+        mirror_state_lack(&s, "trace/desk/client-1-0", "bytes that\nare no packet");
+    assert_int_equal(mirror_state_write(scratch_dir, &s), 0);
+    assert_int_equal(mirror_state_read(scratch_dir, &t), 1);
+    assert_int_equal(t.is, s.is);
+    assert_string_equal(t.endpoint, s.endpoint);
+    assert_string_equal(t.run, s.run);
+    assert_int_equal(t.since, s.since);
+    assert_int_equal(t.behind, s.behind);
+    assert_true(t.grows);
+    assert_int_equal(t.lacking, s.lacking);
+    assert_string_equal(t.lacks[0], "trace/desk/client-1-0: bytes that?are no packet");
+    mirror_state_look(scratch_dir, &look);
+    assert_true(look.partial && look.stale && look.grows);
+    assert_string_equal(look.endpoint, "");
+    s.temporary = true;
+    assert_int_equal(mirror_state_write(scratch_dir, &s), 0);
+    mirror_state_look(scratch_dir, &look);
+    assert_string_equal(look.endpoint, "tcp://desk:7770");
+    snprintf(path, sizeof path, "%s/mirror", scratch_dir);
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        assert_int_equal(file_replace(path, nonsense[i], strlen(nonsense[i])), 0);
+        mirror_state_look(scratch_dir, &look);
+        assert_true(look.partial && look.text[0]);
+    }
+    assert_int_equal(unlink(path), 0);
+    mirror_state_look(scratch_dir, &look);
+    assert_false(look.partial || look.text[0]);
+}
+
+static int begin(void **state)
+{
+    int err = scratch_begin(state);
+    snprintf(run, sizeof run, "%s/run", scratch_dir);
+    snprintf(copy, sizeof copy, "%s/copy", scratch_dir);
+    snprintf(keys, sizeof keys, "%s/keys", scratch_dir);
+    snprintf(said, sizeof said, "%s/said", scratch_dir);
+    return err ? err : file_make_dirs(keys, 0700);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_no_run_has_are_refused),
+        cmocka_unit_test(bytes_belong_where_the_file_ends_or_before),
+        cmocka_unit_test(links_are_not_followed),
+        cmocka_unit_test(a_cover_that_is_none_is_refused),
+        cmocka_unit_test(the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror),
+        cmocka_unit_test(a_run_that_grows_is_followed_to_its_end),
+        cmocka_unit_test(what_is_stored_by_now_is_no_complete_mirror),
+        cmocka_unit_test(a_server_that_ends_before_the_run_leaves_no_complete_mirror),
+        cmocka_unit_test(kills_of_either_side_cost_nothing),
+        cmocka_unit_test(a_link_that_is_cut_is_mended),
+        cmocka_unit_test(a_killed_collector_s_run_is_mirrored_as_it_is_recovered),
+        cmocka_unit_test(a_damaged_stream_is_there_up_to_the_damage_and_said_so),
+        cmocka_unit_test(what_expires_there_becomes_the_same_hole_here),
+        cmocka_unit_test(a_directory_has_one_mirror_of_one_run),
+        cmocka_unit_test(a_mirror_needs_the_role_read_or_control),
+    };
+    if (!link_has_keys()) {
+        puts("skipped: this libzmq has no CURVE");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, begin, scratch_end);
+}
