@@ -132,10 +132,10 @@ struct listed {
 /* The row at `offset` of the list; false at its end. */
 static bool read_listed(const struct list *l, size_t offset, int keys, struct listed *row)
 {
-    const uint8_t *at = l->bytes + offset, *end = l->bytes + l->n;
     struct rundb_rows_value v;
     if (offset == l->n)
         return false;
+    const uint8_t *at = l->bytes + offset, *end = l->bytes + l->n;
     row->at = at;
     for (int i = 0; i < keys; i++)
         (void)rundb_rows_read(&at, end, &v);

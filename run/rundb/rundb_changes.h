@@ -15,8 +15,9 @@
  * Whoever deletes or updates such rows sets the property RUNDB_REWRITTEN in the same transaction
  * (rundb_note_rewritten()); then these tables are sent anew. An aspect of which the LATEST row stays replaces a row by
  * one with a greater rowid, and the copy's UNIQUE does the same there. All other tables are read through, in the order
- * of their keys, beside a list of keys and checksums of the rows that were sent: that costs memory, 35 bytes for a row
- * of `fields`, and time in proportion to their rows, so a caller looks less often where a look takes long.
+ * of their keys, beside a list of keys and checksums of the rows that were sent: that costs memory, some 20
+ * bytes for a row of `fields`, and time in proportion to their rows, so a caller looks less often where a look takes
+ * long.
  *
  * The token of a copy has, for each table, its last rowid and that row's checksum, or the sum of the checksums of all
  * its rows. Where the database agrees, sending goes on from there; else the table is sent anew. A database of format 16

@@ -66,46 +66,55 @@ bool rundb_rows_type_ok(const char *declared, int type)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static bool put_number(struct rundb_rows_piece *piece, uint64_t number)
+/* How many bytes hold a number with its sign. */
+static int bytes_of(int64_t number)
 {
-    if (sizeof piece->bytes - piece->n < 8)
+    int n = number != 0;
+    while (n > 0 && n < 8 && number >> (8 * n - 1) != number >> 63)
+        n++;
+    return n;
+}
+
+static bool put_number(struct rundb_rows_piece *piece, int type, int64_t number, int n)
+{
+    if (sizeof piece->bytes - piece->n < 9)
         return false;
-    bytes_put_u64(piece->bytes + piece->n, number);
-    piece->n += 8;
+    piece->bytes[piece->n++] = (uint8_t)(n << 4 | type);
+    for (int i = n; i-- > 0;)
+        piece->bytes[piece->n++] = (uint8_t)((uint64_t)number >> 8 * i);
     return true;
 }
 
-static bool put_bytes(struct rundb_rows_piece *piece, const void *bytes, size_t n)
+static bool put_bytes(struct rundb_rows_piece *piece, int type, const void *bytes, size_t n)
 {
-    if (sizeof piece->bytes - piece->n < 4 || sizeof piece->bytes - piece->n - 4 < n)
+    if (!put_number(piece, type, (int64_t)n, bytes_of((int64_t)n)) || sizeof piece->bytes - piece->n < n)
         return false;
-    bytes_put_u32(piece->bytes + piece->n, (uint32_t)n);
     if (n)
-        memcpy(piece->bytes + piece->n + 4, bytes, n);
-    piece->n += 4 + n;
+        memcpy(piece->bytes + piece->n, bytes, n);
+    piece->n += n;
     return true;
 }
 
 static bool put_value(struct rundb_rows_piece *piece, sqlite3_stmt *row, int at)
 {
     int type = sqlite3_column_type(row, at);
-    double real = 0;
-    uint64_t bits;
-    if (!rundb_rows_type_ok(sqlite3_column_decltype(row, at), type) || piece->n == sizeof piece->bytes)
+    double real;
+    int64_t bits;
+    if (!rundb_rows_type_ok(sqlite3_column_decltype(row, at), type))
         return false;
-    piece->bytes[piece->n++] = (uint8_t)type;
     switch (type) {
     case SQLITE_INTEGER:
-        return put_number(piece, (uint64_t)sqlite3_column_int64(row, at));
+        bits = sqlite3_column_int64(row, at);
+        return put_number(piece, type, bits, bytes_of(bits));
     case SQLITE_FLOAT:
         real = sqlite3_column_double(row, at);
         memcpy(&bits, &real, sizeof bits);
-        return put_number(piece, bits);
+        return put_number(piece, type, bits, 8);
     case SQLITE_NULL:
-        return true;
+        return put_number(piece, type, 0, 0);
     default: {
         const void *bytes = sqlite3_column_blob(row, at);
-        return put_bytes(piece, bytes, (size_t)sqlite3_column_bytes(row, at));
+        return put_bytes(piece, type, bytes, (size_t)sqlite3_column_bytes(row, at));
     }
     }
 }
@@ -127,31 +136,20 @@ bool rundb_rows_read(const uint8_t **at, const uint8_t *end, struct rundb_rows_v
 {
     if (*at == end)
         return false;
-    size_t n = 0, left = (size_t)(end - *at) - 1;
-    *v = (struct rundb_rows_value){.type = *(*at)++};
-    switch (v->type) {
-    case SQLITE_INTEGER:
-    case SQLITE_FLOAT:
-        n = 8;
-        if (left >= n)
-            v->number = (int64_t)bytes_get_u64(*at);
-        break;
-    case SQLITE_TEXT:
-    case SQLITE_BLOB:
-        if (left < 4)
-            return false;
-        v->number = bytes_get_u32(*at);
-        v->bytes = *at + 4;
-        n = 4 + (size_t)v->number;
-        break;
-    case SQLITE_NULL:
-        break;
-    default:
+    int type = **at & 15, n = *(*at)++ >> 4;
+    uint64_t number = n > 0 && *at < end && **at >> 7 ? UINT64_MAX : 0;
+    if (type < SQLITE_INTEGER || type > SQLITE_NULL || n > 8 || n > end - *at || (type == SQLITE_FLOAT && n != 8) ||
+        (type == SQLITE_NULL && n != 0))
         return false;
-    }
-    if (left < n)
+    for (int i = 0; i < n; i++)
+        number = number << 8 | *(*at)++;
+    *v = (struct rundb_rows_value){.type = type, .number = (int64_t)number};
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return true;
+    if (v->number < 0 || v->number > end - *at)
         return false;
-    *at += n;
+    v->bytes = *at;
+    *at += v->number;
     return true;
 }
 

@@ -6,9 +6,10 @@
  *
  *     u32 bytes that follow | u8 what (enum rundb_rows_what) | u8 table | values
  *
- * with values PUT: all of a row, as rundb_rows_query() has them; DELETE: those of its key; CLEAR: none. A value is its
- * type, of SQLite's SQLITE_INTEGER to SQLITE_NULL, in a byte; then 8 bytes of a number, or u32 length and bytes of a
- * text or blob. Numbers are big-endian.
+ * with values PUT: all of a row, as rundb_rows_query() has them; DELETE: those of its key; CLEAR: none. A value is a
+ * byte with its type in the low four bits, of SQLite's SQLITE_INTEGER to SQLITE_NULL, and in the high ones how many
+ * bytes its number has: an integer, the length of a text or blob, as few as hold it with its sign; the bits of a real
+ * number, 8; of NULL, none. The bytes of a text or blob follow. Numbers are big-endian.
  */
 #ifndef BEZEL_RUN_RUNDB_RUNDB_ROWS_H
 #define BEZEL_RUN_RUNDB_RUNDB_ROWS_H

@@ -326,14 +326,14 @@ static void add_bytes(const void *bytes, size_t n)
 
 static void add_int(int64_t value)
 {
-    uint8_t bytes[9] = {SQLITE_INTEGER};
+    uint8_t bytes[9] = {SQLITE_INTEGER | 8 << 4};
     bytes_put_u64(bytes + 1, (uint64_t)value);
     add_bytes(bytes, sizeof bytes);
 }
 
 static void add_text(const char *text)
 {
-    uint8_t bytes[5] = {SQLITE_TEXT};
+    uint8_t bytes[5] = {SQLITE_TEXT | 4 << 4};
     bytes_put_u32(bytes + 1, (uint32_t)strlen(text));
     add_bytes(bytes, sizeof bytes);
     add_bytes(text, strlen(text));
@@ -384,7 +384,13 @@ static void malformed_pieces_are_refused(void **state)
     add_int(1);
     assert_refused("lacks a value");
     begin_piece(RUNDB_ROWS_PUT, RUNDB_ROWS_PROPERTIES);
-    add_bytes((uint8_t[5]){SQLITE_TEXT, 0xff, 0xff, 0xff, 0xff}, 5);
+    add_bytes((uint8_t[5]){SQLITE_TEXT | 4 << 4, 0xff, 0xff, 0xff, 0xff}, 5);
+    assert_refused("lacks a value");
+    begin_piece(RUNDB_ROWS_PUT, RUNDB_ROWS_PROPERTIES);
+    add_bytes((uint8_t[3]){SQLITE_TEXT | 1 << 4, 2, 'a'}, 3);
+    assert_refused("lacks a value");
+    begin_piece(RUNDB_ROWS_PUT, RUNDB_ROWS_PROPERTIES);
+    add_bytes((uint8_t[10]){SQLITE_INTEGER | 9 << 4}, 10);
     assert_refused("lacks a value");
     begin_piece(RUNDB_ROWS_PUT, RUNDB_ROWS_PROPERTIES);
     add_bytes((uint8_t[1]){99}, 1);
