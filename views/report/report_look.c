@@ -5,7 +5,6 @@
  * From a violated limit to its neighbourhood: the commands that show the records that broke it, what the scheduler did
  * with their threads, and what the machine did, around its worst value.
  */
-#include "base/json.h"
 #include "base/saturate.h"
 #include "views/report/report.h"
 
@@ -203,67 +202,72 @@ static const struct {
     void (*put)(const struct report *r, const struct look *look, FILE *out);
 } commands[] = {{"records", put_records}, {"scheduling", put_scheduling}, {"machine", put_machine}};
 
-/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
-static bool is_broken(const struct report *r, size_t limit)
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* The command, or what to add to the file to have it; for free(). NULL: memory is short. */
+static char *command_text(const struct report *r, const struct look *look, size_t command)
 {
-    return r->verdict->limits[limit].is >= VERDICT_VIOLATED;
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return NULL;
+    commands[command].put(r, look, out);
+    (void)fclose(out);
+    return text;
 }
 
-static void print_looks(const struct report *r, FILE *out)
+static void look_row(struct rows *w, const struct report *r, const void *item)
 {
-    struct look look;
-    size_t shown = 0, left = 0;
-    for (size_t i = 0; i < r->verdict->limit_count; i++) {
-        if (!is_broken(r, i) || !find_look(r, i, &look))
-            continue;
-        if (shown >= LOOKS_SHOWN && !r->all) {
-            left++;
-            continue;
-        }
-        shown++;
-        fprintf(out, "  %s: %s on %s, from %.3f s to %.3f s\n", report_limit_text(r, (int64_t)i),
-                report_limit_value(r, (int64_t)i, look.worst).s, report_where(r, look.violation->node, (int64_t)i),
-                (double)report_run_time(r, look.violation->node, look.from) / 1e9,
-                (double)report_run_time(r, look.violation->node, look.until) / 1e9);
-        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
-            fprintf(out, "    %-10s  ", commands[k].name);
-            commands[k].put(r, &look, out);
-            fputc('\n', out);
-        }
+    const struct look *look = item;
+    uint32_t node = look->violation->node;
+    json_text(w->json, "limit", report_limit_text(r, (int64_t)look->limit));
+    json_text(w->json, "node", report_is_global(r, (int64_t)look->limit) ? NULL : report_node_name(r, node));
+    json_double(w->json, "worst", look->worst);
+    json_int(w->json, "from_ns", report_run_time(r, node, look->from));
+    json_int(w->json, "until_ns", report_run_time(r, node, look->until));
+    for (size_t k = 0; k < COMMANDS; k++) {
+        char *text = command_text(r, look, k);
+        json_text(w->json, commands[k].name, text);
+        free(text);
     }
-    if (left)
-        fprintf(out, "  %zu more\n", left);
-    if (shown)
-        fputs("  docs/SAMPLERS.md, \"The cause of a spike\", explains what each of these says about the cause.\n", out);
 }
 
-static void put_looks(const struct report *r, struct json *j)
+static void add_lines(struct rows *w, const struct report *r, const struct look *look)
+{
+    int64_t limit = (int64_t)look->limit;
+    uint32_t node = look->violation->node;
+    rows_line(w, "%s: %s on %s, from %.3f s to %.3f s", report_limit_text(r, limit),
+              report_limit_value(r, limit, look->worst).s, report_where(r, node, limit),
+              (double)report_run_time(r, node, look->from) / 1e9, (double)report_run_time(r, node, look->until) / 1e9);
+    for (size_t k = 0; k < COMMANDS; k++) {
+        char *text = command_text(r, look, k);
+        rows_line(w, "  %-10s  %s", commands[k].name, text ? text : "");
+        free(text);
+    }
+}
+
+static void add_looks(struct rows *w, const struct report *r)
 {
     struct look look;
-    json_array(j, "looks");
+    size_t found = 0;
     for (size_t i = 0; i < r->verdict->limit_count; i++) {
-        if (!is_broken(r, i) || !find_look(r, i, &look))
+        if (r->verdict->limits[i].is < VERDICT_VIOLATED || !find_look(r, i, &look))
             continue;
-        json_object(j, NULL);
-        json_text(j, "limit", report_limit_text(r, (int64_t)i));
-        json_text(j, "node", report_is_global(r, (int64_t)i) ? NULL : report_node_name(r, look.violation->node));
-        json_double(j, "worst", look.worst);
-        json_int(j, "from_ns", report_run_time(r, look.violation->node, look.from));
-        json_int(j, "until_ns", report_run_time(r, look.violation->node, look.until));
-        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
-            char *text = NULL;
-            size_t n;
-            FILE *out = open_memstream(&text, &n);
-            if (out)
-                commands[k].put(r, &look, out);
-            json_text(j, commands[k].name, out && fclose(out) == 0 ? text : NULL);
-            free(text);
-        }
-        json_object_end(j);
+        if (w->json)
+            rows_add(w, look_row, &look);
+        else if (found++ < LOOKS_SHOWN || r->all)
+            add_lines(w, r, &look);
     }
-    json_array_end(j);
+    if (found > LOOKS_SHOWN && !r->all)
+        rows_line(w, "%zu more", found - LOOKS_SHOWN);
 }
 
 const struct rows_section report_looks = {
-    .title = "Around the worst violations", .text = print_looks, .json = put_looks};
+    .title = "Around the worst violations",
+    .key = "looks",
+    .bare = true,
+    .add = add_looks,
+    .remark = "docs/SAMPLERS.md, \"The cause of a spike\", explains what each of these says about the cause."};

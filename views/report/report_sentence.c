@@ -208,60 +208,52 @@ static void say_lost(const struct report *r, FILE *out)
     fputc(')', out);
 }
 
-/* The reasons why the numbers are incomplete: ", but ..., and ...". */
+/* Begins a reason: ", but" the first one, ", and" the others. */
+static const char *begin_reason(size_t *count)
+{
+    return (*count)++ ? ", and" : ", but";
+}
+
+/* The reasons why the numbers are incomplete. */
 static void say_unknown(const struct verdict *v, FILE *out)
 {
-    const char *joint = ", but";
-    if (v->behind) {
-        fprintf(out, "%s the trace may hold more", joint);
-        joint = ", and";
-    }
-    if (v->absent) {
-        fprintf(out, "%s no program came for '%s'", joint, v->absentee);
-        if (v->absent > 1)
-            fprintf(out, ", nor for %zu more that the file attaches to", v->absent - 1);
-        joint = ", and";
-    }
-    if (v->vanished) {
-        fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
-        joint = ", and";
-    }
-    if (v->unjoined) {
-        fprintf(out, "%s %zu node%s never joined the run", joint, v->unjoined, v->unjoined == 1 ? "" : "s");
-        joint = ", and";
-    }
-    if (v->unknown) {
-        fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
-        joint = ", and";
-        if (v->left)
-            fprintf(out, " (%zu went on when bezeld had ended)", v->left);
-    }
-    if (v->unended) {
+    size_t n = 0;
+    if (v->behind)
+        fprintf(out, "%s the trace may hold more", begin_reason(&n));
+    if (v->absent)
+        fprintf(out, "%s no program came for '%s'", begin_reason(&n), v->absentee);
+    if (v->absent > 1)
+        fprintf(out, ", nor for %zu more that the file attaches to", v->absent - 1);
+    size_t but_for_these = n;
+    if (v->vanished)
+        fprintf(out, "%s %zu node%s vanished", begin_reason(&n), v->vanished, v->vanished == 1 ? "" : "s");
+    if (v->unjoined)
+        fprintf(out, "%s %zu node%s never joined the run", begin_reason(&n), v->unjoined, v->unjoined == 1 ? "" : "s");
+    if (v->unknown)
+        fprintf(out, "%s the end of %zu process%s is unknown", begin_reason(&n), v->unknown,
+                v->unknown == 1 ? "" : "es");
+    if (v->unknown && v->left)
+        fprintf(out, " (%zu went on when bezeld had ended)", v->left);
+    if (v->unended)
         fprintf(out,
                 "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
                 "that all have ended",
-                joint, v->unended);
-        joint = ", and";
-    }
-    if (v->clock_gaps) {
+                begin_reason(&n), v->unended);
+    if (v->clock_gaps)
         fprintf(out,
                 "%s records are unknown of a time in which a node did not observe, after a jump of its clock (the "
                 "notes say how long it was)",
-                joint);
-        joint = ", and";
-    }
-    if (v->uncounted) {
-        fprintf(out, "%s there may be records that no books count (see the notes: %s)", joint, v->why_uncounted);
-        joint = ", and";
-    }
+                begin_reason(&n));
+    if (v->uncounted)
+        fprintf(out, "%s there may be records that no books count (see the notes: %s)", begin_reason(&n),
+                v->why_uncounted);
     if (v->unobserved)
         fprintf(out,
                 v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
                                    : "%s %s processes were not observed: their records are unknown",
-                joint, units_count(v->unobserved).s);
-    else if (!v->balanced && !v->vanished && !v->unjoined && !v->unknown && !v->unended && !v->clock_gaps &&
-             !v->uncounted && v->run == RUN_ENDED)
-        fputs(", but the books do not balance", out);
+                begin_reason(&n), units_count(v->unobserved).s);
+    if (!v->balanced && n == but_for_these && v->run == RUN_ENDED)
+        fprintf(out, "%s the books do not balance", begin_reason(&n));
 }
 
 void report_sentence(const struct report *r, FILE *out)

@@ -171,7 +171,10 @@ void rows_print(const struct report *r, const struct rows_section *s, FILE *out)
     rows_print_table(&w, out);
     if (w.count && s->remark)
         fprintf(out, "  %s\n", s->remark);
-    fwrite(below, 1, n, out);
+    if (n > 0)
+        fwrite(below, 1, n, out);
+    else if (s->text && !text) /* memory is short */
+        s->text(r, out);
     free(below);
 }
 
