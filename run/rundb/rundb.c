@@ -219,8 +219,9 @@ static int see_log(void *has_log, int count, char **values, char **names)
 }
 
 /*
- * A database begins and ends as one plain file, and has a log meanwhile. Either change is one write of a few bytes of
- * the file's first sector, so it needs no journal. With one, a kill in between would leave a database that readers,
+ * A database is one plain file in the end, once a collector has finished, and has a log until then, whether somebody
+ * writes it or not: a reader of a plain file would keep the next writer out. Either change is one write of a few bytes
+ * of the file's first sector, so it needs no journal. With one, a kill in between would leave a database that readers,
  * which may not roll back, cannot open. A killed collector leaves the log, which stays: removing it would need a
  * database without readers.
  */
@@ -278,7 +279,14 @@ int rundb_lasting(struct rundb *f)
     return rundb_exec(f->db, "PRAGMA synchronous = FULL");
 }
 
-/* The last connection leaves one plain file, which other programs can open, also on read-only media. */
+static bool is_finished(struct rundb *f)
+{
+    char finished[24];
+    return rundb_get(f, RUNDB_FINISHED, finished, sizeof finished) == 0 && finished[0];
+}
+
+/* The last connection to a finished run leaves one plain file, which other programs can open, also on read-only media.
+ */
 int rundb_close(struct rundb *f)
 {
     if (!f)
@@ -288,7 +296,7 @@ int rundb_close(struct rundb *f)
         err = rundb_commit(f);
     int sys = err ? errno : before;
     sqlite3_busy_timeout(f->db, 0);
-    if (!sqlite3_db_readonly(f->db, "main"))
+    if (!sqlite3_db_readonly(f->db, "main") && is_finished(f))
         (void)!rundb_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = MEMORY");
     rundb_release(f);
     errno = sys;

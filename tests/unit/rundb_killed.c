@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The run database that a killed collector left: with a log, which is read, and taken over by the next collector. */
+/* The run database before its collector has finished: with a log, which is read, and taken over by the next one. */
 #include "base/file.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb.h"
@@ -89,6 +89,23 @@ static void a_reader_does_not_keep_the_next_collector_from_starting(void **state
     sqlite3_close(reader);
 }
 
+/* Nor between `bezel run`, which makes the database, and its collector; nor where a mirror goes on. */
+static void a_reader_keeps_no_writer_out_before_a_collector_has_finished(void **state)
+{
+    (void)state;
+    struct rundb *f;
+    sqlite3 *reader;
+    assert_int_equal(rundb_open(dir, &f), 0);
+    assert_int_equal(rundb_put(f, "name", "of bezel run"), 0);
+    assert_int_equal(rundb_close(f), 0);
+    assert_int_equal(rundb_open_database(dir, &reader), 0);
+    assert_int_equal(rundb_open(dir, &f), 0);
+    assert_int_equal(rundb_put(f, "name", "of its collector"), 0);
+    assert_int_equal(rundb_close(f), 0);
+    sqlite3_close(reader);
+    assert_true(is_named(dir, "of its collector"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -96,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
         TEST(a_reader_does_not_keep_the_next_collector_from_starting),
+        TEST(a_reader_keeps_no_writer_out_before_a_collector_has_finished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
