@@ -38,9 +38,14 @@ int serve_send(struct serve_server *v, const struct link_peer *peer, const struc
 
 void serve_refuse(struct serve_server *v, const struct link_peer *peer, const char *why)
 {
+    log_warn("BEZEL-SERVE-REFUSED", "a consumer was refused: %s", why);
+    serve_deny(v, peer, why);
+}
+
+void serve_deny(struct serve_server *v, const struct link_peer *peer, const char *why)
+{
     struct read_message m = {.type = READ_REFUSE};
     message_text(m.refuse.reason, MESSAGE_TEXT_MAX, why);
-    log_warn("BEZEL-SERVE-REFUSED", "a consumer was refused: %s", why);
     (void)serve_send(v, peer, &m); /* one that is gone needs no answer */
 }
 

@@ -52,6 +52,9 @@ struct serve_consumer *serve_find(const struct serve_server *v, const struct lin
 
 /** Sends a message to a peer: 0, or an error of link_send(). */
 int serve_send(struct serve_server *v, const struct link_peer *peer, const struct read_message *m);
+
+/** Sends REFUSE, and logs that, or does not. */
+void serve_deny(struct serve_server *v, const struct link_peer *peer, const char *why);
 void serve_refuse(struct serve_server *v, const struct link_peer *peer, const char *why);
 
 /** Starts the reader for the sender of `frame`, whose READ or MIRROR is `m`. Returns 0 or an error, with errno. */

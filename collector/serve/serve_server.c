@@ -121,6 +121,8 @@ static const char *take(struct serve_consumer *c, const struct link_frame *frame
 
 static void receive(struct serve_server *v, const struct link_frame *frame)
 {
+    static const char unknown[] =
+        "this server does not know the consumer: it was restarted, or the consumer was away: read again";
     struct read_message m;
     int err = read_message_decode(frame->data, frame->size, &m);
     struct serve_consumer *c = serve_find(v, &frame->peer);
@@ -139,9 +141,10 @@ static void receive(struct serve_server *v, const struct link_frame *frame)
         serve_refuse(v, &frame->peer, "this is where consumers read a run: messages of other kinds are not understood");
     else if (m.type == READ_READ || m.type == READ_MIRROR)
         begin(v, frame, &m);
+    else if (m.type == READ_CREDIT || m.type == READ_HAVE)
+        serve_deny(v, &frame->peer, unknown); /* most often it had not taken its END yet */
     else if (m.type != READ_REFUSE && !leaves)
-        serve_refuse(v, &frame->peer,
-                     "this server does not know the consumer: it was restarted, or the consumer was away: read again");
+        serve_refuse(v, &frame->peer, unknown);
 }
 
 static void receive_frames(struct serve_server *v)

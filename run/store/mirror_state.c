@@ -163,7 +163,7 @@ static void say_incomplete(struct text *t, const struct mirror_state *s, bool fi
     if (s->behind)
         say(t, "; %s that were stored there are not here", units_bytes(s->behind).s);
     say(t, ". What the run has stored since is unknown here");
-    if (!filled)
+    if (!filled && !s->temporary)
         say(t, " until 'bezel mirror %s DIR' goes on with it", s->endpoint);
     say(t, ".");
 }

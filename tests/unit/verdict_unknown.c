@@ -40,14 +40,40 @@ static void a_process_to_attach_to_that_never_came_is_not_passed_over(void **sta
             (struct summary_note){.pid = 7, .name = "refused", .code = "BEZEL-REFUSED", .text = ""};
         s.notes[s.summary.note_count++] = (struct summary_note){.name = "nav", .code = "BEZEL-NO-SEGMENT", .text = ""};
         if (running)
-            s.properties[0] = s.properties[1] = (struct summary_property){"nothing", ""};
+            s.properties[2] = (struct summary_property){"nothing", ""}; /* in place of its end */
         struct verdict *v = judge(&s, running);
         if (!running) {
             assert_int_equal(v->absent, cases[i / 2].absent);
             assert_int_equal(verdict_exit_code(v), cases[i / 2].absent ? EXIT_UNREACHABLE : EXIT_OK);
         }
-        if (v->run == RUN_RUNNING)
+        assert_int_equal(v->run, running ? RUN_RUNNING : RUN_ENDED);
+        if (running)
             assert_int_equal(v->absent, 0);
+        verdict_free(v);
+    }
+}
+
+/* What it lacks may be anything: only of a run that goes on, and while it is filled, it is as good as the run. */
+static void a_mirror_that_is_not_complete_is_never_complete_and_holds_while_it_is_filled(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        bool partial = i & 1, stale = i & 2, ended = i & 4;
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.summary.mirror =
+            (struct mirror_look){.partial = partial, .grows = partial && !ended, .stale = partial && stale};
+        if (!ended)
+            s.properties[2] = (struct summary_property){"nothing", ""}; /* in place of its end */
+        struct verdict *v = judge(&s, !ended && !partial);
+        bool held = !partial || (!ended && !stale);
+        assert_int_equal(v->run, ended ? RUN_ENDED : RUN_RUNNING);
+        assert_int_equal(v->is, held ? VERDICT_HELD : VERDICT_UNKNOWN);
+        assert_int_equal(v->limits[0].is, v->is);
+        assert_int_equal(v->rows[0].is, v->is);
+        assert_int_equal(verdict_exit_code(v), held ? EXIT_OK : EXIT_FAILED);
+        assert_int_equal(verdict_is_complete(v), !partial);
         verdict_free(v);
     }
 }
@@ -164,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
+        cmocka_unit_test(a_mirror_that_is_not_complete_is_never_complete_and_holds_while_it_is_filled),
         cmocka_unit_test(between_two_managers_nobody_judged),
         cmocka_unit_test(a_node_that_never_joined_is_not_passed_over),
         cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),

@@ -314,7 +314,9 @@ static void print_in_trace(const struct report *r, FILE *out)
 static void print_balance(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
-    if (v->balanced && v->run == RUN_ABORTED)
+    if (v->balanced && v->partial)
+        fputs("  The books balance as far as they are here.\n", out);
+    else if (v->balanced && v->run == RUN_ABORTED)
         fputs("  The books balance up to that time; later records are unknown.\n", out);
     else if (v->balanced)
         fputs("  The books balance: every record is accounted for.\n", out);

@@ -111,7 +111,11 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    fprintf(out, running && l->unjudged == 0 ? "%s is not judged yet" : "%s could not be judged",
+    bool mirrored = r->verdict->partial && l->judged > 0 && l->unjudged == 0 && !l->strays; /* as far as it is here */
+    fprintf(out,
+            mirrored                      ? "%s held as far as is known here"
+            : running && l->unjudged == 0 ? "%s is not judged yet"
+                                          : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
     if (l->unjudged > 0)
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);

@@ -607,8 +607,13 @@ static void judge_notes(struct verdict *v, const struct summary *s)
 static void judge_mirror(struct verdict *v, const struct summary *s)
 {
     v->partial = s->mirror.partial;
-    if (v->partial && (v->run != RUN_RUNNING || s->mirror.stale) && v->is == VERDICT_HELD)
-        v->is = VERDICT_UNKNOWN;
+    if (!v->partial || (v->run == RUN_RUNNING && !s->mirror.stale))
+        return;
+    for (size_t i = 0; i < v->limit_count; i++)
+        doubt(&v->limits[i]);
+    for (size_t i = 0; i < s->limit_count; i++)
+        doubt(&v->rows[i]);
+    v->is = v->is == VERDICT_HELD ? VERDICT_UNKNOWN : v->is;
 }
 
 static void judge_books(struct verdict *v, const struct summary *s)
