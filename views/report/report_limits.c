@@ -46,7 +46,8 @@ struct limit_row {
     const char *text; /* of the limit; "": a row above has it */
     const char *node;
     const struct verdict_limit *verdict;
-    const struct builtin_limit *limit; /* NULL: the row is for all nodes */
+    const struct builtin_limit *limit;
+    bool joint; /* the row is for all nodes */
 };
 
 static void value_column(struct rows *w, const struct report *r, const struct builtin_limit *l, const char *key,
@@ -59,9 +60,8 @@ static void value_column(struct rows *w, const struct report *r, const struct bu
 static void limit_row(struct rows *w, const struct report *r, const void *item)
 {
     static const char *const states[] = {"unknown", "held", "violated"};
-    static const struct builtin_limit none;
     const struct limit_row *row = item;
-    const struct builtin_limit *l = row->limit ? row->limit : &none;
+    const struct builtin_limit *l = row->limit;
     const struct verdict_limit *v = row->verdict;
     rows_text(w, "verdict", "is", verdict_name(v->is));
     rows_text(w, "limit", NULL, row->text);
@@ -73,12 +73,12 @@ static void limit_row(struct rows *w, const struct report *r, const void *item)
     json_int(w->json, "epoch", l->epoch);
     put_why(r, v, w->json);
     json_text(w->json, "state", l->state >= 0 && l->state <= 2 ? states[l->state] : NULL);
-    w->blank = !row->limit;
+    w->blank = row->joint;
     value_column(w, r, l, "value", "last", l->value);
-    value_column(w, r, l, "worst", "worst", l->worst);
     w->blank = false;
+    value_column(w, r, l, "worst", "worst", l->worst);
     rows_share(w, "in violation", "share_violated", v->share);
-    w->blank = !row->limit;
+    w->blank = row->joint;
     rows_ns(w, r->all ? "held" : NULL, "held_ns", l->held);
     rows_ns(w, r->all ? "violated" : NULL, "violated_ns", l->violated);
     rows_ns(w, r->all ? "unknown" : NULL, "unknown_ns", l->unknown);
@@ -99,19 +99,26 @@ static void add_limit(struct rows *w, const struct report *r, size_t limit)
     const struct summary *s = r->summary;
     const struct verdict_limit *all = &r->verdict->limits[limit];
     const char *text = r->experiment->limits[limit].text;
+    struct builtin_limit joint = {.limit = (int64_t)limit, .worst = NAN};
     size_t nodes = 0;
-    for (size_t i = 0; i < s->limit_count; i++)
-        nodes += s->limits[i].limit == (int64_t)limit;
+    for (size_t i = 0; i < s->limit_count; i++) {
+        if (s->limits[i].limit != (int64_t)limit)
+            continue;
+        nodes++;
+        joint.worst = r->experiment->limits[limit].compare == COMPARE_AT_LEAST ? fmin(joint.worst, s->limits[i].worst)
+                                                                               : fmax(joint.worst, s->limits[i].worst);
+    }
     if (nodes != 1 && !w->json)
-        rows_add(w, limit_row, &(struct limit_row){text, nodes ? "all" : "none", all, NULL});
+        rows_add(w, limit_row, &(struct limit_row){text, nodes ? "all" : "none", all, &joint, true});
     for (size_t i = 0; i < s->limit_count; i++) {
         const struct builtin_limit *l = &s->limits[i];
         const struct verdict_limit *v = &r->verdict->rows[i];
         const char *node = l->epoch ? "all" : report_node_name(r, l->node);
-        bool shown = w->json ? r->most == 0 || i < r->most : r->all || nodes == 1 || v->is != VERDICT_HELD;
+        bool broken = all->is != VERDICT_HELD && v->is != VERDICT_HELD;
+        bool shown = w->json ? r->most == 0 || i < r->most : r->all || nodes == 1 || broken;
         if (l->limit == (int64_t)limit && shown)
             rows_add(w, limit_row,
-                     &(struct limit_row){nodes == 1 ? text : "", node, nodes == 1 && !w->json ? all : v, l});
+                     &(struct limit_row){nodes == 1 ? text : "", node, nodes == 1 && !w->json ? all : v, l, false});
     }
 }
 

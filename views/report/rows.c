@@ -139,9 +139,9 @@ static void add_items(struct rows *w, const struct rows_section *s)
 {
     const struct report *r = w->report;
     size_t count = rows_count_items(r, s), shown = 0;
-    signed char *ranks = calloc(count + 1, sizeof *ranks);
+    int *ranks = calloc(count + 1, sizeof *ranks);
     for (size_t i = 0; i < count && ranks; i++) {
-        ranks[i] = s->rank ? (signed char)s->rank(r, item_of(r, s, i)) : 0;
+        ranks[i] = s->rank ? s->rank(r, item_of(r, s, i)) : 0;
         shown += ranks[i] >= 0;
     }
     bool cut = r->most && shown > r->most;
