@@ -296,8 +296,9 @@ int rundb_close(struct rundb *f)
         err = rundb_commit(f);
     int sys = err ? errno : before;
     sqlite3_busy_timeout(f->db, 0);
-    if (!sqlite3_db_readonly(f->db, "main") && is_finished(f))
-        (void)!rundb_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = MEMORY");
+    if (!sqlite3_db_readonly(f->db, "main"))
+        (void)!rundb_exec(f->db, is_finished(f) ? "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = MEMORY"
+                                                : "PRAGMA wal_checkpoint(TRUNCATE)");
     rundb_release(f);
     errno = sys;
     return err;
