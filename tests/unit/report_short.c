@@ -178,11 +178,76 @@ static void the_short_text_has_what_a_verdict_is_not_green_for(void **state)
     }
 }
 
+static void where_not_all_fits_what_went_wrong_comes_first(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    static struct summary_program programs[MANY];
+    static struct summary_event events[MANY];
+    struct sample s;
+    sample_full_rings(&s, false); /* it did not go well: 24 lines for each section */
+    for (size_t i = 0; i < MANY; i++) {
+        bool last = i == MANY - 1;
+        programs[i] = (struct summary_program){.node = "studio",
+                                               .name = last ? "bad" : "good",
+                                               .incarnation = 1,
+                                               .state = LAUNCHED_ENDED,
+                                               .status = last ? 0x700 : 0,
+                                               .stage = ""};
+        events[i] = (struct summary_event){SAMPLE_STARTED, last, last ? "what broke" : "something"};
+    }
+    s.summary.programs = programs;
+    s.summary.events = events;
+    s.summary.program_count = s.summary.event_count = MANY;
+    char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_non_null(strstr(text, "memory\n  bad      exit code 7"));
+    assert_non_null(strstr(text, "\nEvents\n  0.000 s  error  what broke\n"));
+    size_t counted = 0;
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        counted += strcmp(line, "  17 more") == 0; /* below 23 rows each */
+    assert_int_equal(counted, 2);
+    free(text);
+    text = report_written(&s, REPORT_DIRECTORY, report_text, false, true);
+    assert_non_null(strstr(text, "memory\n  good     exit code 0"));
+    assert_null(strstr(text, " more\n"));
+    free(text);
+}
+
+/* Of decisions those that end collection, of records too late for control those that were, of nodes those in trouble.
+ */
+static void the_short_text_leaves_out_what_explains_nothing(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_non_null(strstr(text, "  5.000 s  studio  dpp: off, 124 us -> off, for fps >= 29\n"));
+    assert_null(strstr(text, "dpp: lengthen"));
+    assert_non_null(strstr(text, "  studio/client.1  frame_shown  100 ms    301       12  3.99 %\n"));
+    assert_null(strstr(text, "ment  frame_shown  100 ms"));
+    assert_null(strstr(text, "studio/server (4711) "));
+    assert_null(strstr(text, "In the trace: "));
+    assert_non_null(strstr(text, "  violated                        studio "));
+    assert_null(strstr(text, "  held "));
+    free(text);
+    s.rows[1].violated = 0; /* sensor_cpu holds on both nodes, and has a row for both */
+    text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_non_null(strstr(text, "  held        sensor_cpu <= 10 %  all             28.5           0 %\n\n"));
+    free(text);
+    s.nodes[1].run_clock.relation.contradicted = 7;
+    text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_non_null(strstr(text, "\nClocks compared\n  desk1: 7 exchanges of times contradicted "));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_went_well_fits_a_screen),
         cmocka_unit_test(the_short_text_has_what_a_verdict_is_not_green_for),
+        cmocka_unit_test(where_not_all_fits_what_went_wrong_comes_first),
+        cmocka_unit_test(the_short_text_leaves_out_what_explains_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

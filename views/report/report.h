@@ -101,6 +101,10 @@ void report_json_remedies(const struct report *r, struct json *j);
 /** What expired from the store of all processes of `role`. */
 struct summary_expired report_expired_from_store(const struct report *r, enum message_role role);
 
+/** Text: the columns that name a process and an aspect of it. */
+void report_process_columns(struct rows *w, const struct report *r, const struct summary_process *p,
+                            const struct summary_book *b);
+
 /** JSON: members of an aspect; latencies of all records, or of a process. */
 void report_json_values(const struct report *r, struct json *j, const struct summary_process *p,
                         const struct summary_book *b);

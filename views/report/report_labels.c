@@ -44,13 +44,11 @@ static void label_row(struct rows *w, const struct report *r, const void *item)
     const struct label_row *row = item;
     const struct label_statistics *l = row->labels;
     const char *label;
-    char name[REPORT_PROCESS_SIZE], key[DICT_LABELS_MAX + 1], *text = NULL;
+    char key[DICT_LABELS_MAX + 1], *text = NULL;
     size_t length, n = 0;
     uint64_t count, not_read = row->book->stored > l->records ? row->book->stored - l->records : 0;
     FILE *out = open_memstream(&text, &n);
-    report_process_pid(r, row->process, name, sizeof name);
-    rows_text(w, "process (pid)", NULL, name);
-    rows_text(w, "aspect", NULL, row->book->name);
+    report_process_columns(w, r, row->process, row->book);
     rows_text(w, "field", "field", l->name);
     json_uint(w->json, "records", l->records);
     json_uint(w->json, "no_label", unlabelled(l));

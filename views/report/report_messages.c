@@ -35,10 +35,8 @@ static void message_row(struct rows *w, const struct report *r, const void *item
     const struct message_statistics *found = find(r, row->process, row->book), *s = found ? found : &none;
     /* More may have been stored since the books were. */
     uint64_t left = row->book->stored > s->records ? row->book->stored - s->records : 0;
-    char name[REPORT_PROCESS_SIZE], not_evaluated[64] = "", contrary[96] = "";
-    report_process_pid(r, row->process, name, sizeof name);
-    rows_text(w, "process (pid)", NULL, name);
-    rows_text(w, "aspect", NULL, row->book->name);
+    char not_evaluated[64] = "", contrary[96] = "";
+    report_process_columns(w, r, row->process, row->book);
     rows_text(w, "messages", NULL, row->book->kind == DICT_RECEIVED ? "received" : "sent");
     rows_count(w, "records", "records", s->records);
     rows_count(w, "unmatched", "unmatched", s->unmatched);

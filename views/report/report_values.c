@@ -46,8 +46,8 @@ static void each_field(const struct report *r, void (*take)(void *context, const
         }
 }
 
-static void name_columns(struct rows *w, const struct report *r, const struct summary_process *p,
-                         const struct summary_book *b)
+void report_process_columns(struct rows *w, const struct report *r, const struct summary_process *p,
+                            const struct summary_book *b)
 {
     char name[REPORT_PROCESS_SIZE];
     report_process_pid(r, p, name, sizeof name);
@@ -116,7 +116,7 @@ static void value_row(struct rows *w, const struct report *r, const void *item)
     const struct value *v = item;
     const struct summary_field *f = v->field;
     double ns = (double)units_time(f->unit), unit = ns > 0 && v->times ? v->times->ns / ns : 1;
-    name_columns(w, r, v->process, v->book);
+    report_process_columns(w, r, v->process, v->book);
     rows_text(w, "field", "field", f->name);
     rows_text(w, "unit", NULL, ns > 0 && v->times ? v->times->name : f->unit);
     json_text(w->json, "unit", f->unit);
@@ -163,7 +163,7 @@ static void total_row(struct rows *w, const struct report *r, const void *item)
     const struct value *v = item;
     const struct summary_field *f = v->field;
     bool span = v->book->kind == DICT_SPAN, beyond = f->total == INT64_MAX || f->total == INT64_MIN;
-    name_columns(w, r, v->process, v->book);
+    report_process_columns(w, r, v->process, v->book);
     rows_cell(w, "total", 'r', "%s", (span ? number_double((double)f->total / CLOCK_S) : number_signed(f->total)).s);
     rows_double(w, "per second", NULL, total_rate(v->book, f), span ? CLOCK_S : 1);
     rows_text(w, "unit", NULL, span ? "s" : f->unit);
@@ -200,7 +200,7 @@ void report_json_values(const struct report *r, struct json *j, const struct sum
 static void rate_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct value *v = item;
-    name_columns(w, r, v->process, v->book);
+    report_process_columns(w, r, v->process, v->book);
     rows_double(w, "records/s", NULL, verdict_rate(v->book), 1);
     rows_ns(w, "over", NULL, v->book->last_ns - v->book->first_ns);
 }
