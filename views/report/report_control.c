@@ -18,17 +18,18 @@ static void conclusion_line(struct rows *w, const struct report *r, const struct
 {
     const char *word = builtin_conclusion_name(f->what);
     if (!f->holds)
-        rows_cell(w, "", 'l', "%s: no longer", word);
+        rows_says(w, "%s: no longer", word);
+    else if (f->what == CONCLUSION_VIOLATED)
+        rows_says(w, "%s: %s", word, report_limit_text(r, f->limit));
     else if (f->what == CONCLUSION_INFEASIBLE)
-        rows_cell(w, "", 'l', "%s: monitoring needs %.3g %% of a CPU, and may use %.3g %%", word, f->needed, f->budget);
+        rows_says(w, "%s: monitoring needs %.3g %% of a CPU, and may use %.3g %%", word, f->needed, f->budget);
     else if (f->what == CONCLUSION_LOAD_SHEDDING)
-        rows_cell(w, "", 'l', "%s: aspects with an importance below %" PRId64 " are only counted", word, f->floor);
+        rows_says(w, "%s: aspects with an importance below %" PRId64 " are only counted", word, f->floor);
     else if (f->what == CONCLUSION_SATURATED)
-        rows_cell(w, "", 'l', "%s: knob %s is at %.0f, the end of its range, and %s still at %s", word,
-                  knob_name(r, f->floor), f->budget, report_limit_text(r, f->limit),
-                  report_limit_value(r, (uint32_t)f->limit, f->needed).s);
+        rows_says(w, "%s: knob %s is at %.0f, the end of its range, and %s still at %s", word, knob_name(r, f->floor),
+                  f->budget, report_limit_text(r, f->limit), report_limit_value(r, (uint32_t)f->limit, f->needed).s);
     else
-        rows_cell(w, "", 'l', "%s: %s", word,
+        rows_says(w, "%s: %s", word,
                   f->what == CONCLUSION_NOT_THE_MONITORS ? "polling less does not help"
                                                          : "polling more often is not possible");
 }
@@ -37,7 +38,6 @@ static void conclusion_row(struct rows *w, const struct report *r, const void *i
 {
     const struct builtin_conclusion *f = item;
     bool saturated = f->what == CONCLUSION_SATURATED;
-    conclusion_line(w, r, f);
     json_int(w->json, "time_ns", report_run_time(r, f->node, f->at));
     json_text(w->json, "node", report_is_global(r, f->limit) ? NULL : report_node_name(r, f->node));
     json_text(w->json, "conclusion", builtin_conclusion_name(f->what));
@@ -47,6 +47,7 @@ static void conclusion_row(struct rows *w, const struct report *r, const void *i
     json_double(w->json, "budget", f->budget);
     json_int(w->json, "importance_below", saturated ? 0 : f->floor);
     json_text(w->json, "knob", saturated ? knob_name(r, f->floor) : NULL);
+    conclusion_line(w, r, f);
 }
 
 const struct rows_section report_conclusions = {
@@ -63,10 +64,6 @@ static struct units_text period_text(int64_t ns)
 static void decision_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct builtin_decision *d = item;
-    rows_cell(w, "", 'l', "%s%s: %s, %s -> %s%s%s", d->by == DECIDED_BY_MANAGER ? "manager, " : "",
-              report_policy_name(d->policy), report_action_name(d->action), period_text(d->before).s,
-              period_text(d->after).s, d->cause < 0 ? "" : ", for ",
-              d->cause < 0 ? "" : report_limit_text(r, d->cause));
     json_int(w->json, "time_ns", report_run_time(r, d->node, d->at));
     json_text(w->json, "node", report_node_name(r, d->node));
     json_text(w->json, "policy", report_policy_name(d->policy));
@@ -77,6 +74,10 @@ static void decision_row(struct rows *w, const struct report *r, const void *ite
     json_text(w->json, "by", report_decider_name(d->by));
     json_int(w->json, "epoch", d->epoch);
     json_int(w->json, "sequence", d->sequence);
+    rows_says(w, "%s%s: %s, %s -> %s%s%s", d->by == DECIDED_BY_MANAGER ? "manager, " : "",
+              report_policy_name(d->policy), report_action_name(d->action), period_text(d->before).s,
+              period_text(d->after).s, d->cause < 0 ? "" : ", for ",
+              d->cause < 0 ? "" : report_limit_text(r, d->cause));
 }
 
 const struct rows_section report_decisions = {ROWS_LIST(NULL, "decisions", decisions, decision_count, decision_row)};
@@ -88,13 +89,7 @@ static void knob_row(struct rows *w, const struct report *r, const void *item)
 {
     static const char *const by_whom[] = {"operator", "manager", "agent", "kept", "end of observation"};
     const struct builtin_knob *k = item;
-    char cause[160] = "";
-    if (k->limit >= 0)
-        snprintf(cause, sizeof cause, ", for %.100s (%s)", report_limit_text(r, k->limit),
-                 report_limit_value(r, (uint32_t)k->limit, k->value).s);
-    rows_cell(w, "", 'l', "%s: knob %s of %s, %" PRId64 " -> %" PRId64 "%s%s%s",
-              k->cause >= 0 && k->cause < 5 ? by_whom[k->cause] : "?", k->knob, k->process, k->before, k->after,
-              k->unit[0] ? " " : "", k->unit, cause);
+    bool steered = k->limit >= 0;
     json_int(w->json, "time_ns", report_run_time(r, k->node, k->at));
     json_text(w->json, "node", report_node_name(r, k->node));
     json_text(w->json, "process", k->process);
@@ -108,6 +103,11 @@ static void knob_row(struct rows *w, const struct report *r, const void *item)
     json_double(w->json, "value", k->value);
     json_int(w->json, "epoch", k->epoch);
     json_int(w->json, "sequence", k->sequence);
+    rows_says(w, "%s: knob %s of %s, %" PRId64 " -> %" PRId64 "%s%s%s%s%s%s%s",
+              k->cause >= 0 && k->cause < 5 ? by_whom[k->cause] : "?", k->knob, k->process, k->before, k->after,
+              k->unit[0] ? " " : "", k->unit, steered ? ", for " : "", steered ? report_limit_text(r, k->limit) : "",
+              steered ? " (" : "", steered ? report_limit_value(r, (uint32_t)k->limit, k->value).s : "",
+              steered ? ")" : "");
 }
 
 const struct rows_section report_knobs = {ROWS_LIST(NULL, "knobs", knobs, knob_count, knob_row)};
@@ -126,13 +126,6 @@ static void polling_row(struct rows *w, const struct report *r, const void *item
                              *const modes[] = {"polling", "busy-wait"};
     const struct builtin_polling *p = item;
     bool one = p->forward == POLL_FORWARD_COLLECT, some = !one && p->batch > 0;
-    rows_cell(w, "", 'l', "%s: %s, period %s, %s%s record%s a poll",
-              p->cause == POLLING_BY_KEPT ? "operator, kept" : "operator", word(modes, 2, p->mode),
-              units_brief_duration(p->period).s, some ? "at most " : "",
-              one    ? "one"
-              : some ? units_count((uint64_t)p->batch).s
-                     : "all",
-              one || p->batch == 1 ? "" : "s");
     json_int(w->json, "time_ns", report_run_time(r, p->node, p->at));
     json_text(w->json, "node", report_node_name(r, p->node));
     json_text(w->json, "by", word(causes, 3, p->cause));
@@ -140,6 +133,13 @@ static void polling_row(struct rows *w, const struct report *r, const void *item
     json_int(w->json, "period_ns", p->period);
     json_text(w->json, "forward", word(forwards, 2, p->forward));
     json_int(w->json, "batch", p->batch);
+    rows_says(w, "%s: %s, period %s, %s%s record%s a poll",
+              p->cause == POLLING_BY_KEPT ? "operator, kept" : word(causes, 3, p->cause), word(modes, 2, p->mode),
+              units_brief_duration(p->period).s, some ? "at most " : "",
+              one    ? "one"
+              : some ? units_count((uint64_t)p->batch).s
+                     : "all",
+              one || p->batch == 1 ? "" : "s");
 }
 
 const struct rows_section report_polling_changes = {ROWS_LIST(NULL, "polling", polling, polling_count, polling_row)};

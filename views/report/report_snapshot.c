@@ -68,9 +68,9 @@ void report_snapshot_line(struct rows *w, const struct report *r, const void *it
     uint64_t records = records_of(r->summary, (size_t)(n - r->summary->snapshots));
     const char *s = records == 1 ? "" : "s";
     if (n->number == 0)
-        rows_cell(w, "", 'l', "operator: snapshot of %s record%s", units_count(records).s, s);
+        rows_says(w, "operator: snapshot of %s record%s", units_count(records).s, s);
     else
-        rows_cell(w, "", 'l', "snapshot %" PRId64 " of %s record%s, for %s on %s", n->number, units_count(records).s, s,
+        rows_says(w, "snapshot %" PRId64 " of %s record%s, for %s on %s", n->number, units_count(records).s, s,
                   report_limit_text(r, n->limit), n->origin);
 }
 
@@ -116,6 +116,7 @@ static void snapshot_row(struct rows *w, const struct report *r, const void *ite
     char command[1024];
     command_of(r, from, to, command, sizeof command);
     json_int(w->json, "number", n->number);
+    report_snapshot_line(w, r, item);
     json_text(w->json, "limit", n->number ? report_limit_text(r, n->limit) : NULL);
     json_text(w->json, "node", n->number ? n->origin : NULL);
     json_double(w->json, "value", n->value);

@@ -99,6 +99,18 @@ void rows_cell(struct rows *w, const char *head, char align, const char *format,
     va_end(args);
 }
 
+void rows_says(struct rows *w, const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    rows_text(w, "", "text", n < 0 ? NULL : text);
+    if (n >= 0)
+        free(text);
+}
+
 static void line_row(struct rows *w, const struct report *r, const void *item)
 {
     (void)r;

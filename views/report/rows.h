@@ -53,6 +53,9 @@ void rows_double(struct rows *w, const char *head, const char *key, double value
 /** A column of the table alone; `align` as in table_new(). */
 void rows_cell(struct rows *w, const char *head, char align, const char *format, ...) BEZEL_PRINTF(4, 5);
 
+/** What happened, in words: the last column of a bare table, member `text` of the JSON. */
+void rows_says(struct rows *w, const char *format, ...) BEZEL_PRINTF(2, 3);
+
 /** Adds a row of one text to a bare table. */
 void rows_line(struct rows *w, const char *format, ...) BEZEL_PRINTF(2, 3);
 

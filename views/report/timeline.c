@@ -22,21 +22,14 @@ static void violation_row(struct rows *w, const struct report *r, const void *it
     bool least = v->limit < r->experiment->limit_count && r->experiment->limits[v->limit].compare == COMPARE_AT_LEAST;
     double worst = least ? v->min : v->max; /* furthest from holding */
     const char *limit = report_limit_text(r, v->limit);
-    rows_cell(w, "", 'l', "%s: violated%s, worst %s", limit, v->open ? " to the end" : "",
-              report_limit_value(r, v->limit, worst).s);
     json_text(w->json, "limit", limit);
     json_text(w->json, "node", report_is_global(r, v->limit) ? NULL : report_node_name(r, v->node));
     json_int(w->json, "begin_ns", report_run_time(r, v->node, v->begin));
     json_int(w->json, "end_ns", report_run_time(r, v->node, v->end));
     json_bool(w->json, "open", v->open);
     json_double(w->json, "worst", worst);
-}
-
-static void end_row(struct rows *w, const struct report *r, const void *item)
-{
-    const struct history_violation *v = item;
-    rows_cell(w, "", 'l', "%s: no longer violated, after %s", report_limit_text(r, v->limit),
-              units_duration(v->end - v->begin).s);
+    rows_says(w, "%s: violated for %s%s, worst %s", limit, units_duration(v->end - v->begin).s,
+              v->open ? ", to the end" : "", report_limit_value(r, v->limit, worst).s);
 }
 
 const struct rows_section report_violations = {
@@ -60,11 +53,6 @@ static void gap_row(struct rows *w, const struct report *r, const void *item)
     if (g->judged)
         snprintf(records, sizeof records, "; by the stored records held %s, violated %s, unknown %s",
                  units_duration(g->held).s, units_duration(g->violated).s, units_duration(g->unknown).s);
-    rows_cell(w, "", 'l', "%s: not judged for %s: %s%s%s%s", limit, units_duration(g->end - g->begin).s, cause, records,
-              !g->why     ? ""
-              : g->judged ? "; the rest stays unknown: "
-                          : "; it stays unknown: ",
-              g->why ? g->why : "");
     json_text(w->json, "limit", limit);
     json_text(w->json, "node", report_is_global(r, g->limit) ? NULL : report_node_name(r, g->node));
     json_int(w->json, "begin_ns", report_run_time(r, g->node, g->begin));
@@ -76,6 +64,11 @@ static void gap_row(struct rows *w, const struct report *r, const void *item)
     json_known_int(w->json, "unknown_ns", g->judged, g->unknown);
     json_known_int(w->json, "doubtful_ns", g->judged, g->doubtful);
     json_text(w->json, "why", g->why);
+    rows_says(w, "%s: not judged for %s: %s%s%s%s", limit, units_duration(g->end - g->begin).s, cause, records,
+              !g->why     ? ""
+              : g->judged ? "; the rest stays unknown: "
+                          : "; it stays unknown: ",
+              g->why ? g->why : "");
 }
 
 const struct rows_section report_gaps = {ROWS_LIST(NULL, "gaps", gaps, gap_count, gap_row)};
@@ -86,7 +79,7 @@ static void change_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct summary_note *n = item;
     (void)r;
-    rows_cell(w, "", 'l', "%s%s", strcmp(n->code, "BEZEL-STEERED") == 0 ? "operator, " : "", n->text);
+    rows_says(w, "%s%s", strcmp(n->code, "BEZEL-STEERED") == 0 ? "operator, " : "", n->text);
 }
 
 /* ---- Moments ----------------------------------------------------------------------------------------------------- */
@@ -145,7 +138,7 @@ static int64_t behind_its_cause(const struct report *r, const struct builtin_sna
     return at;
 }
 
-enum { POLLING, KNOB, CHANGE, CONCLUSION, VIOLATED, SNAPSHOT, GAP, DECISION, HOLDS }; /* in this order at one time */
+enum { POLLING, KNOB, CHANGE, CONCLUSION, VIOLATED, SNAPSHOT, GAP, DECISION }; /* in this order at one time */
 
 static void collect_own(struct timeline *t, const struct summary *s)
 {
@@ -174,8 +167,6 @@ static void collect(struct timeline *t, const struct summary *s)
     for (size_t i = 0; i < s->violation_count; i++) {
         const struct history_violation *v = &s->violations[i];
         add(t, VIOLATED, violation_row, v, v->node, v->begin)->limit = v->limit;
-        if (!v->open)
-            add(t, HOLDS, end_row, v, v->node, v->end)->limit = v->limit;
     }
     for (size_t i = 0; i < s->gap_count; i++)
         add(t, GAP, gap_row, &s->gaps[i], s->gaps[i].node, s->gaps[i].begin)->limit = s->gaps[i].limit;
@@ -192,7 +183,7 @@ static void collect(struct timeline *t, const struct summary *s)
 static void add_moments(struct rows *w, const struct report *r)
 {
     const struct summary *s = r->summary;
-    size_t most = s->polling_count + s->knob_count + s->conclusion_count + s->decision_count + 2 * s->violation_count +
+    size_t most = s->polling_count + s->knob_count + s->conclusion_count + s->decision_count + s->violation_count +
                   s->snapshot_count + s->note_count + s->gap_count;
     struct timeline t = {.report = r, .moments = calloc(most + 1, sizeof *t.moments)};
     if (t.moments)

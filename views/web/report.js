@@ -36,7 +36,6 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         } }, plots.moment(ns, 1e5));
     }
 
-    const unitOf = text => report.limits.find(l => l.text === text)?.unit;
     const share = s => s === null ? "" : plots.quantity(100 * s, "%");
 
     /* ---- Plots ----------------------------------------------------------------------------------------------------- */
@@ -248,15 +247,10 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     function moments() {
-        const period = ns => ns ? duration(ns) : "off";
+        const own = ["violations", "gaps", "decisions", "polling", "conclusions", "knobs", "snapshots"].flatMap(key => known(report[key]))
+            .filter(x => x.by !== "file" && x.conclusion !== "violated"); /* the file's own settings; its violation is there */
         const all = [
-            ...known(report.violations).map(v => [v.begin_ns, v.node || "all", `${v.limit}: violated for ${duration(v.end_ns - v.begin_ns)}${v.open ? ", to the end" : ""}, worst ${quantity(v.worst, unitOf(v.limit))}`]),
-            ...known(report.gaps).map(g => [g.begin_ns, g.node || "all", `${g.limit}: not judged for ${duration(g.end_ns - g.begin_ns)}: ${g.cause}${g.judged ? `; by the stored records held ${duration(g.held_ns)}, violated ${duration(g.violated_ns)}, unknown ${duration(g.unknown_ns)}` : g.why ? `; it stays unknown: ${g.why}` : ""}`]),
-            ...known(report.decisions).map(d => [d.time_ns, d.node, `${d.by}, ${d.policy}: ${d.action}, ${period(d.before_ns)} → ${period(d.after_ns)}${d.limit ? ", for " + d.limit : ""}`]),
-            ...known(report.polling).filter(p => p.by !== "file").map(p => [p.time_ns, p.node, `polls every ${period(p.period_ns)} (${p.by})`]),
-            ...known(report.conclusions).filter(c => c.conclusion !== "violated").map(c => [c.time_ns, c.node, `${c.conclusion}${c.holds ? "" : ": no longer"}${c.limit ? ", " + c.limit : ""}`]),
-            ...known(report.knobs).map(k => [k.time_ns, k.node, `knob ${k.knob} of ${k.process}: ${k.before} → ${k.after} ${k.unit || ""} (${k.by}${k.limit ? ", for " + k.limit : ""})`]),
-            ...known(report.snapshots).map(s => [s.time_ns, s.node || "", `snapshot ${s.number || s.command || ""}: ${count(s.records || 0)} records`]),
+            ...own.map(x => [x.time_ns ?? x.begin_ns, x.node || "all", x.text]),
             ...known(report.notes).map(n => [n.time_ns, n.node || "", `${n.code}${n.process ? " " + n.process : ""}: ${n.text}`]),
             ...known(report.events).map(e => [e.time_ns, "", e.text]),
         ].sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
