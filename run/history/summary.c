@@ -230,8 +230,7 @@ static void take_program(struct summary_loading *l, sqlite3_stmt *s)
 
 int64_t summary_ahead(const struct summary *s)
 {
-    const char *ahead = summary_property(s, RUNDB_CLOCK_AHEAD);
-    return ahead ? saturate_ns(strtoll(ahead, NULL, 10)) : 0;
+    return saturate_ns(summary_property_number(s, RUNDB_CLOCK_AHEAD));
 }
 
 /* Before its exchanges are read: the run's clock, or one of which only the wall clock is known. */
@@ -359,12 +358,6 @@ static void load_all(struct summary_loading *l)
     summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
 }
 
-static uint64_t count_property(const struct summary *s, const char *key)
-{
-    const char *value = summary_property(s, key);
-    return value ? strtoull(value, NULL, 10) : 0;
-}
-
 /* Bounds the pairs that a report compares: limits with decisions and conclusions, notes, snapshots with violations. */
 static void check_pairs(struct summary_loading *l)
 {
@@ -395,9 +388,9 @@ static int load(const char *run, uint32_t tables, void (*rows)(struct summary_lo
         check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
         l->summary.latency.bound = l->latency_bound;
-        l->summary.refused = count_property(&l->summary, RUNDB_REFUSED);
-        l->summary.untaken = count_property(&l->summary, RUNDB_UNTAKEN);
-        l->summary.untaken_records = count_property(&l->summary, RUNDB_UNTAKEN_RECORDS);
+        l->summary.refused = (uint64_t)summary_property_number(&l->summary, RUNDB_REFUSED);
+        l->summary.untaken = (uint64_t)summary_property_number(&l->summary, RUNDB_UNTAKEN);
+        l->summary.untaken_records = (uint64_t)summary_property_number(&l->summary, RUNDB_UNTAKEN_RECORDS);
     }
     latency_free(&l->latency);
     history_rows_close(l->history.rows);
@@ -472,4 +465,10 @@ const char *summary_property(const struct summary *s, const char *key)
         if (strcmp(s->properties[i].key, key) == 0)
             return s->properties[i].value;
     return NULL;
+}
+
+int64_t summary_property_number(const struct summary *s, const char *key)
+{
+    const char *value = summary_property(s, key);
+    return value ? strtoll(value, NULL, 10) : 0;
 }

@@ -190,4 +190,7 @@ void summary_free(struct summary *s);
 /** The value of property `key`, or NULL. */
 const char *summary_property(const struct summary *s, const char *key);
 
+/** The same as a number; 0: it is none, or not there. */
+int64_t summary_property_number(const struct summary *s, const char *key);
+
 #endif

@@ -183,8 +183,7 @@ bool names_knob(const struct summary *s, const struct experiment *e, uint32_t kn
     return true;
 }
 
-/* ---- Aspects that `sensing` names ----------------------------------------------------------------------------------
- */
+/* ---- Aspects that `sensing` names -------------------------------------------------------------------------------- */
 
 /*
  * Whether the aspect that pattern `name` names is missing, and a similar one is there. A glob, and a name without a

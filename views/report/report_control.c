@@ -53,8 +53,7 @@ static void conclusion_row(struct rows *w, const struct report *r, const void *i
 const struct rows_section report_conclusions = {
     ROWS_LIST(NULL, "conclusions", conclusions, conclusion_count, conclusion_row)};
 
-/* ---- Decisions ----------------------------------------------------------------------------------------------------
- */
+/* ---- Decisions --------------------------------------------------------------------------------------------------- */
 
 static struct units_text period_text(int64_t ns)
 {
@@ -82,8 +81,7 @@ static void decision_row(struct rows *w, const struct report *r, const void *ite
 
 const struct rows_section report_decisions = {ROWS_LIST(NULL, "decisions", decisions, decision_count, decision_row)};
 
-/* ---- Knobs ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Knobs ------------------------------------------------------------------------------------------------------- */
 
 static void knob_row(struct rows *w, const struct report *r, const void *item)
 {
@@ -112,8 +110,7 @@ static void knob_row(struct rows *w, const struct report *r, const void *item)
 
 const struct rows_section report_knobs = {ROWS_LIST(NULL, "knobs", knobs, knob_count, knob_row)};
 
-/* ---- How nodes are to poll ----------------------------------------------------------------------------------------
- */
+/* ---- How nodes are to poll --------------------------------------------------------------------------------------- */
 
 static const char *word(const char *const *words, int count, int value)
 {
@@ -144,8 +141,7 @@ static void polling_row(struct rows *w, const struct report *r, const void *item
 
 const struct rows_section report_polling_changes = {ROWS_LIST(NULL, "polling", polling, polling_count, polling_row)};
 
-/* ---- Records that came too late for control -----------------------------------------------------------------------
- */
+/* ---- Records that came too late for control ---------------------------------------------------------------------- */
 
 static void expired_row(struct rows *w, const struct report *r, const void *item)
 {
@@ -176,8 +172,7 @@ const struct rows_section report_expired = {
     .remark = "Expired records were older than their bound when taken from their "
               "rings. They are stored, but not used for control."};
 
-/* ---- Setpoints of the resource manager, on each node ---------------------------------------------------------------
- */
+/* ---- Setpoints of the resource manager, on each node ------------------------------------------------------------- */
 
 static void setpoints_row(struct rows *w, const struct report *r, const void *item)
 {

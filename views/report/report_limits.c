@@ -122,8 +122,7 @@ static void add_limit(struct rows *w, const struct report *r, size_t limit)
     }
 }
 
-/* ---- What a verdict stands by, other than what was judged during the run -------------------------
- */
+/* ---- What a verdict stands by, other than what was judged during the run ----------------------------------------- */
 
 /* Why limit `l` was not judged in a gap; NULL: it was, or nobody has tried yet. */
 static const char *why_unjudged(const struct report *r, const struct builtin_limit *l)

@@ -293,8 +293,7 @@ char *report_sentence_text(const struct report *r)
     return sentence;
 }
 
-/* ---- The first lines of the text ----------------------------------------------------------------------------------
- */
+/* ---- The first lines of the text --------------------------------------------------------------------------------- */
 
 /* When the run started, with milliseconds, for times that are added to it. */
 static void print_start(const struct report *r, FILE *out)

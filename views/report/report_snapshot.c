@@ -58,8 +58,7 @@ static void command_of(const struct report *r, size_t from, size_t to, char *tex
 
 static uint64_t refused(const struct report *r)
 {
-    const char *number = summary_property(r->summary, RUNDB_SNAPSHOTS_REFUSED);
-    return number ? strtoull(number, NULL, 10) : 0;
+    return (uint64_t)summary_property_number(r->summary, RUNDB_SNAPSHOTS_REFUSED);
 }
 
 void report_snapshot_line(struct rows *w, const struct report *r, const void *item)

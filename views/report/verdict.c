@@ -14,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t property_number(const struct summary *s, const char *key)
-{
-    const char *value = summary_property(s, key);
-    return value ? strtoll(value, NULL, 10) : 0;
-}
-
 double verdict_rate(const struct summary_book *b)
 {
     if (b->stored < 2 || b->last_ns <= b->first_ns)
@@ -44,10 +38,10 @@ static int64_t last_sign(const struct summary *s, int64_t started)
 
 static void judge_run(struct verdict *v, const struct summary *s, bool running)
 {
-    v->started = saturate_ns(property_number(s, "started"));
-    v->ended = saturate_ns(property_number(s, "ended"));
+    v->started = saturate_ns(summary_property_number(s, "started"));
+    v->ended = saturate_ns(summary_property_number(s, "ended"));
     const char *ended_by = summary_property(s, "ended_by");
-    int64_t outcome = property_number(s, "outcome");
+    int64_t outcome = summary_property_number(s, "outcome");
     v->outcome = outcome < EXIT_OK || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
     v->failed = v->outcome != EXIT_OK || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
@@ -380,7 +374,7 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     bool uncertain = v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
-    bool unmanaged = property_number(s, RUNDB_UNMANAGED) != 0;
+    bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < v->limit_count; i++) {
         if (v->limits[i].is == VERDICT_HELD && (uncertain || (unmanaged && e->limits[i].global)))
             v->limits[i].is = VERDICT_UNKNOWN;
@@ -416,7 +410,7 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
 /* Draining of a node was given up if the run says so and the node never confirmed that it holds nothing. */
 static bool is_given_up(const struct summary *s, uint32_t node)
 {
-    return property_number(s, RUNDB_UNDRAINED) != 0 && s->nodes[node].open;
+    return summary_property_number(s, RUNDB_UNDRAINED) != 0 && s->nodes[node].open;
 }
 
 /* Whether a stream of `p` has no end in the store, or the collector refused the process. */
