@@ -394,13 +394,16 @@ static void save_when_due(struct collector_daemon *v, int64_t now)
 static void wait_for_something(struct collector_daemon *v)
 {
     struct link *links[] = {v->data, command_server_link(v->control)};
-    int fds[] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
+    int fds[2 + RECEIVER_DIRECT_MAX] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
+    size_t more;
     int64_t now = clock_now(), until = v->tick_at;
     if (receiver_changed(v->receiver) && v->save_at < until)
         until = v->save_at;
     if (store_sync_at(v->store) != 0 && store_sync_at(v->store) < until)
         until = store_sync_at(v->store);
-    (void)link_wait(links, 2, fds, 2, until > now ? until - now : 0);
+    int64_t most = receiver_sleep(v->receiver, fds + 2, &more, until > now ? until - now : 0);
+    (void)link_wait(links, 2, fds, 2 + more, most);
+    receiver_awake(v->receiver);
 }
 
 static void serve(struct collector_daemon *v)

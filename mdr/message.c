@@ -42,6 +42,7 @@ TABLE(books, FIELDS(message_books, instance), ENUM(message_books, state, PROCESS
 
 TABLE(heartbeat, FIELDS(message_heartbeat, at));
 TABLE(watermark, FIELDS(message_watermark, low));
+TABLE(direct, FIELDS(message_direct, attempt, proof, agreed, text));
 TABLE(note, FIELDS(message_note, instance, pid, name, at, code, text));
 TABLE(clock, FIELDS(message_clock, number, identity, arrived, answered, ahead, error));
 
@@ -274,10 +275,11 @@ CASES(types, CASE(MESSAGE_HELLO, message, hello, hello), CASE(MESSAGE_WELCOME, m
       CASE(MESSAGE_NEED_PROCESS, message, need_process, need_process), CASE(MESSAGE_ACK, message, ack, ack),
       CASE(MESSAGE_BOOKS, message, books, books), CASE(MESSAGE_HEARTBEAT, message, heartbeat, heartbeat),
       NOTHING(MESSAGE_BYE), CASE(MESSAGE_NOTE, message, note, note), CASE(MESSAGE_CLOCK, message, clock, clock),
-      CASE(MESSAGE_WATERMARK, message, watermark, watermark), HERE(MESSAGE_COMMAND, command),
-      HERE(MESSAGE_REPLY, reply), NOTHING(MESSAGE_WATCH), CASE(MESSAGE_OBSERVATION, message, observation, observation),
-      CASE(MESSAGE_SETPOINT, message, setpoint, setpoint), CASE(MESSAGE_PARTIALS, message, partials, partials),
-      CASE(MESSAGE_JUDGEMENT, message, judgement, judgement), CASE(MESSAGE_LAUNCH, message, launch, launch));
+      CASE(MESSAGE_WATERMARK, message, watermark, watermark), CASE(MESSAGE_DIRECT, message, direct, direct),
+      HERE(MESSAGE_COMMAND, command), HERE(MESSAGE_REPLY, reply), NOTHING(MESSAGE_WATCH),
+      CASE(MESSAGE_OBSERVATION, message, observation, observation), CASE(MESSAGE_SETPOINT, message, setpoint, setpoint),
+      CASE(MESSAGE_PARTIALS, message, partials, partials), CASE(MESSAGE_JUDGEMENT, message, judgement, judgement),
+      CASE(MESSAGE_LAUNCH, message, launch, launch));
 
 static bool code_body(struct fields_coder *c, void *p)
 {

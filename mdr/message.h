@@ -31,6 +31,7 @@ enum message_type {
     MESSAGE_NOTE = 10,
     MESSAGE_CLOCK = 11,
     MESSAGE_WATERMARK = 12,
+    MESSAGE_DIRECT = 13,
     MESSAGE_COMMAND = 20,
     MESSAGE_REPLY = 21,
     MESSAGE_WATCH = 22,
@@ -144,6 +145,13 @@ struct message_heartbeat {
 
 struct message_watermark {
     uint64_t low; /* ns, monotonic: every record of the node before it was sent before this message */
+};
+
+/** Packets could pass directly (mdr/uplink/direct.h), or the answer. */
+struct message_direct {
+    uint64_t attempt, proof;
+    bool agreed;
+    char text[MESSAGE_TEXT_MAX + 1]; /* the folder; of an answer, why not */
 };
 
 /** A question for the time, of which only `number` counts, or its answer (mdr_clock). */
@@ -568,6 +576,7 @@ struct message {
         struct message_books books;
         struct message_heartbeat heartbeat;
         struct message_watermark watermark;
+        struct message_direct direct;
         struct message_note note;
         struct message_clock clock;
         struct {

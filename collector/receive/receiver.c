@@ -128,7 +128,7 @@ static void check_time(struct receiver *in, struct model_process *p, const struc
         receiver_rundb_failed(in, err, "a note");
 }
 
-static void on_packet(struct receiver *in, const struct link_frame *frame, struct peer *peer, struct received *a)
+void receiver_on_packet(struct receiver *in, const struct link_frame *frame, struct peer *peer, struct received *a)
 {
     bool failed = store_failure(in->store, NULL) != 0;
     receiver_take_packet(peer->node, in->store, frame->data, frame->size, a);
@@ -161,7 +161,9 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
 static struct peer *find_sender(struct receiver *in, const struct link_frame *frame)
 {
     struct peer *peer = receiver_find(in, &frame->peer);
-    if (!peer || frame->roles & KEY_OBSERVE)
+    if (peer)
+        peer->silenced = !(frame->roles & KEY_OBSERVE);
+    if (!peer || !peer->silenced)
         return peer;
     if (!peer->key_taken)
         receiver_note_node(in, peer->node, "BEZEL-KEY-TAKEN",
@@ -178,6 +180,7 @@ static bool receive_one(struct receiver *in)
     if (link_receive(in->link, frame) != 0)
         return false;
     *a = (struct received){.what = RECEIVED_REFUSED};
+    in->direct[in->batch] = false;
     in->received[in->batch] = clock_now();
     struct peer *peer = find_sender(in, frame);
     if (peer)
@@ -186,7 +189,7 @@ static bool receive_one(struct receiver *in)
     if (!packet_is_packet(frame->data, frame->size))
         receiver_take_message(in, frame, peer, within_rate);
     else if (within_rate)
-        on_packet(in, frame, peer, a);
+        receiver_on_packet(in, frame, peer, a);
     else if (peer)
         in->model->totals.refused++;
     in->batch++;
@@ -194,7 +197,7 @@ static bool receive_one(struct receiver *in)
 }
 
 /* Fills in->out with touched streams of `node`, as many as fit, without those that could not be synced. */
-static void gather_ack(struct receiver *in, struct model_node *node)
+static void gather_ack(struct receiver *in, struct model_node *node, struct peer *peer)
 {
     struct message_ack *ack = &in->out.ack;
     struct model_stream *s;
@@ -202,10 +205,11 @@ static void gather_ack(struct receiver *in, struct model_node *node)
     ack->stream_count = 0;
     while (ack->stream_count < MESSAGE_ROWS_MAX && (s = model_next_touched(node)))
         if (store_sync(in->store, s) == 0) {
-            struct message_position *at = &ack->streams[ack->stream_count++];
+            struct message_position *at = &ack->streams[ack->stream_count];
             *at = s->at;
             if (s->thrown)
                 at->next_seq = s->thrown;
+            ack->stream_count += !peer || !receiver_direct_acknowledge(peer, s, at->next_seq);
         }
 }
 
@@ -217,7 +221,7 @@ static void acknowledge(struct receiver *in, struct model_node *node)
     if (peer && node->touched && receiver_holds_back(in, peer, clock_now()))
         return;
     while (node->touched) {
-        gather_ack(in, node);
+        gather_ack(in, node, peer);
         int err = peer && ack->stream_count ? receiver_send(in, &peer->id) : 0;
         if (err == BEZEL_EAGAIN) {
             for (uint32_t i = 0; i < ack->stream_count; i++)
@@ -229,6 +233,8 @@ static void acknowledge(struct receiver *in, struct model_node *node)
             peer = NULL;
         }
     }
+    if (peer)
+        receiver_direct_acknowledged(peer);
 }
 
 /*
@@ -250,11 +256,13 @@ static void count_batch(struct receiver *in)
             statistics_count(a->stream, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
             rundb_add_packet(in->rundb, a->stream->process, &a->header, in->frames[i].data, a->found.lost);
         }
-        link_frame_free(&in->frames[i]);
+        if (!in->direct[i])
+            link_frame_free(&in->frames[i]);
     }
     if (!in->model->hurried)
         token_bucket_take(&in->evaluation, EVALUATION, (size_t)(clock_now() - begun), clock_now());
     in->batch = 0;
+    receiver_free_left(in);
 }
 
 /*
@@ -273,8 +281,11 @@ static void keep_to_room(struct receiver *in, int64_t now)
 
 int receiver_turn(struct receiver *in)
 {
+    in->turn++;
+    receiver_take_direct(in, RECEIVER_BATCH / 2);
     while (in->batch < RECEIVER_BATCH && receive_one(in))
         ;
+    receiver_take_direct(in, RECEIVER_BATCH);
     int taken = (int)in->batch;
     int64_t now = clock_now(), waited = store_sync_at(in->store);
     if (store_sync_due(in->store, now))

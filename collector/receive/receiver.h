@@ -57,6 +57,15 @@ void receiver_set_watermarks(struct receiver *in, struct watermarks *w);
 /** Keeps the store to its room by `k`, of keep_init(); borrowed. NULL, as at first: everything is kept. */
 void receiver_set_keep(struct receiver *in, struct keep *k);
 
+/**
+ * Before waiting: puts the descriptors of windows that are read directly into `fds`, RECEIVER_DIRECT_MAX at most, and
+ * their number into *count. Returns for how many ns to wait at most: 0 where there is something to read; `most`.
+ * receiver_awake() behind the wait.
+ */
+enum { RECEIVER_DIRECT_MAX = 64 };
+int64_t receiver_sleep(struct receiver *in, int *fds, size_t *count, int64_t most);
+void receiver_awake(struct receiver *in);
+
 /** Does one turn. Returns the number of frames that it took, 0 where none waited. Blocks on the disk, not on peers. */
 int receiver_turn(struct receiver *in);
 

@@ -11,6 +11,7 @@
 #include "mdr/link/shares.h"
 #include "mdr/link/unidentified_peers.h"
 #include "mdr/message.h"
+#include "mdr/uplink/direct.h"
 
 /*
  * A peer is a connection that has sent HELLO, here or at a relay below. Frames of others are dropped without an answer:
@@ -20,14 +21,27 @@
 struct peer {
     struct link_peer id;
     struct model_node *node;
-    struct share *share; /* of the node's name */
-    uint64_t attempt;    /* of its HELLO */
-    uint64_t connection; /* link_connection() of that: many peers have that of their relay */
-    int64_t received_at; /* of its last frame */
-    bool over;           /* beyond its rate, which was logged */
-    bool gap;            /* a packet of this connection was not stored: it will come again */
-    bool bye;            /* sent BYE, which is answered when all before it is saved */
-    bool key_taken;      /* its key counts no more, which was noted */
+    struct share *share;                   /* of the node's name */
+    uint64_t attempt;                      /* of its HELLO */
+    uint64_t connection;                   /* link_connection() of that: many peers have that of their relay */
+    int64_t received_at;                   /* of its last frame */
+    bool over;                             /* beyond its rate, which was logged */
+    bool gap;                              /* a packet of this connection was not stored: it will come again */
+    bool bye;                              /* sent BYE, which is answered when all before it is saved */
+    bool key_taken;                        /* its key counts no more, which was noted */
+    bool silenced;                         /* its last frame had such a key: nothing of it counts */
+    struct direct_source *direct;          /* its packets pass directly; NULL: by the link */
+    uint64_t direct_attempt, direct_proof; /* of its DIRECT */
+};
+
+/** A window that is read directly (mdr/uplink/direct.h). */
+struct direct_source {
+    struct direct_reader *reader;
+    int64_t held_at; /* since when a packet waits for the description of its process; 0: none does */
+    bool waits;      /* it has packets that cannot be taken now */
+    uint64_t turn;   /* of the receiver: when it was filled last. Frames of a batch stand in its memory */
+    struct direct_source *next_left;
+    struct model_stream *streams[WINDOW_STREAMS]; /* by number in the window */
 };
 
 struct receiver {
@@ -53,6 +67,10 @@ struct receiver {
     struct token_bucket evaluation; /* of ns that statistics took */
     size_t batch;                   /* frames received in this turn, not yet counted */
     struct link_frame frames[RECEIVER_BATCH];
+    bool direct[RECEIVER_BATCH]; /* of a frame: it is a packet of a window, and belongs to its reader */
+    unsigned direct_count;       /* peers whose packets pass directly */
+    struct direct_source *left;  /* those of peers that are gone; frames of this batch may stand in them */
+    uint64_t turn;
     struct received results[RECEIVER_BATCH];
     int64_t received[RECEIVER_BATCH];
 };
@@ -125,6 +143,26 @@ void receiver_welcome(struct receiver *in, const struct peer *peer);
  * peer is too far beyond its rate; then messages that cost memory or disk are refused.
  */
 void receiver_take_message(struct receiver *in, const struct link_frame *frame, struct peer *peer, bool within_rate);
+
+/** Checks, and stores or refuses, the packet in `frame` of `peer`; *a says which. */
+void receiver_on_packet(struct receiver *in, const struct link_frame *frame, struct peer *peer, struct received *a);
+
+/** Takes the low watermark of a peer, unless a packet of it is missing. */
+void receiver_take_low(struct receiver *in, const struct peer *peer, uint64_t low);
+
+/** Answers DIRECT: reads the peer's packets out of its window from now on, if that can be. */
+void receiver_on_direct(struct receiver *in, struct peer *peer, const struct message_direct *m);
+
+/** Takes packets that pass directly, until the batch has `most` frames. */
+void receiver_take_direct(struct receiver *in, size_t most);
+
+/** Acknowledges stream `s` of the peer directly. False: it takes the link. ..._acknowledged() publishes it. */
+bool receiver_direct_acknowledge(struct peer *peer, const struct model_stream *s, uint64_t next_seq);
+void receiver_direct_acknowledged(struct peer *peer);
+
+/** Its packets take the link from now on. ..._free_left(), behind a batch, frees what was left so. */
+void receiver_leave_direct(struct receiver *in, struct peer *peer);
+void receiver_free_left(struct receiver *in);
 
 /** Logs that `what` could not be written to the run database: it counts as not received, and its sender repeats it. */
 void receiver_rundb_failed(struct receiver *in, int err, const char *what);

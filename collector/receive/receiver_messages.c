@@ -463,7 +463,7 @@ static void on_note(struct receiver *in, const struct peer *peer, const struct m
 }
 
 /* After a gap it holds again once the node has said HELLO, and what was missing has come. */
-static void on_watermark(struct receiver *in, const struct peer *peer, uint64_t low)
+void receiver_take_low(struct receiver *in, const struct peer *peer, uint64_t low)
 {
     if (low > INT64_MAX - 1 || peer->gap)
         return;
@@ -518,7 +518,9 @@ void receiver_take_message(struct receiver *in, const struct link_frame *frame, 
     else if (in->in.type == MESSAGE_NOTE)
         on_note(in, peer, &in->in.note);
     else if (in->in.type == MESSAGE_WATERMARK)
-        on_watermark(in, peer, in->in.watermark.low);
+        receiver_take_low(in, peer, in->in.watermark.low);
+    else if (in->in.type == MESSAGE_DIRECT)
+        receiver_on_direct(in, peer, &in->in.direct);
     else if (in->in.type == MESSAGE_BYE)
         on_bye(in, peer);
     else if (in->in.type != MESSAGE_HEARTBEAT)

@@ -36,6 +36,9 @@ int receiver_peers_open(struct receiver *in)
 
 void receiver_peers_close(struct receiver *in)
 {
+    for (unsigned i = 0; i < in->peer_count; i++)
+        receiver_leave_direct(in, &in->peers[i]);
+    receiver_free_left(in);
     free(in->peers);
     free(in->by_id.slots);
 }
@@ -54,6 +57,7 @@ struct peer *receiver_find_node(const struct receiver *in, const struct model_no
 void receiver_drop(struct receiver *in, struct peer *peer)
 {
     const struct peer *last = &in->peers[--in->peer_count];
+    receiver_leave_direct(in, peer);
     shares_give(in->shares, peer->share, SHARE_PLACES);
     hash_index_remove(&in->by_id, link_peer_key(&peer->id), link_peer_sizes(&peer->id));
     hash_index_remove(&in->by_id, (uint64_t)peer->node->row, HASH_INDEX_NO_RING);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/ulimit.h"
 #include "base/words.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ static void greet(struct sender *f, int64_t now)
 {
     f->state = GREETING;
     f->until = now + SENDER_SILENCE_NS;
+    sender_leave_direct(f);
     memset(f->welcomed, 0, sizeof f->welcomed);
     f->message.type = MESSAGE_HELLO;
     f->hello.attempt = (uint64_t)now > f->hello.attempt ? (uint64_t)now : f->hello.attempt + 1;
@@ -37,6 +39,7 @@ static int attempt(struct sender *f, int64_t now)
 static void hang_up(struct sender *f, int64_t until)
 {
     link_close(f->link, 0);
+    sender_leave_direct(f);
     f->link = NULL;
     f->state = WAITING;
     f->until = until;
@@ -66,6 +69,7 @@ void sender_come_up(struct sender *f, int64_t now)
     f->unobserved_sent = f->unobserved_saved;
     memset(f->processes, 0, sizeof f->processes);
     f->source.books_due(f->source.context, now);
+    sender_ask_direct(f, now);
 }
 
 /* There is no answer here: tries the next endpoint. */
@@ -102,7 +106,8 @@ static bool low_is_due(const struct sender *f, int64_t now)
 /* A sign of life: a new low watermark, or a heartbeat after some silence. */
 static void beat(struct sender *f, int64_t now)
 {
-    int64_t low = low_is_due(f, now) ? send_queue_low(&f->send_queue) : 0;
+    bool by_link = !f->direct.used; /* else it goes with the packets */
+    int64_t low = by_link && low_is_due(f, now) ? send_queue_low(&f->send_queue) : 0;
     if (low > f->low) {
         f->message.type = MESSAGE_WATERMARK;
         f->message.watermark.low = (uint64_t)low;
@@ -173,6 +178,7 @@ void sender_step(struct sender *f, int64_t now, bool bye)
         bool expects = send_queue_unacknowledged(&f->send_queue) > 0;
         f->look_at = now + (expects ? SENDER_LOOK_NS : SENDER_IDLE_LOOK_NS);
     }
+    sender_direct_acknowledged(f, now);
     send_queue_free(&f->send_queue, now);
     send_queue_mark(&f->send_queue, f->source.low(f->source.context, now));
     if (f->state == UP)
@@ -234,6 +240,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
     memcpy(f->hello.run, source->run, sizeof f->hello.run);
     memcpy(f->hello.uuid, source->uuid, sizeof f->hello.uuid);
     f->hello.attempt = (uint64_t)clock_now(); /* above all attempts of earlier daemons */
+    f->direct.offer.bell = -1;
     f->attempts = backoff_make(seed_of(&f->hello), SENDER_PAUSE_FIRST_NS, SENDER_PAUSE_LAST_NS);
     f->asks = backoff_make(~seed_of(&f->hello), SENDER_AGAIN_FIRST_NS, SENDER_AGAIN_LAST_NS);
     int err = send_queue_open(&f->send_queue, source, options->spool_dir, options->spool_bytes, clock_now());
@@ -244,6 +251,9 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
         free(f);
         return err;
     }
+    if (!options->by_link && !f->send_queue.spool &&
+        direct_offer_open(&f->direct.offer, source->dir, source->run, source->uuid) != 0)
+        log_info("BEZEL-DIRECT", "%s: packets can only take the link: %s", source->dir, ulimit_reason(BEZEL_ESYS));
     f->until = 0;
     f->moved = any_is_torn(f->window);
     *out = f;
@@ -253,6 +263,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
 void sender_close(struct sender *f, bool discard)
 {
     link_close(f->link, 0);
+    direct_offer_close(&f->direct.offer);
     send_queue_close(&f->send_queue, discard || f->state == DONE); /* after BYE nothing waits, and nobody comes back */
     free(f);
 }

@@ -50,6 +50,7 @@ struct sender_options {
     struct message_hello hello;   /* its HELLO; `run` and `uuid` are set from the source */
     const char *spool_dir;
     uint64_t spool_bytes; /* size of the spool; 0: no spool */
+    bool by_link;         /* packets never pass directly (mdr/uplink/direct.h) */
 };
 
 /**
@@ -111,6 +112,12 @@ struct sender_clock {
     uint32_t port;        /* where it answers questions for the time; 0: nowhere, or there was no WELCOME */
 };
 const struct sender_clock *sender_clock(const struct sender *f);
+
+/**
+ * Whether packets pass directly (mdr/uplink/direct.h). If not, *why is the reason that the receiver gave, "" where
+ * there is none: it is on another machine.
+ */
+bool sender_is_direct(const struct sender *f, const char **why);
 
 /** Whether the receiver has confirmed that it has everything, the final books included. */
 bool sender_done(const struct sender *f);

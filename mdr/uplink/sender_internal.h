@@ -6,6 +6,7 @@
 #define BEZEL_MDR_UPLINK_SENDER_INTERNAL_H
 
 #include "mdr/uplink/backoff.h"
+#include "mdr/uplink/direct.h"
 #include "mdr/uplink/send_queue.h"
 #include "mdr/uplink/sender.h"
 
@@ -26,6 +27,24 @@
  */
 enum sender_state { WAITING, GREETING, UP, REFUSED, DONE };
 
+/**
+ * How packets go: by the link; or directly, once the receiver has agreed. One way at a time: it changes only while no
+ * packet waits for an acknowledgement, so packets of a stream never overtake each other.
+ */
+struct sender_direct {
+    struct direct_offer offer; /* without a page: packets always take the link */
+    bool agreed;               /* on this connection */
+    bool used;                 /* the last packet went so */
+    bool lost;                 /* the receiver has given it up: HELLO is to be said again */
+    uint64_t offered;          /* position up to which packets are offered */
+    int64_t low_at;            /* when a low watermark was offered last */
+    struct {
+        uint64_t instance;
+        uint32_t ring;
+    } streams[WINDOW_STREAMS];      /* to which acknowledgements with this number belong */
+    char why[MESSAGE_TEXT_MAX + 1]; /* why the receiver did not agree; "": it was not asked, or did */
+};
+
 /** What was sent about a process. */
 struct sender_process {
     uint64_t instance;
@@ -40,6 +59,7 @@ struct sender {
     struct sender_process processes[WINDOW_PROCESSES]; /* by place */
     bool welcomed[WINDOW_STREAMS]; /* this connection's WELCOME has a usable position of the stream */
     struct send_queue send_queue;
+    struct sender_direct direct;
     struct link *link; /* NULL while waiting */
     char endpoints[SENDER_ENDPOINTS_MAX][LINK_ENDPOINT_MAX];
     unsigned endpoint_count, endpoint;   /* endpoint: the one in use */
@@ -76,6 +96,24 @@ void sender_packets(struct sender *f, int64_t now);
 
 /** What was sent about process `p` on this connection: zeros if nothing was. */
 struct sender_process *sender_sent(struct sender *f, const struct uplink_process *p);
+
+/** Asks the receiver whether packets can pass directly, where it has the same clock as this machine. */
+void sender_ask_direct(struct sender *f, int64_t now);
+
+/** Takes the receiver's answer. */
+void sender_take_direct(struct sender *f, const struct message_direct *m);
+
+/** Whether a packet may be sent now, by the way that f->direct.used says then. */
+bool sender_may_go(struct sender *f, const struct send_queue_packet *packet);
+
+/** Offers the packets that were sent since the last time, and the low watermark. */
+void sender_offer(struct sender *f, int64_t now);
+
+/** Takes acknowledgements of packets that passed directly. */
+void sender_direct_acknowledged(struct sender *f, int64_t now);
+
+/** Ends the direct way on this connection. */
+void sender_leave_direct(struct sender *f);
 
 /** Sends every note once on each connection. False: some are left. */
 bool sender_notes(struct sender *f, int64_t now);

@@ -126,6 +126,9 @@ static void take_message(struct sender *f, int64_t now)
             m->books.at >= sender_sent(f, &p)->books_at)
             source->saved(source->context, p.instance, true);
         break;
+    case MESSAGE_DIRECT:
+        sender_take_direct(f, &m->direct);
+        break;
     case MESSAGE_BYE:
         if (f->bye_sent)
             f->state = DONE;

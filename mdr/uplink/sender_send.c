@@ -62,6 +62,8 @@ static void let_go(void *data, void *hint)
 static bool send_packet(struct sender *f, const struct send_queue_packet *packet)
 {
     struct window_packet *p = packet->in_window;
+    if (f->direct.used)
+        return true; /* sender_offer() */
     if (!p || f->send_queue.spool || p->bytes <= SENDER_COPY_BYTES)
         return link_send(f->link, NULL, packet->data, packet->bytes) == 0;
     atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); /* relaxed: the link hands it over */
@@ -80,14 +82,18 @@ void sender_packets(struct sender *f, int64_t now)
     uint32_t read_back = 0;
     while (read_back < SENDER_READ_BACK_BYTES && send_queue_next(&f->send_queue, &packet, now) && credit_allows(f)) {
         struct uplink_process p;
+        if (!sender_may_go(f, &packet))
+            break;
         if (f->source.find(f->source.context, packet.header.instance, &p) && !describe(f, &p, now))
             break;
         if (!send_packet(f, &packet))
             break;
         send_queue_sent(&f->send_queue, &packet);
         read_back += packet.in_window ? 0 : packet.bytes;
-        f->sent_at = now;
+        if (!f->direct.used)
+            f->sent_at = now;
     }
+    sender_offer(f, now);
     f->counts.unacknowledged = send_queue_unacknowledged(&f->send_queue);
     if (f->sent_at == now && f->look_at > now + SENDER_LOOK_NS)
         f->look_at = now + SENDER_LOOK_NS;

@@ -10,7 +10,11 @@
 
 #include <stdalign.h>
 
+#define WINDOW_NAME  "window"
+#define WINDOW_MAGIC UINT64_C(0x42455a454c574e31) /* "BEZELWN1" */
+
 enum {
+    WINDOW_VERSION = 1,
     WINDOW_ALIGN = 16,
     WINDOW_PACKETS = 16,                      /* it has room for so many of the longest */
     WINDOW_STREAM_SLOTS = 4 * WINDOW_STREAMS, /* of the index: streams, and a key for each process */

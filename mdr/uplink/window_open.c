@@ -15,11 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WINDOW_NAME  "window"
-#define WINDOW_MAGIC UINT64_C(0x42455a454c574e31) /* "BEZELWN1" */
-
-enum { WINDOW_VERSION = 1 };
-
 /* Reads back the packets of a crashed daemon. False: the file is inconsistent. */
 static bool recover(struct window *w)
 {

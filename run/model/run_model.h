@@ -90,6 +90,7 @@ struct model_stream {
     bool closed;                        /* its closing packet is stored */
     bool touched;                       /* its position is to be sent; linked by next_touched */
     bool behind;                        /* a packet was not stored: its position must be sent again */
+    uint32_t direct;                    /* 1 + its number in a window that is read directly; 0: it is not */
     bool walked;                        /* of a verifier: its file was read */
     bool unsynced;                      /* has bytes that are not in stable storage */
     struct model_stream *next_touched;  /* of the node */

@@ -3,7 +3,7 @@
 #include "sensor/external/attach.h"
 
 #include "base/procstat.h"
-#include "sensor/external/sigbus_guard.h"
+#include "base/sigbus_guard.h"
 #include "sensor/shm/segment_list.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/sigbus_guard.h"
 #include "mdr/message.h"
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
 #include "sensor/external/program_knobs.h"
-#include "sensor/external/sigbus_guard.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/sigbus_guard.h"
 #include "sensor/external/external_internal.h"
 #include "sensor/external/program_knobs.h"
-#include "sensor/external/sigbus_guard.h"
 #include "sensor/shm/litter.h"
 
 #include <errno.h>

@@ -395,6 +395,9 @@ static void set_environment(struct bed *b)
     unsetenv("BEZEL_RUNS");
     unsetenv("BEZEL_PROCESS");
     setenv("FAULTS_PROGRAMS", FAULTS_BUILD, 1);
+    /* Packets take both ways by turns; where the network is disturbed, the one that it can disturb. */
+    if (!getenv("FAULTS_DIRECT") && (b->options.over_network || b->options.seed & 1))
+        setenv("BEZEL_BY_LINK", "1", 1);
     if (b->options.over_network && b->proxy.apart) {
         snprintf(text, sizeof text, "/proc/%d/ns/net", (int)b->proxy.pid);
         setenv("FAULTS_NETWORK", text, 1);

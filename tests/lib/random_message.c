@@ -281,6 +281,12 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
     case MESSAGE_WATERMARK:
         m->watermark.low = seed_next(seed);
         break;
+    case MESSAGE_DIRECT:
+        m->direct.attempt = seed_next(seed);
+        m->direct.proof = seed_next(seed);
+        m->direct.agreed = seed_next(seed) & 1;
+        text_random(seed, m->direct.text, MESSAGE_TEXT_MAX);
+        break;
     case MESSAGE_HEARTBEAT:
         m->heartbeat.at = seed_next(seed);
         break;

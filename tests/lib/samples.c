@@ -11,10 +11,10 @@
 enum { TICK = 1, FRAME_SHOWN = 2 };
 
 const enum message_type sample_types[] = {
-    MESSAGE_HELLO,    MESSAGE_WELCOME,   MESSAGE_REFUSE,    MESSAGE_PROCESS,     MESSAGE_NEED_PROCESS,
-    MESSAGE_ACK,      MESSAGE_BOOKS,     MESSAGE_HEARTBEAT, MESSAGE_BYE,         MESSAGE_NOTE,
-    MESSAGE_COMMAND,  MESSAGE_REPLY,     MESSAGE_WATCH,     MESSAGE_OBSERVATION, MESSAGE_SETPOINT,
-    MESSAGE_PARTIALS, MESSAGE_JUDGEMENT, MESSAGE_LAUNCH,    MESSAGE_CLOCK,       MESSAGE_WATERMARK,
+    MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,   MESSAGE_PROCESS,  MESSAGE_NEED_PROCESS, MESSAGE_ACK,
+    MESSAGE_BOOKS, MESSAGE_HEARTBEAT,   MESSAGE_BYE,      MESSAGE_NOTE,     MESSAGE_COMMAND,      MESSAGE_REPLY,
+    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETPOINT, MESSAGE_PARTIALS, MESSAGE_JUDGEMENT,    MESSAGE_LAUNCH,
+    MESSAGE_CLOCK, MESSAGE_WATERMARK,   MESSAGE_DIRECT,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -48,6 +48,8 @@ const char *sample_message_name(enum message_type type)
         return "message-bye";
     case MESSAGE_WATERMARK:
         return "message-watermark";
+    case MESSAGE_DIRECT:
+        return "message-direct";
     case MESSAGE_NOTE:
         return "message-note";
     case MESSAGE_CLOCK:
@@ -618,6 +620,10 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_WATERMARK:
         m->watermark.low = 123456000000;
+        break;
+    case MESSAGE_DIRECT:
+        m->direct = (struct message_direct){.attempt = 61, .proof = 62, .agreed = true};
+        strcpy(m->direct.text, "/dev/shm/bezel-1000");
         break;
     case MESSAGE_NOTE:
         m->note = (struct message_note){.instance = 41, .pid = 42, .at = 43};

@@ -3,11 +3,12 @@
 /*
  * The external sensor goes to sleep while a process sets its wake bit. The process sets the mark and then asks whether
  * the sensor sleeps; the sensor declares its sleep and then checks the mark. Both declare and ask by one
- * read-modify-write of the same word, so one of them is second, and sees what the first one did.
+ * read-modify-write of the same word, so one of them is second, and sees what the first one did. Likewise a receiver
+ * that reads a window goes to sleep while the sender offers a packet (X6).
  *
  * Held: the external sensor does not sleep on after a wake bit that it has not seen.
  *
- * Checked: plain : A0
+ * Checked: plain : A0 X6
  */
 #define THREADS 2
 #define DEPTH   4
@@ -17,6 +18,7 @@
 #define ASLEEP 1
 
 #define A0 1
+#define X6 2
 
 #include "memory.pml"
 
@@ -26,17 +28,17 @@
 bool sleeps, woken;
 byte ended;
 
-proctype process() {
+proctype process(byte both) {
     byte was;
     store(PROCESS, MARK, RELAXED, true);
-    modify(PROCESS, ASLEEP, A0, A0, was, false);
+    modify(PROCESS, ASLEEP, both, both, was, false);
     woken = was;
     ended++
 }
 
-proctype sensor() {
+proctype sensor(byte both) {
     byte was, mark;
-    modify(SENSOR, ASLEEP, A0, A0, was, true);
+    modify(SENSOR, ASLEEP, both, both, was, true);
     load(SENSOR, MARK, RELAXED, mark);
     sleeps = !mark;
     ended++
@@ -45,8 +47,10 @@ proctype sensor() {
 init {
     atomic {
         start_memory();
-        run process();
-        run sensor()
+        if
+        :: run process(A0); run sensor(A0)
+        :: run process(X6); run sensor(X6)
+        fi
     };
     ended == 2;
     assert(!sleeps || woken)

@@ -6,7 +6,7 @@
  *
  * Held: a reader that sees the flag finds the data; data is not overwritten while it is read.
  *
- * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3 I0 I1
+ * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3 I0 I1 X0 X1 X2 X3 X4 X5 X8 X7
  */
 #define THREADS 2
 #define DEPTH   2
@@ -37,6 +37,14 @@
 #define V3 20
 #define I0 21
 #define I1 22
+#define X0 23
+#define X1 24
+#define X2 25
+#define X3 26
+#define X4 27
+#define X5 28
+#define X8 29
+#define X7 30
 
 #include "memory.pml"
 
@@ -81,6 +89,10 @@ init {
         :: pair(T0, T1, false)
         :: pair(V0, V1, false)
         :: pair(V2, V3, false)
+        :: pair(X0, X1, false)
+        :: pair(X2, X3, false)
+        :: pair(X4, X5, false)
+        :: pair(X8, X7, false)
         :: pair(F0, F1, true)
         :: pair(I0, I1, true)
         fi

@@ -588,6 +588,12 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_WATERMARK:
         SAME(p->watermark.low, q->body.mdr_body_u.watermark.low);
         break;
+    case MDR_DIRECT:
+        SAME(p->direct.attempt, q->body.mdr_body_u.direct.attempt);
+        SAME(p->direct.proof, q->body.mdr_body_u.direct.proof);
+        SAME(p->direct.agreed, (bool)q->body.mdr_body_u.direct.agreed);
+        assert_string_equal(p->direct.text, q->body.mdr_body_u.direct.text);
+        break;
     case MDR_BYE:
         break;
     case MDR_CLOCK:

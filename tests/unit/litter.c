@@ -4,8 +4,8 @@
  * What killed programs leave in a folder: what of it the next program removes, and what it leaves alone.
  */
 #include "sensor/shm/litter.h"
+#include "base/sigbus_guard.h"
 #include "sensor/external/attach.h"
-#include "sensor/external/sigbus_guard.h"
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"

@@ -134,7 +134,7 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     m = (struct message){.type = MESSAGE_NOTE};
     memset(m.note.code, 'x', sizeof m.note.code); /* no NUL */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = (enum message_type)13};
+    m = (struct message){.type = (enum message_type)14};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m = (struct message){.type = (enum message_type)0};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);

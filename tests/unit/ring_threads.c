@@ -5,9 +5,9 @@
  * rings that nobody uses take no memory, and a head that claims other rings than its file has is refused.
  */
 #include "base/clock.h"
+#include "base/sigbus_guard.h"
 #include "bezel/sensor.h"
 #include "sensor/external/attach.h"
-#include "sensor/external/sigbus_guard.h"
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/node_fixture.h"

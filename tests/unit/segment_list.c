@@ -5,7 +5,7 @@
  */
 #include "sensor/shm/segment_list.h"
 #include "base/procstat.h"
-#include "sensor/external/sigbus_guard.h"
+#include "base/sigbus_guard.h"
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"

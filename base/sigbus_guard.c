@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/external/sigbus_guard.h"
+#include "base/sigbus_guard.h"
 
 #include <signal.h>
 #include <stdatomic.h>

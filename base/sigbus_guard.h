@@ -7,8 +7,8 @@
  * its default effect. It is the only signal handler of the project; it calls mmap(), and sigaction() for the default
  * effect.
  */
-#ifndef BEZEL_SENSOR_EXTERNAL_SIGBUS_GUARD_H
-#define BEZEL_SENSOR_EXTERNAL_SIGBUS_GUARD_H
+#ifndef BEZEL_BASE_SIGBUS_GUARD_H
+#define BEZEL_BASE_SIGBUS_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/uplink/direct_internal.h"
+#include "mdr/uplink/window_internal.h"
+
+#include "base/sigbus_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FREED_READS = 1000 };
+
+struct direct_reader {
+    struct direct_page *page;
+    int guard, window, bell;
+    uint64_t capacity; /* as it was checked */
+    uint64_t from;     /* the offer that is read, with its tag; 0: none */
+    uint64_t at;       /* position of the next packet */
+    uint64_t offered, low, low_offered;
+    uint8_t *bytes; /* copied from position `copied_from` on */
+    uint64_t copied_from, copied_to;
+    bool acknowledges;
+};
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static BEZEL_PRINTF(3, 4) int refuse(char why[DIRECT_WHY_MAX], int err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, DIRECT_WHY_MAX, format, args);
+    va_end(args);
+    return err;
+}
+
+static int open_page(struct direct_reader *r, const struct folder *f, const uint8_t run[16], const uint8_t uuid[16],
+                     uint64_t proof, char why[DIRECT_WHY_MAX])
+{
+    struct stat st;
+    int fd = folder_open_file(f, DIRECT_NAME, O_RDWR);
+    if (fd < 0)
+        return refuse(why, err_from_errno(errno), "%.100s/" DIRECT_NAME " cannot be opened: %s", f->path,
+                      strerror(errno));
+    void *at = MAP_FAILED;
+    if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof *r->page)
+        at = mmap(NULL, sizeof *r->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    r->page = at == MAP_FAILED ? NULL : at;
+    r->guard = r->page ? sigbus_guard_add(at, sizeof *r->page) : -1;
+    if (r->guard < 0)
+        return refuse(why, BEZEL_EMALFORMED, "%.100s/" DIRECT_NAME " cannot be mapped", f->path);
+    if (r->page->magic != DIRECT_MAGIC || r->page->proof != proof || memcmp(r->page->run, run, 16) != 0 ||
+        memcmp(r->page->uuid, uuid, 16) != 0)
+        return refuse(why, BEZEL_EMALFORMED, "%.100s/" DIRECT_NAME " is of another sender or machine", f->path);
+    return 0;
+}
+
+static int open_window(struct direct_reader *r, const struct folder *f, const uint8_t run[16], char why[DIRECT_WHY_MAX])
+{
+    alignas(struct window_file) uint8_t bytes[offsetof(struct window_file, processes)];
+    const struct window_file *head = (const void *)bytes;
+    struct stat st;
+    r->window = folder_open_file(f, WINDOW_NAME, O_RDONLY);
+    if (r->window < 0)
+        return refuse(why, err_from_errno(errno), "%.100s/" WINDOW_NAME " cannot be opened: %s", f->path,
+                      strerror(errno));
+    if (fstat(r->window, &st) != 0 || pread(r->window, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " cannot be read", f->path);
+    r->capacity = head->capacity;
+    if (head->magic != WINDOW_MAGIC || head->version != WINDOW_VERSION || memcmp(head->run, run, 16) != 0 ||
+        r->capacity < WINDOW_BYTES_MIN || r->capacity % WINDOW_ALIGN != 0 ||
+        r->capacity != (size_t)st.st_size - sizeof *head)
+        return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " is of another run or version", f->path);
+    return 0;
+}
+
+static int open_bell(struct direct_reader *r, const struct folder *f, char why[DIRECT_WHY_MAX])
+{
+    struct stat st;
+    r->bell = openat(f->fd, DIRECT_BELL_NAME, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (r->bell >= 0 && fstat(r->bell, &st) == 0 && S_ISFIFO(st.st_mode))
+        return 0;
+    return refuse(why, BEZEL_EPERM, "%.100s/" DIRECT_BELL_NAME " cannot be opened", f->path);
+}
+
+int direct_reader_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t proof,
+                       struct direct_reader **out, char why[DIRECT_WHY_MAX])
+{
+    struct folder f;
+    struct direct_reader *r = calloc(1, sizeof *r);
+    *out = NULL;
+    why[0] = '\0';
+    if (!r)
+        return refuse(why, BEZEL_ENOMEM, "no memory");
+    r->guard = r->window = r->bell = -1;
+    sigbus_guard_init();
+    r->bytes = malloc(DIRECT_FILL);
+    int err = r->bytes ? 0 : refuse(why, BEZEL_ENOMEM, "no memory");
+    if (!err && (err = folder_open(dir, &f)) != 0)
+        (void)refuse(why, err, "%.100s %.80s", dir, f.why[0] ? f.why : err_text(err));
+    if (!err) {
+        err = open_page(r, &f, run, uuid, proof, why);
+        if (!err)
+            err = open_window(r, &f, run, why);
+        if (!err)
+            err = open_bell(r, &f, why);
+        folder_close(&f);
+    }
+    if (err)
+        direct_reader_close(r);
+    else
+        *out = r;
+    return err;
+}
+
+void direct_reader_close(struct direct_reader *r)
+{
+    if (!r)
+        return;
+    sigbus_guard_remove(r->guard);
+    if (r->page)
+        munmap(r->page, sizeof *r->page);
+    if (r->window >= 0)
+        close(r->window);
+    if (r->bell >= 0)
+        close(r->bell);
+    free(r->bytes);
+    free(r);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t tag_of(uint64_t word)
+{
+    return word % DIRECT_TAGS;
+}
+
+/* Reads what is offered now. False: nothing is, or it is just being changed. */
+static bool read_offer(struct direct_reader *r)
+{
+    const struct direct_page *p = r->page;
+    uint64_t from = atomic_load_explicit(&p->from, memory_order_acquire); /* X1 acquire: pairs X0 */
+    uint64_t low = atomic_load_explicit(&p->low, memory_order_acquire);   /* X5 acquire: pairs X4 */
+    uint64_t to = atomic_load_explicit(&p->to, memory_order_acquire);     /* X3 acquire: pairs X2 */
+    if (tag_of(from) == 0 || tag_of(to) != tag_of(from) || tag_of(low) != tag_of(from))
+        return false;
+    if (from != r->from) {
+        r->from = from;
+        r->at = r->copied_from = r->copied_to = from - tag_of(from);
+        r->low = 0;
+    }
+    r->offered = to - tag_of(to);
+    r->low_offered = low / DIRECT_TAGS;
+    return true;
+}
+
+/*
+ * Where the window begins by now; UINT64_MAX: it cannot be read. A read may see a part of a write: two that are the
+ * same saw none, or all of it. Each change is one of packets that this reader has acknowledged, so there are not many.
+ */
+static uint64_t read_freed(const struct direct_reader *r)
+{
+    uint64_t freed[2] = {0};
+    for (int i = 0; i < FREED_READS; i++) {
+        if (pread(r->window, &freed[i % 2], sizeof *freed, offsetof(struct window_file, freed)) != sizeof *freed)
+            return UINT64_MAX;
+        if (i > 0 && freed[0] == freed[1])
+            return freed[0];
+    }
+    return UINT64_MAX;
+}
+
+static bool is_position(uint64_t position)
+{
+    return position % WINDOW_ALIGN == 0 && position <= INT64_MAX;
+}
+
+/* Copies from r->at on, up to where the window's memory ends. */
+static int copy(struct direct_reader *r)
+{
+    uint64_t to_end = r->capacity - r->at % r->capacity, n = r->offered - r->at;
+    n = n < to_end ? n : to_end;
+    n = n < DIRECT_FILL ? n : DIRECT_FILL;
+    ssize_t got;
+    do
+        got = pread(r->window, r->bytes, (size_t)n, (off_t)(sizeof(struct window_file) + r->at % r->capacity));
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)n)
+        return BEZEL_EMALFORMED;
+    if (read_freed(r) > r->at) /* another receiver has them: the sender says from where to go on */
+        return BEZEL_EMALFORMED;
+    r->copied_from = r->at;
+    r->copied_to = r->at + n;
+    return 0;
+}
+
+int direct_reader_fill(struct direct_reader *r)
+{
+    if (r->at < r->copied_to)
+        return 0;
+    if (!read_offer(r))
+        return 0;
+    if (sigbus_guard_hit(r->guard) || !is_position(r->at) || !is_position(r->offered) || r->offered < r->at ||
+        r->offered - r->at > r->capacity)
+        return BEZEL_EMALFORMED;
+    if (r->offered == r->at) {
+        r->low = r->low_offered;
+        return 0;
+    }
+    return copy(r);
+}
+
+int direct_reader_look(struct direct_reader *r, struct direct_packet *out)
+{
+    for (; r->at < r->copied_to;) {
+        struct window_packet p;
+        uint64_t left = r->copied_to - r->at, to_end = r->capacity - r->at % r->capacity;
+        if (left < sizeof p)
+            return BEZEL_EMALFORMED;
+        const uint8_t *at = r->bytes + (r->at - r->copied_from);
+        memcpy(&p, at, sizeof p);
+        if (p.bytes == 0 && to_end <= r->offered - r->at) { /* filler */
+            r->at += to_end;
+            continue;
+        }
+        uint64_t span = packet_span(p.bytes);
+        if (p.bytes == 0 || p.bytes > WINDOW_PACKET_BYTES || span > to_end || p.stream >= WINDOW_STREAMS)
+            return BEZEL_EMALFORMED;
+        if (span > left && r->copied_to < r->offered && r->at > r->copied_from) { /* it was copied in part */
+            r->copied_to = r->at;
+            return 0;
+        }
+        if (span > left)
+            return BEZEL_EMALFORMED;
+        *out = (struct direct_packet){at + sizeof p, p.bytes, p.stream};
+        return 1;
+    }
+    return 0;
+}
+
+void direct_reader_take(struct direct_reader *r)
+{
+    struct window_packet p;
+    memcpy(&p, r->bytes + (r->at - r->copied_from), sizeof p);
+    r->at += packet_span(p.bytes);
+    if (r->at == r->offered)
+        r->low = r->low_offered;
+}
+
+int64_t direct_reader_low(const struct direct_reader *r)
+{
+    return r->low <= INT64_MAX ? (int64_t)r->low : 0;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+void direct_reader_acknowledge(struct direct_reader *r, uint32_t stream, uint64_t next_seq)
+{
+    atomic_store_explicit(&r->page->acks[stream], next_seq, memory_order_relaxed); /* relaxed: X8 publishes it */
+    r->acknowledges = true;
+}
+
+void direct_reader_acknowledged(struct direct_reader *r)
+{
+    if (r->acknowledges)
+        atomic_fetch_add_explicit(&r->page->turn, 1, memory_order_release); /* X8 release: pairs X7, the acks */
+    r->acknowledges = false;
+}
+
+bool direct_reader_may_sleep(struct direct_reader *r)
+{
+    if (r->at < r->copied_to)
+        return false;
+    atomic_exchange_explicit(&r->page->asleep, 1, memory_order_acq_rel); /* X6 acq_rel: pairs X6, before the look */
+    return !read_offer(r) || (r->offered == r->at && r->low == r->low_offered);
+}
+
+int direct_reader_bell(const struct direct_reader *r)
+{
+    return r->bell;
+}
+
+void direct_reader_awake(struct direct_reader *r)
+{
+    uint8_t bytes[64];
+    atomic_store_explicit(&r->page->asleep, 0, memory_order_relaxed); /* relaxed: one byte too many wakes in vain */
+    while (read(r->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
+        ;
+}

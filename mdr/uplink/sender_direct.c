@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Packets that pass directly: when, and their acknowledgements. The offer itself is in direct_offer.c. */
+#include "mdr/uplink/sender_internal.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+void sender_ask_direct(struct sender *f, int64_t now)
+{
+    uint8_t own[16];
+    struct sender_direct *d = &f->direct;
+    clock_identity(own);
+    if (!d->offer.page || direct_offer_is_broken(&d->offer) || memcmp(own, f->clock.identity, sizeof own) != 0)
+        return; /* it is on another machine */
+    f->message.type = MESSAGE_DIRECT;
+    f->message.direct = (struct message_direct){.attempt = f->hello.attempt, .proof = d->offer.page->proof};
+    message_text(f->message.direct.text, MESSAGE_TEXT_MAX, d->offer.dir);
+    if (strcmp(f->message.direct.text, d->offer.dir) == 0) /* else its path is too long */
+        (void)sender_message(f, now);                      /* if the queue is full, packets take the link */
+}
+
+void sender_take_direct(struct sender *f, const struct message_direct *m)
+{
+    struct sender_direct *d = &f->direct;
+    if (f->state != UP || !d->offer.page || m->attempt != f->hello.attempt || m->proof != d->offer.page->proof)
+        return;
+    d->agreed = m->agreed;
+    d->lost = !m->agreed && d->used;
+    memcpy(d->why, m->text, sizeof d->why);
+    if (!m->agreed && d->why[0])
+        f->source.add_note(f->source.context, 0, clock_now(), "BEZEL-BY-LINK", "packets take the link: %s", d->why);
+}
+
+void sender_leave_direct(struct sender *f)
+{
+    struct sender_direct *d = &f->direct;
+    if (d->offer.page && d->used)
+        direct_offer_begin(&d->offer, UINT64_MAX);
+    d->agreed = d->used = d->lost = false;
+    d->why[0] = '\0';
+}
+
+bool sender_is_direct(const struct sender *f, const char **why)
+{
+    *why = f->direct.why;
+    return f->direct.agreed;
+}
+
+/*
+ * A number of the window is given to another stream when the first one is gone: what the page has of that is cleared
+ * before a packet of the other one is offered.
+ */
+static void name_stream(struct sender_direct *d, const struct send_queue_packet *packet)
+{
+    const struct packet_header *h = &packet->header;
+    if (d->streams[packet->stream].instance == h->instance && d->streams[packet->stream].ring == h->ring)
+        return;
+    d->streams[packet->stream].instance = h->instance;
+    d->streams[packet->stream].ring = h->ring;
+    direct_offer_forget(&d->offer, packet->stream);
+}
+
+bool sender_may_go(struct sender *f, const struct send_queue_packet *packet)
+{
+    struct sender_direct *d = &f->direct;
+    bool wanted = d->agreed && packet->in_window;
+    if (d->lost)
+        return false;
+    if (wanted != d->used) {
+        if (send_queue_unacknowledged(&f->send_queue) > 0)
+            return false; /* those that went the other way come first */
+        d->used = wanted;
+        d->offered = wanted ? f->send_queue.sending : UINT64_MAX;
+        direct_offer_begin(&d->offer, d->offered);
+    }
+    if (wanted)
+        name_stream(d, packet);
+    return true;
+}
+
+void sender_offer(struct sender *f, int64_t now)
+{
+    struct sender_direct *d = &f->direct;
+    if (!d->used)
+        return;
+    bool any = d->offered != f->send_queue.sending;
+    bool is_due = now - d->low_at >= (any ? SENDER_LOW_NS : SENDER_LOW_ALONE_NS);
+    int64_t low = is_due ? send_queue_low(&f->send_queue) : 0;
+    bool rises = low > f->low;
+    if (rises) {
+        f->low = low;
+        d->low_at = now;
+    }
+    d->offered = f->send_queue.sending;
+    if (any || rises)
+        direct_offer_up_to(&d->offer, d->offered, rises ? low : 0);
+}
+
+void sender_direct_acknowledged(struct sender *f, int64_t now)
+{
+    struct sender_direct *d = &f->direct;
+    if (!d->used || f->state != UP)
+        return;
+    if (d->lost || direct_offer_is_broken(&d->offer)) {
+        d->lost = true;
+        sender_ask_again(f, now);
+        return;
+    }
+    if (!direct_offer_looks(&d->offer))
+        return;
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++) {
+        const struct window_stream *s = window_stream(f->window, i);
+        if (!s->used || s->torn || s->acked_seq >= s->sent_seq || d->streams[i].instance != s->instance ||
+            d->streams[i].ring != s->ring)
+            continue;
+        uint64_t next = direct_offer_acknowledged(&d->offer, i);
+        if (next > s->acked_seq && next <= s->sent_seq) {
+            window_acknowledge(f->window, i, next);
+            backoff_reset(&f->asks);
+        }
+    }
+}
