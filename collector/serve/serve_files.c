@@ -115,6 +115,7 @@ void serve_files_fini(struct serve_files *f)
     for (uint32_t i = 0; i < f->count; i++)
         free(f->list[i].path);
     free(f->list);
+    free(f->whole);
 }
 
 int serve_files_look(struct serve_files *f)
@@ -254,15 +255,35 @@ static int send_if_changed(struct serve_files *f, struct serve_file *it)
     return err;
 }
 
+/* The file that is sent whole, which may be new. They come in the same order each time. NULL with *err, as add(). */
+static struct serve_file *find_whole(struct serve_files *f, const char *path, int *err)
+{
+    *err = 0;
+    for (uint32_t i = 0; i < f->whole_count; i++) {
+        uint32_t at = (f->whole_next + i) % f->whole_count;
+        if (strcmp(f->list[f->whole[at]].path, path) == 0)
+            return f->whole_next = at + 1, &f->list[f->whole[at]];
+    }
+    if (f->whole_count == f->whole_capacity) {
+        uint32_t capacity = f->whole_capacity ? 2 * f->whole_capacity : 16;
+        uint32_t *larger = realloc(f->whole, capacity * sizeof *larger);
+        if (!larger)
+            return *err = BEZEL_ENOMEM, NULL;
+        f->whole = larger;
+        f->whole_capacity = capacity;
+    }
+    struct serve_file *it = add(f, path, err);
+    if (it)
+        f->whole[f->whole_count++] = number_of(f, it);
+    return it;
+}
+
 static int send_whole(struct serve_files *f, const char *folder, const char *name)
 {
     char path[2 * PATH_MAX];
     int err;
     snprintf(path, sizeof path, "%s/%s%s%s", f->found.run, folder, folder[0] ? "/" : "", name);
-    for (uint32_t i = 0; i < f->count; i++)
-        if (!f->list[i].stream && strcmp(f->list[i].path, path) == 0)
-            return send_if_changed(f, &f->list[i]);
-    struct serve_file *it = add(f, path, &err);
+    struct serve_file *it = find_whole(f, path, &err);
     return it ? send_if_changed(f, it) : err;
 }
 

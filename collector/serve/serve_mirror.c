@@ -8,6 +8,7 @@
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_apply.h"
 #include "run/rundb/rundb_changes.h"
+#include "run/store/mirror_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,6 +40,14 @@ struct serve_mirror {
     uint8_t bytes[READ_BYTES_MAX];
 };
 
+/* A mirror that is not complete is served as a run that goes on: what is mirrored from it is not complete either. */
+static bool goes_on(const struct serve_mirror *v)
+{
+    struct mirror_look look;
+    mirror_state_look(v->run, &look);
+    return look.partial || run_reader_goes_on(v->run);
+}
+
 static int64_t later(int64_t start, int64_t pause)
 {
     int64_t now = clock_now(), cost = SHARE * (now - start);
@@ -61,7 +70,7 @@ static int send_reading(struct serve_mirror *v)
 {
     struct read_message *m = &v->socket->message;
     m->type = READ_READING;
-    m->reading = (struct read_reading){.grows = run_reader_goes_on(v->run)};
+    m->reading = (struct read_reading){.grows = goes_on(v)};
     message_text(m->reading.run, MESSAGE_NAME_MAX, v->files.found.model->run);
     return serve_socket_send(v->socket);
 }
@@ -139,13 +148,16 @@ static int take_answers(struct serve_mirror *v, int64_t ns)
             err = m.type == READ_HAVE ? serve_files_take(&v->files, &m.have) : BEZEL_EMALFORMED;
         ns = 0;
     }
-    return err ? err : got == BEZEL_EUNREACH ? SERVE_GONE : got < 0 ? got : 0;
+    err = err ? err : got == BEZEL_EUNREACH ? SERVE_GONE : got < 0 ? got : 0;
+    if (err == BEZEL_EMALFORMED)
+        err = serve_socket_end(v->socket, BEZEL_EINVAL, "the mirror answers what it was not asked");
+    return err;
 }
 
 /* Looks for all that there is by now, at least. */
 static int look_at_run(struct serve_mirror *v)
 {
-    bool over = !run_reader_goes_on(v->run), last = !v->follow || v->ending || over; /* before the look */
+    bool over = !goes_on(v), last = !v->follow || v->ending || over; /* before the look */
     int err = look(v);
     measure(v, true);
     v->last = last;
@@ -248,7 +260,7 @@ int serve_mirror(const char *run, struct serve_socket *socket, const struct read
     v->run = run;
     v->socket = socket;
     v->follow = request->follow;
-    v->grows = run_reader_goes_on(run);
+    v->grows = goes_on(v);
     int err = serve(v, &copy);
     if (err < 0 && socket->end.why == READ_END_DONE)
         (void)serve_socket_end_unread(socket, err);

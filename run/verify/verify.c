@@ -41,8 +41,8 @@ static const char remedy_metadata[] = "start a collector on the run, which write
 const char verify_remedy_foreign[] = "move it out of the run directory";
 
 /*
- * Whether a mirror that is not complete explains a finding. Its database comes first, and counts bytes that are still
- * to come; and no collector can repair what was not sent.
+ * Whether a mirror that is not complete explains a finding. Its database counts bytes that are still to come, as long
+ * as it lacks RUNDB_FINISHED, which comes last; and no collector can repair what was not sent.
  */
 static bool is_still_to_come(const struct verify_report *f)
 {
@@ -57,7 +57,7 @@ void verify_add(struct verify *v, const struct verify_report *finding)
 {
     struct verify_report whole = *finding;
     char remedy[PATH_MAX + 128];
-    if (v->partial && is_still_to_come(finding)) {
+    if (v->partial && !v->finished[0] && is_still_to_come(finding)) {
         whole.is = VERIFY_INCOMPLETE;
         whole.remedy = NULL;
     }

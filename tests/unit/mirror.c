@@ -278,6 +278,55 @@ static void what_is_stored_by_now_is_no_complete_mirror(void **state)
     stop(&s);
 }
 
+/* Drops the end of a stream, and a stream. */
+static void spoil(const struct served *s)
+{
+    char path[sizeof copy + 64];
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-0", copy);
+    assert_int_equal(truncate(path, (off_t)s->sensor->processes[0]->rings[0].starts[5]), 0);
+    snprintf(path, sizeof path, "%s/trace/desk/client-101-1", copy);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Bytes that are still to come are no damage; where a collector has finished they are. Nor is a mirror of it complete.
+ */
+static void what_a_mirror_lacks_is_damage_only_where_it_had_all(void **state)
+{
+    (void)state;
+    static const char *const once[] = {"--once", NULL};
+    struct served s = begin_run((struct store_keep){0});
+    struct mirror_state is;
+    char first[sizeof copy];
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, once)), EXIT_OK);
+    spoil(&s);
+    assert_int_equal(verify(copy), VERIFY_INCOMPLETE);
+    end_run(&s);
+    assert_int_equal(serve_process_end(&s.server, SIGTERM), 0);
+    memcpy(first, copy, sizeof first);
+    assert_true(serve_process_start(&s.server, first, "tcp://127.0.0.1:*", NULL));
+    snprintf(copy, sizeof copy, "%s/second", scratch_dir);
+    (void)!file_remove_tree(copy);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, once)), EXIT_OK);
+    assert_int_equal(mirror_state_read(copy, &is), 1);
+    assert_int_equal(is.is, MIRROR_STORED);
+    assert_int_equal(verify(copy), VERIFY_INCOMPLETE);
+    memcpy(copy, first, sizeof first);
+    assert_int_equal(serve_process_end(&s.server, SIGTERM), 0);
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_OK);
+    assert_complete();
+    spoil(&s);
+    assert_int_equal(verify(copy), VERIFY_DAMAGED);
+    assert_int_equal(mirror_state_read(copy, &is), 1);
+    is.is = MIRROR_CONNECTED; /* as after a kill before that was written */
+    assert_int_equal(mirror_state_write(copy, &is), 0);
+    assert_int_equal(verify(copy), VERIFY_DAMAGED);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_OK); /* which mends it */
+    assert_complete();
+    stop(&s);
+}
+
 static void a_server_that_ends_before_the_run_leaves_no_complete_mirror(void **state)
 {
     (void)state;
@@ -349,7 +398,7 @@ static void a_link_that_is_cut_is_mended(void **state)
     pid_t pid = mirror(endpoint, NULL);
     for (unsigned i = 0; i < 5; i++) {
         grow(&s, 20);
-        if (i % 2)
+        if (i % 2 == 0) /* else it is cut wherever it is */
             await_caught_up();
         assert_true(proxy_cut(&proxy));
     }
@@ -724,6 +773,7 @@ int main(void)
         cmocka_unit_test(the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror),
         cmocka_unit_test(a_run_that_grows_is_followed_to_its_end),
         cmocka_unit_test(what_is_stored_by_now_is_no_complete_mirror),
+        cmocka_unit_test(what_a_mirror_lacks_is_damage_only_where_it_had_all),
         cmocka_unit_test(a_server_that_ends_before_the_run_leaves_no_complete_mirror),
         cmocka_unit_test(kills_of_either_side_cost_nothing),
         cmocka_unit_test(a_link_that_is_cut_is_mended),
