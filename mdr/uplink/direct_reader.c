@@ -290,7 +290,8 @@ int direct_reader_bell(const struct direct_reader *r)
 void direct_reader_awake(struct direct_reader *r)
 {
     uint8_t bytes[64];
-    atomic_store_explicit(&r->page->asleep, 0, memory_order_relaxed); /* relaxed: one byte too many wakes in vain */
+    if (atomic_exchange_explicit(&r->page->asleep, 0, memory_order_relaxed)) /* relaxed: nothing but the byte follows */
+        return; /* the sender has not rung */
     while (read(r->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;
 }
