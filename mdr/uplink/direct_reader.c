@@ -291,7 +291,7 @@ void direct_reader_awake(struct direct_reader *r)
 {
     uint8_t bytes[64];
     if (atomic_exchange_explicit(&r->page->asleep, 0, memory_order_relaxed)) /* relaxed: nothing but the byte follows */
-        return; /* the sender has not rung */
+        return;                                                              /* the sender has not rung */
     while (read(r->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;
 }
