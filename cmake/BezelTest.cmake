@@ -88,7 +88,8 @@ endmacro()
 #   ONE_THREAD   it cannot start a thread, which tests/house/threads checks. ThreadSanitizer, which sees nothing between
 #                processes, has nothing to find in it, so preset tsan leaves it out
 #   NO_THREAD    it starts none, though a library of it may: preset tsan leaves it out, too
-#   DEV_TOO      sanitizers leave a part of it out. All others have label `sanitized`: tests/run --all leaves them to preset asan
+#   DEV_TOO      sanitizers leave a part of it out. All others have label `sanitized`: tests/run --all leaves them to preset asan,
+#                and has preset dev not even build them (BEZEL_TESTS=REST)
 function(bezel_test file)
     cmake_parse_arguments(T "TIMING;LONG;IN_SOURCE;ONE_THREAD;NO_THREAD;DEV_TOO" "FROM" "LIBS;SOURCES;WRAP;DEFINES;NEEDS" ${ARGN})
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
@@ -103,6 +104,9 @@ function(bezel_test file)
     target_link_libraries(${target} PRIVATE bezel_warnings ${T_LIBS} PkgConfig::CMOCKA)
     target_compile_definitions(${target} PRIVATE ${T_DEFINES})
     target_link_options(${target} PRIVATE ${T_WRAP})
+    if(BEZEL_TESTS STREQUAL "REST" AND NOT T_DEV_TOO AND NOT T_TIMING)
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
     if(T_NEEDS)
         add_dependencies(${target} ${T_NEEDS})
     endif()
