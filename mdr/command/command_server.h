@@ -2,9 +2,22 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The other side of control: a daemon takes commands and answers them. The sender's key needs the role `control`. A
- * command is passed on once, if it names this life of the daemon and its deadline has not passed; else it is refused
- * here. A repeated command gets the answer of the first one. One thread.
+ * The other side of control: a daemon takes commands and answers them. The sender's key needs the role `control`.
+ *
+ * Invariants: (1) A daemon's life is a number that is drawn at its start, and a command names the life that it is meant
+ * for. So a daemon that was started again refuses commands to the one before it. A sender learns the life from the
+ * answer to a QUERY. (2) Commands of a source have growing numbers. The server keeps the last number that it passed on
+ * of each source, with its answer: that number again gets the kept answer, a lower one is refused. So each command is
+ * carried out at most once, however often its sender repeats it. (3) A command after its deadline is refused, since its
+ * sender has given it up. (4) A QUERY changes nothing, and is passed on each time.
+ *
+ * Between command_server_receive() and command_server_reply() any other message may come. The repetition of a command
+ * that is still being carried out gets no answer: the sender repeats it once more. The server keeps the answers of
+ * COMMAND_SERVER_SOURCES sources, and a new source takes the place of the one whose last command is the oldest. A
+ * repetition by that one would be carried out again, if its deadline has not passed.
+ *
+ * The server owns the link and its one message. A request is a plain value, which the daemon may keep until it answers.
+ * One thread.
  */
 #ifndef BEZEL_MDR_COMMAND_COMMAND_SERVER_H
 #define BEZEL_MDR_COMMAND_COMMAND_SERVER_H
