@@ -142,7 +142,7 @@ static int step(struct keep *k, int64_t now, const char **what)
     }
     if (err)
         return err;
-    *what = "expired packets take their room still";
+    *what = "the space of expired packets could not be freed";
     int sys = free_expired(k);
     errno = sys;
     return sys ? BEZEL_ESYS : 0;
@@ -153,8 +153,8 @@ int keep_step(struct keep *k, int64_t now)
     const char *what;
     int err = step(k, now, &what);
     if (err && !k->failing)
-        log_error("BEZEL-STORE-KEEP", "store.keep: %s (%s): tried again, and stored meanwhile", what,
-                  ulimit_reason(err));
+        log_error("BEZEL-STORE-KEEP", "store.keep: %s (%s): storing goes on; the next attempt is in half a second",
+                  what, ulimit_reason(err));
     k->failing = err != 0;
     plan(k, now);
     if (err) {

@@ -33,7 +33,7 @@ enum {
     LEVELS_LOSSES = DICT_ASPECTS_MAX + 1,
     LEVELS_TRACKS,
     LEVELS_MARK_EVERY = 4096, /* bytes of the stream, from one mark to the next */
-    LEVELS_CUT = 2,           /* a leaf is cut at so many times the records that leaves have at most that become one */
+    LEVELS_CUT = 2,           /* a leaf is cut at this many times the records up to which leaves are merged */
 };
 
 /** A place in a stream file from which records can be read: it is a packet's begin, or lies in it. */

@@ -15,9 +15,9 @@ enum record_proof {
     RECORD_UNORDERED, /* records are not in order */
     RECORD_UNKNOWN,
     RECORD_PROVEN,
-    RECORD_LATE, /* later ones were given before it: its node was not waited for, or its clock is better known by now */
-    RECORD_TACHYON,  /* a message's receiving whose time is before that of its sending: it stands behind that */
-    RECORD_MOVED,    /* stands behind records of later times, as a tachyon of its node, or a moved sending, does */
+    RECORD_LATE,    /* a later record was given before: its node was not waited for, or its clock is better known now */
+    RECORD_TACHYON, /* a message's receiving whose time is before that of its sending: it stands behind that */
+    RECORD_MOVED,   /* stands behind records of later times, as a tachyon of its node, or a moved sending, does */
     RECORD_CONTRARY, /* a message's sending that stands behind its receiving: their clocks contradict their bounds */
 };
 
