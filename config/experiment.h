@@ -438,6 +438,9 @@ uint64_t experiment_node_above(const struct experiment *e, uint32_t node);
  */
 char *experiment_control(const struct experiment *e, int collector, char endpoint[ADDRESS_TEXT_MAX]);
 
+/** Likewise where a root on a node serves the run: store.serve on that node. */
+char *experiment_server(const struct experiment *e, char endpoint[ADDRESS_TEXT_MAX]);
+
 enum { EXPERIMENT_PROXIES_MAX = 1024 };
 
 /**

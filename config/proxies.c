@@ -85,6 +85,11 @@ char *experiment_control(const struct experiment *e, int collector, char endpoin
                              endpoint);
 }
 
+char *experiment_server(const struct experiment *e, char endpoint[ADDRESS_TEXT_MAX])
+{
+    return endpoint_on(e, experiment_collector_node(e), e->store.serve, 0, endpoint);
+}
+
 /* What takes commands on a machine: its bezeld, inner collectors, the root. "": not this one. */
 static const char *endpoint_of(const struct experiment *e, uint32_t node, uint32_t k, char text[ADDRESS_TEXT_MAX])
 {

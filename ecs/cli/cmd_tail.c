@@ -394,7 +394,7 @@ int cmd_tail(int argc, char **argv)
     if (code == OPTIONS_GO_ON && (t.place.keys || t.place.key || t.place.server))
         code = options_misuse("--keys, --key and --server-key go with an ENDPOINT, such as tcp://desk:7770");
     if (code == OPTIONS_GO_ON)
-        code = command_open_real(&target, o.words[0], t.run);
+        code = command_open_mirrored(&target, &(struct command_mirror){0}, o.words[0], COMMAND_GROWS, t.run);
     if (code != OPTIONS_GO_ON)
         return code;
     catch_signals();

@@ -43,7 +43,11 @@ int command_open_run(const struct command_target *t, const char *word, char run[
     if (!rundir_is_away(run, place, sizeof place))
         return OPTIONS_GO_ON;
     if (rundir_is_running(run))
-        log_error("BEZEL-RUN-AWAY", "%s: the run goes on, and lies %s; it comes here at its end", run, place);
+        log_error(
+            "BEZEL-RUN-AWAY",
+            "%s: the run goes on, and lies %s; it comes here at its end; with `store: {serve: ...}` in its file it "
+            "can be seen from here meanwhile",
+            run, place);
     else
         log_error("BEZEL-RUN-AWAY", "%s: the run is not here, it lies %s; fetch it with: bezel fetch %s", run, place,
                   run);

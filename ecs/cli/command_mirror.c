@@ -6,7 +6,10 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "collector/remote/mirror.h"
+#include "config/experiment.h"
+#include "ecs/course/rundir.h"
 #include "run/store/mirror_state.h"
+#include "views/report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +222,22 @@ static int open_server(const struct command_mirror *m, const char *endpoint, enu
     return wait_for(ready);
 }
 
+/*
+ * Whether the run goes on, and its collector on another machine serves it: then the endpoint, and the keys of `bezel
+ * run`, which stay for the life of this process.
+ */
+static bool find_server(const char *run, char endpoint[ADDRESS_TEXT_MAX], struct remote_place *place)
+{
+    char where[2 * PATH_MAX];
+    struct experiment *e; /* its texts are the place's, so it stays */
+    if (!rundir_is_away(run, where, sizeof where) || !rundir_is_running(run) || report_load_experiment(run, &e) != 0)
+        return false;
+    if (!e->store.serve || !experiment_server(e, endpoint)[0])
+        return experiment_free(e), false;
+    *place = (struct remote_place){.keys = e->store.keys, .key = e->control_key, .server = e->store.key};
+    return true;
+}
+
 void command_warn_mirror(const char *run)
 {
     struct mirror_look look;
@@ -234,5 +253,12 @@ int command_open_mirrored(const struct command_target *t, const struct command_m
         return open_server(m, word, wants, run);
     if (m->place.keys || m->place.key || m->place.server || m->dir)
         return options_misuse("--keys, --key, --server-key and --mirror go with an ENDPOINT, such as tcp://desk:7770");
+    char endpoint[ADDRESS_TEXT_MAX];
+    struct command_mirror away = *m;
+    int code = command_find_run(t, word, run);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    if (find_server(run, endpoint, &away.place))
+        return open_server(&away, endpoint, wants, run);
     return wants == COMMAND_NOW ? command_open_run(t, word, run) : command_open_real(t, word, run);
 }

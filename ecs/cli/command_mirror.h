@@ -50,8 +50,9 @@ enum command_wants {
 
 /**
  * Finds the run like command_open_run(), or as one that grows like command_open_real(); or where `word` names a server,
- * has a child mirror it, and waits until all that was stored there is here. Returns OPTIONS_GO_ON with `run`, or the
- * exit code to end with, after a message. The child ends with this process.
+ * or a run that goes on and lies with its collector on another machine, which serves it, has a child mirror it, and
+ * waits until all that was stored there is here. Returns OPTIONS_GO_ON with `run`, or the exit code to end with, after
+ * a message. The child ends with this process.
  */
 int command_open_mirrored(const struct command_target *t, const struct command_mirror *m, const char *word,
                           enum command_wants wants, char run[PATH_MAX]) BEZEL_MUST_CHECK;
