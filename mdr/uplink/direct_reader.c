@@ -64,19 +64,24 @@ static int open_page(struct direct_reader *r, const struct folder *f, const uint
 
 static int open_window(struct direct_reader *r, const struct folder *f, const uint8_t run[16], char why[DIRECT_WHY_MAX])
 {
-    alignas(struct window_file) uint8_t bytes[offsetof(struct window_file, processes)];
-    const struct window_file *head = (const void *)bytes;
+    struct {
+        uint64_t magic;
+        uint32_t version, next_stream_id;
+        uint64_t capacity;
+        uint8_t run[16];
+    } head; /* how struct window_file begins */
+    _Static_assert(offsetof(struct window_file, run) + sizeof head.run == sizeof head, "nothing lies between them");
     struct stat st;
     r->window = folder_open_file(f, WINDOW_NAME, O_RDONLY);
     if (r->window < 0)
         return refuse(why, err_from_errno(errno), "%.100s/" WINDOW_NAME " cannot be opened: %s", f->path,
                       strerror(errno));
-    if (fstat(r->window, &st) != 0 || pread(r->window, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    if (fstat(r->window, &st) != 0 || pread(r->window, &head, sizeof head, 0) != (ssize_t)sizeof head)
         return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " cannot be read", f->path);
-    r->capacity = head->capacity;
-    if (head->magic != WINDOW_MAGIC || head->version != WINDOW_VERSION || memcmp(head->run, run, 16) != 0 ||
+    r->capacity = head.capacity;
+    if (head.magic != WINDOW_MAGIC || head.version != WINDOW_VERSION || memcmp(head.run, run, 16) != 0 ||
         r->capacity < WINDOW_BYTES_MIN || r->capacity % WINDOW_ALIGN != 0 ||
-        r->capacity != (size_t)st.st_size - sizeof *head)
+        r->capacity != (size_t)st.st_size - sizeof(struct window_file))
         return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " is of another run or version", f->path);
     return 0;
 }
