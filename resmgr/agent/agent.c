@@ -34,6 +34,12 @@ static void agent_index_metric(struct agent *agent, int metric)
     agent->aspect_metric[aspect] = metric;
 }
 
+void agent_settled(struct agent *agent, uint32_t i, int64_t since)
+{
+    agent->judges[i].ever_known = true;
+    agent->judges[i].first_known = since;
+}
+
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit)
 {
     return experiment_limit_window(e, limit) + AGENT_SETTLING * e->adapt.every;

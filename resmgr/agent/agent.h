@@ -171,6 +171,9 @@ void agent_processes_end(struct agent *agent);
  */
 const struct agent_outcome *agent_end(struct agent *agent);
 
+/** Before the first step: the values of limit `i` have been known since `since`, so adaptation need not settle anew. */
+void agent_settled(struct agent *agent, uint32_t i, int64_t since);
+
 /** ns for adaptation to settle before `limit`, of kind `hold`, is judged. Pure. */
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);
 

@@ -85,7 +85,7 @@ static const char *lacking(const struct summary *s, const struct summary_process
 {
     if (verdict_is_open(s, p))
         return "the end of a process is unknown";
-    if (b->no_ring > 0 || p->unfinished > 0)
+    if (b->no_ring > 0 || p->unfinished > 0 || (b->stored == 0 && b->attempts > 0))
         return "records were lost, it is not known when";
     if (p->expired.packets > 0)
         return "records have expired from the store";

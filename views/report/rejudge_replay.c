@@ -3,8 +3,9 @@
 
 /*
  * The gaps of a node are judged by an agent, as bezeld's is: it is given the stored records in their order, and a step
- * at each sampling instant. A replay begins so long before a gap that the windows of the metrics are full there, and
- * adaptation counts as settled.
+ * at each sampling instant. A replay begins so long before a gap that the windows of the metrics are full there. Where
+ * values were known so long before that adaptation had settled, the agent is told; where that is not certain, the
+ * replay begins before the first value.
  *
  * The attempt counters are the numbers of records so far. That is true only if none was lost, so a loss near a gap
  * leaves the gap as it is. A process begins with its first record, and ends with its last one: from there on until its
@@ -170,16 +171,31 @@ static bool replay_has_aspect(const struct replay_process *p, const char *aspect
     return false;
 }
 
+/* The last record up to `since` that a metric has of the node; INT64_MIN: it has none. */
+static int64_t replay_last(const struct replay *r, const struct experiment_metric *m, int64_t since)
+{
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct replay_process *p = &r->processes[i];
+        int64_t end = p->end < since ? p->end : since;
+        if (p->begin <= since && end > last && replay_has_aspect(p, m->aspect))
+            last = end;
+    }
+    return last;
+}
+
 /*
  * Whether a process that is not in the agent any more may still have been there after `since`, and its silence, or its
- * last values, counted for `limit`.
+ * last values, counted for `limit`. A metric of the node has the values of all processes for as long as one of them is
+ * there: so a silent one matters as long as the last value of any.
  */
 static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
 {
     const struct experiment_metric *m = &r->e.metrics[r->e.limits[limit].metric];
+    int64_t last = m->per_process ? INT64_MIN : replay_last(r, m, since);
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
-        int64_t until = saturate_add(p->end, 2 * (m->window + r->e.adapt.every));
+        int64_t until = saturate_add(p->end > last ? p->end : last, 2 * (m->window + r->e.adapt.every));
         until = m->kind == METRIC_RATE ? INT64_MAX : until;
         until = p->closed < until ? p->closed : until;
         if (p->slot < 0 && p->end <= since && since < until && replay_has_aspect(p, m->aspect))
@@ -417,6 +433,50 @@ static int64_t replay_lead(const struct experiment *e, const struct experiment_l
                         saturate_add(l->persistence, 2 * e->adapt.every));
 }
 
+/* By then a limit's value was known, if the node has records for it; INT64_MAX: it has none. */
+static int64_t replay_known(const struct replay *r, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = &r->e.metrics[l->metric];
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < r->process_count; i++)
+        if (r->processes[i].begin < first && replay_has_aspect(&r->processes[i], m->aspect))
+            first = r->processes[i].begin;
+    return first;
+}
+
+/* From that first record on, so long it takes at most until adaptation counts as settled. */
+static int64_t replay_settling(const struct replay *r, const struct experiment_limit *l)
+{
+    return saturate_add(2 * (experiment_limit_window(&r->e, l) + r->e.adapt.every), agent_settling(&r->e, l));
+}
+
+/* Moves the begin of the span before the first record of limits whose adaptation may not have settled there. */
+static void replay_begin_early(struct replay *r)
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = r->first; i < r->last; i++) {
+            const struct experiment_limit *l = &r->e.limits[r->gaps[i].gap->limit];
+            int64_t known = replay_known(r, l);
+            if (l->kind != LIMIT_HOLD || known >= r->from || saturate_add(known, replay_settling(r, l)) < r->from)
+                continue;
+            int64_t every = r->e.adapt.every, steps = (r->from - known) / every + 2; /* instants stay where they are */
+            r->from = saturate_add(r->from, -steps * every);
+            moved = true;
+        }
+    }
+}
+
+static void replay_settle(struct replay *r)
+{
+    for (size_t i = r->first; i < r->last; i++) {
+        uint32_t limit = r->gaps[i].gap->limit;
+        int64_t known = replay_known(r, &r->e.limits[limit]);
+        if (known < r->from)
+            agent_settled(r->agent, limit, known);
+    }
+}
+
 static void replay_conclude(struct replay *r)
 {
     for (size_t i = r->first; i < r->last; i++) {
@@ -432,8 +492,9 @@ static void replay_conclude(struct replay *r)
 static void replay_span(struct replay *r)
 {
     struct run_reader *reader = NULL;
-    struct record_filter filter = replay_filter(r);
+    replay_begin_early(r);
     r->stepped = r->from;
+    struct record_filter filter = replay_filter(r);
     r->out = NULL;
     memset(r->was, 0, sizeof r->was);
     if ((r->until - r->from) / r->e.adapt.every > STEPS_MOST) {
@@ -443,6 +504,7 @@ static void replay_span(struct replay *r)
     r->err = agent_new(&r->e, r->node < r->e.node_count ? r->node : 0, &r->agent);
     if (r->err)
         return;
+    replay_settle(r);
     int err = run_reader_open(r->run, &filter, &reader);
     if (err)
         replay_give_up(r, rundb_why(err));
