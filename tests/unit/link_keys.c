@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
+#include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 
 #include <arpa/inet.h>
@@ -29,25 +30,14 @@ static struct link_keys server_keys, desk1, boss, stranger, mistaken;
 static FILE *said; /* stderr, read back */
 static int stderr_before;
 
-static struct key_secret make_key(const char *name, unsigned roles)
-{
-    struct key_secret secret;
-    struct key_public public = {.roles = roles};
-    char path[PATH_MAX];
-    assert_int_equal(link_key_new(&secret), 0);
-    assert_int_equal(link_key_public(&secret, public.bytes), 0);
-    assert_int_equal(key_write_pair(dir, name, &secret, &public, false, path, sizeof path), 0);
-    return secret;
-}
-
 static int set_up(void **state)
 {
     (void)state;
     snprintf(dir, sizeof dir, "/tmp/bezel-link-keys-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    server_keys.own = make_key("collector", KEY_CONTROL);
-    desk1.own = make_key("desk1", KEY_OBSERVE);
-    boss.own = make_key("boss", KEY_ALL_ROLES);
+    server_keys.own = key_pair_new(dir, "collector", KEY_CONTROL);
+    desk1.own = key_pair_new(dir, "desk1", KEY_OBSERVE);
+    boss.own = key_pair_new(dir, "boss", KEY_ALL_ROLES);
     assert_int_equal(link_key_new(&stranger.own), 0);
     mistaken.own = desk1.own;
     struct key_secret other;
@@ -244,7 +234,7 @@ static void a_key_that_was_removed_is_not_admitted_again(void **state)
     link_close(link, 0);
     /* And one that is added is admitted, by a server that goes on. */
     struct link_keys late = desk1;
-    late.own = make_key("late", KEY_OBSERVE);
+    late.own = key_pair_new(dir, "late", KEY_OBSERVE);
     clock_sleep_until(clock_now() + KEYRING_LOOK);
     link = connected(server, &late);
     say(link, "added");

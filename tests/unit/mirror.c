@@ -9,6 +9,7 @@
 #include "run/store/mirror_state.h"
 #include "run/store/trace_reader.h"
 #include "run/verify/verify.h"
+#include "tests/lib/key_pair.h"
 #include "tests/lib/namespaces.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/proxy.h"
@@ -590,16 +591,6 @@ static void a_directory_has_one_mirror_of_one_run(void **state)
     stop(&s);
 }
 
-static void make_key(const char *name, unsigned roles)
-{
-    struct key_secret secret;
-    struct key_public public = {.roles = roles};
-    char path[PATH_MAX];
-    assert_int_equal(link_key_new(&secret), 0);
-    assert_int_equal(link_key_public(&secret, public.bytes), 0);
-    assert_int_equal(key_write_pair(keys, name, &secret, &public, true, path, sizeof path), 0);
-}
-
 static void a_mirror_needs_the_role_read_or_control(void **state)
 {
     (void)state;
@@ -607,10 +598,10 @@ static void a_mirror_needs_the_role_read_or_control(void **state)
     char key[sizeof keys + 16];
     const char *const with[] = {"--keys", keys, "--key", key, NULL};
     const char *args[] = {"--keys", keys, "--key", "reader", NULL};
-    make_key("collector", KEY_OBSERVE);
-    make_key("reader", KEY_READ);
-    make_key("operator", KEY_CONTROL);
-    make_key("desk1", KEY_OBSERVE);
+    key_pair_new(keys, "collector", KEY_OBSERVE);
+    key_pair_new(keys, "reader", KEY_READ);
+    key_pair_new(keys, "operator", KEY_CONTROL);
+    key_pair_new(keys, "desk1", KEY_OBSERVE);
     snprintf(key, sizeof key, "%s/collector.key", keys);
     serve(&s, "tcp://127.0.0.1:*", with);
     end_run(&s);

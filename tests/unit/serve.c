@@ -7,6 +7,7 @@
 #include "collector/remote/remote_reader.h"
 #include "mdr/link/link.h"
 #include "tests/lib/collector_process.h"
+#include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serve_process.h"
@@ -85,16 +86,6 @@ static void stop(struct served *s)
     fake_free(s->sensor);
 }
 
-static void make_key(const char *name, unsigned roles)
-{
-    struct key_secret secret;
-    struct key_public public = {.roles = roles};
-    char path[PATH_MAX];
-    assert_int_equal(link_key_new(&secret), 0);
-    assert_int_equal(link_key_public(&secret, public.bytes), 0);
-    assert_int_equal(key_write_pair(keys, name, &secret, &public, true, path, sizeof path), 0);
-}
-
 static struct bezel_consumer_options options_of(void)
 {
     return (struct bezel_consumer_options){.size = sizeof(struct bezel_consumer_options)};
@@ -166,8 +157,8 @@ static uint64_t assert_same_items(const struct served *s, const struct bezel_con
 static void a_program_gets_the_same_items_over_a_link_with_keys(void **state)
 {
     (void)state;
-    make_key("collector", KEY_CONTROL);
-    make_key("reader", KEY_READ);
+    key_pair_new(keys, "collector", KEY_CONTROL);
+    key_pair_new(keys, "reader", KEY_READ);
     struct served s = start(NULL, true);
     struct bezel_consumer_options o = options_of();
     int own = getpriority(PRIO_PROCESS, 0);
@@ -211,9 +202,9 @@ static void assert_refused(const struct served *s, const struct bezel_consumer_o
 static void who_may_not_read_is_told_so(void **state)
 {
     (void)state;
-    make_key("collector", KEY_CONTROL);
-    make_key("reader", KEY_READ);
-    make_key("desk1", KEY_ALL_ROLES & ~(unsigned)KEY_READ);
+    key_pair_new(keys, "collector", KEY_CONTROL);
+    key_pair_new(keys, "reader", KEY_READ);
+    key_pair_new(keys, "desk1", KEY_ALL_ROLES & ~(unsigned)KEY_READ);
     struct served s = start(NULL, true);
     struct bezel_consumer_options o = options_of();
     o.keys = keys;

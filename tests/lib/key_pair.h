@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Keys of those who take part in a test, as `bezel keygen` leaves them in a folder. */
+#ifndef BEZEL_TESTS_LIB_KEY_PAIR_H
+#define BEZEL_TESTS_LIB_KEY_PAIR_H
+
+#include "mdr/link/link.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/** Makes a pair of keys with `roles` (KEY_...), and writes it into folder `dir` as `name`'s. Returns the secret one. */
+static inline struct key_secret key_pair_new(const char *dir, const char *name, unsigned roles)
+{
+    struct key_secret secret;
+    struct key_public public = {.roles = roles};
+    char path[PATH_MAX];
+    assert_int_equal(link_key_new(&secret), 0);
+    assert_int_equal(link_key_public(&secret, public.bytes), 0);
+    assert_int_equal(key_write_pair(dir, name, &secret, &public, true, path, sizeof path), 0);
+    return secret;
+}
+
+#endif
