@@ -74,10 +74,21 @@ static void node_free(struct model_node *node)
     free(node);
 }
 
+static void names_free(struct model *m)
+{
+    for (size_t i = 0; i < MODEL_BUCKETS; i++)
+        while (m->names[i]) {
+            struct model_name *next = m->names[i]->next;
+            free(m->names[i]);
+            m->names[i] = next;
+        }
+}
+
 void model_free(struct model *m)
 {
     if (!m)
         return;
+    names_free(m);
     while (m->nodes) {
         struct model_node *node = m->nodes;
         m->nodes = node->next;
@@ -208,9 +219,35 @@ void model_activate(struct model_process *process)
     process->node->active = process;
 }
 
+static size_t name_slot(const char *name)
+{
+    return hash_fnv64(HASH_FNV64_START, name, strlen(name)) % MODEL_BUCKETS;
+}
+
+bool model_has_name(const struct model *m, const char *name)
+{
+    const struct model_name *n = m->names[name_slot(name)];
+    while (n && strcmp(n->text, name) != 0)
+        n = n->next;
+    return n;
+}
+
+static bool add_name(struct model *m, const char *name)
+{
+    if (model_has_name(m, name))
+        return true;
+    struct model_name *n = malloc(sizeof *n + strlen(name) + 1), **bucket = &m->names[name_slot(name)];
+    if (!n)
+        return false;
+    n->next = *bucket;
+    memcpy(n->text, name, strlen(name) + 1);
+    *bucket = n;
+    return true;
+}
+
 struct model_process *model_add_process(struct model_node *node, const struct message_process *said)
 {
-    struct model_process *p = process_new(node->model->uncounted);
+    struct model_process *p = add_name(node->model, said->name) ? process_new(node->model->uncounted) : NULL;
     if (!p)
         return NULL;
     p->node = node;

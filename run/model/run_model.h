@@ -30,7 +30,7 @@ struct message_hello;
 struct message_process;
 
 enum {
-    MODEL_BUCKETS = 1024,                      /* of a node's tables of processes; a power of two */
+    MODEL_BUCKETS = 1024,                      /* of tables of processes and of their names; a power of two */
     MODEL_BASE_MAX = 63 + 1 + 10 + 1 + 16 + 1, /* "<process>-<pid>-<instance>" and its NUL */
     MODEL_UUID_TEXT = 37,
     MODEL_UNTAKEN_MAX = 64,
@@ -184,6 +184,12 @@ struct model_node {
     struct model_node *next;
 };
 
+/** The name of a process of the run; each once. */
+struct model_name {
+    struct model_name *next; /* of the same bucket */
+    char text[];
+};
+
 struct model_totals {
     uint64_t records, bytes, packets, discarded, refused;
     uint64_t streams, processes, nodes;
@@ -206,6 +212,7 @@ struct model {
     bool unsaved;                /* some of these were left for the next save */
     uint64_t saves;
     struct model_node *nodes, **last_node;
+    struct model_name *names[MODEL_BUCKETS];
     struct model_totals totals;
     struct model_stream *expired; /* streams of which more expired than was freed, in no order */
     bool full;                    /* the limit of processes was reached: unknown ones are refused */
@@ -229,6 +236,9 @@ struct model_process *model_find_process(const struct model_node *node, uint64_t
 
 /** Adds the process that `said` describes, without its dictionary. NULL where memory is short. */
 struct model_process *model_add_process(struct model_node *node, const struct message_process *said);
+
+/** Whether a process of the run has, or ever had, this name. */
+bool model_has_name(const struct model *m, const char *name);
 
 /** Removes and frees what model_add_process() or model_add_node() added, if it could not be committed. */
 void model_drop_process(struct model_process *process);

@@ -3,7 +3,6 @@
 #include "run/read/message_statistics.h"
 
 #include "base/hash_index.h"
-#include "base/saturate.h"
 #include "metric/histogram.h"
 #include "run/read/record_messages.h"
 
@@ -73,12 +72,10 @@ static void add_latency(struct message_reading *r, struct row *row, const struct
                         const struct record_sent *sent)
 {
     struct message_statistics *s = &row->is;
-    bool same = sent->node == item->process->node->row;
-    if (!same && (item->at.bound == INT64_MAX || sent->at.bound == INT64_MAX))
+    struct clock_reading took = record_message_took(sent, item);
+    if (took.bound == INT64_MAX)
         return;
-    int64_t ns = same ? (int64_t)(item->time - sent->time) : saturate_sub(item->at.ns, sent->at.ns);
-    int64_t bound = same ? 0 : saturate_add(item->at.bound, sent->at.bound);
-    double latency = (double)ns;
+    double latency = (double)took.ns;
     struct histogram_cursor cursor = HISTOGRAM_CURSOR;
     if (!histogram_add(&row->latencies, &cursor, latency, &r->memory))
         return;
@@ -86,7 +83,7 @@ static void add_latency(struct message_reading *r, struct row *row, const struct
     s->timed++;
     s->min = fmin(s->min, latency);
     s->max = fmax(s->max, latency);
-    s->bound = bound > s->bound ? bound : s->bound;
+    s->bound = took.bound > s->bound ? took.bound : s->bound;
     row->sum += latency;
 }
 

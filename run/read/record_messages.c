@@ -3,6 +3,7 @@
 #include "run/read/record_messages.h"
 
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct table {
     uint32_t *lists; /* of `capacity` entries; NULL: there is none yet */
     struct entry *ring;
     uint64_t count; /* that ever came; the last `capacity` of them are there */
+    uint64_t forgotten;
     uint32_t capacity, most;
 };
 
@@ -79,12 +81,17 @@ static bool grow(struct table *t)
     return true;
 }
 
-/* Adds an entry, unless there is one of its key. */
+/* Adds an entry; of several with one key the earliest counts, unless the one that is there has its place already. */
 static void add(struct table *t, const struct record_sent *sent)
 {
-    if (find(t, sent->key))
+    struct entry *same = find(t, sent->key);
+    if (same) {
+        if (!same->sent.given && sent->at.ns < same->sent.at.ns)
+            same->sent = *sent;
         return;
+    }
     bool room = t->count < t->capacity || (2 * (uint64_t)t->capacity <= t->most && grow(t));
+    t->forgotten += !room;
     if (!room && t->capacity == 0)
         return;
     uint32_t i = (uint32_t)t->count & (t->capacity - 1);
@@ -97,7 +104,8 @@ static void add(struct table *t, const struct record_sent *sent)
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-const char *record_message_peer(const struct dict *d, const struct packet_record *r, enum dict_kind kind)
+/* The name of the other process, or of the channel; NULL: the record has none, or is not of `kind`. */
+static const char *peer_of(const struct dict *d, const struct packet_record *r, enum dict_kind kind)
 {
     if (!r || r->aspect == 0 || r->aspect > d->aspect_count || d->aspects[r->aspect - 1].kind != kind ||
         r->value_count < 2)
@@ -106,7 +114,8 @@ const char *record_message_peer(const struct dict *d, const struct packet_record
     return id && id <= d->string_count ? d->strings[id - 1] : NULL;
 }
 
-uint64_t record_message_key(const char *from, const char *to, uint64_t tag)
+/* Stands for message `tag` from process `from` to process `to`, or through channel `to` with `from` "". */
+static uint64_t key_of(const char *from, const char *to, uint64_t tag)
 {
     uint64_t h = hash_fnv64(HASH_FNV64_START, from, strlen(from) + 1);
     h = hash_fnv64(h, to, strlen(to) + 1);
@@ -114,17 +123,21 @@ uint64_t record_message_key(const char *from, const char *to, uint64_t tag)
     return h ? h : 1;
 }
 
-/* The keys of a message: between two processes, and through a channel. False: the record names nobody. */
-static bool keys_of(const struct record_item *item, enum dict_kind kind, uint64_t keys[2])
+/*
+ * The keys of a message: between two processes, and through a channel, unless it names a process. Otherwise, where
+ * messages are passed on with their tag, from A to B and from B to C, C's receiving would have A's sending if that of B
+ * is missing. Returns how many; 0: the record names nobody.
+ */
+static int keys_of(const struct record_item *item, enum dict_kind kind, uint64_t keys[2])
 {
     const struct model_process *p = item->process;
-    const char *peer = record_message_peer(p->dict, item->r, kind);
+    const char *peer = peer_of(p->dict, item->r, kind);
     if (!peer)
-        return false;
+        return 0;
     uint64_t tag = packet_value(item->r, 1);
-    keys[0] = kind == DICT_SENT ? record_message_key(p->name, peer, tag) : record_message_key(peer, p->name, tag);
-    keys[1] = record_message_key("", peer, tag);
-    return true;
+    keys[0] = kind == DICT_SENT ? key_of(p->name, peer, tag) : key_of(peer, p->name, tag);
+    keys[1] = key_of("", peer, tag);
+    return model_has_name(p->node->model, peer) ? 1 : 2;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -151,7 +164,7 @@ void record_messages_free(struct record_messages *m)
 void record_messages_add(struct record_messages *m, const struct record_item *sent)
 {
     uint64_t keys[2];
-    for (int i = 0; keys_of(sent, DICT_SENT, keys) && i < 2; i++)
+    for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++)
         add(&m->sent, &(struct record_sent){.key = keys[i],
                                             .node = sent->process->node->row,
                                             .process = sent->process->row,
@@ -159,6 +172,11 @@ void record_messages_add(struct record_messages *m, const struct record_item *se
                                             .stream = sent->stream,
                                             .time = sent->time,
                                             .at = sent->at});
+}
+
+uint64_t record_messages_forgotten(const struct record_messages *m)
+{
+    return m->sent.forgotten;
 }
 
 const struct record_sent *record_messages_by_key(const struct record_messages *m, uint64_t key)
@@ -170,10 +188,25 @@ const struct record_sent *record_messages_by_key(const struct record_messages *m
 const struct record_sent *record_messages_find(const struct record_messages *m, const struct record_item *received)
 {
     uint64_t keys[2];
-    if (!keys_of(received, DICT_RECEIVED, keys))
-        return NULL;
-    const struct record_sent *sent = record_messages_by_key(m, keys[0]);
-    return sent ? sent : record_messages_by_key(m, keys[1]);
+    const struct record_sent *sent = NULL;
+    for (int i = 0, n = keys_of(received, DICT_RECEIVED, keys); i < n && !sent; i++)
+        sent = record_messages_by_key(m, keys[i]);
+    return sent;
+}
+
+struct clock_reading record_message_took(const struct record_sent *sent, const struct record_item *received)
+{
+    if (sent->node == received->process->node->row)
+        return (struct clock_reading){(int64_t)(received->time - sent->time), 0};
+    return (struct clock_reading){saturate_sub(received->at.ns, sent->at.ns),
+                                  saturate_add(received->at.bound, sent->at.bound)};
+}
+
+const struct record_sent *record_messages_pair(const struct record_messages *m, const struct record_item *received)
+{
+    const struct record_sent *sent = record_messages_find(m, received);
+    struct clock_reading took = sent ? record_message_took(sent, received) : (struct clock_reading){0, 0};
+    return saturate_add(took.ns, took.bound) < 0 ? NULL : sent;
 }
 
 const struct record_sent *record_messages_match(struct record_messages *m, const struct record_item *received,
@@ -191,7 +224,7 @@ const struct record_sent *record_messages_match(struct record_messages *m, const
 void record_messages_received(struct record_messages *m, const struct record_item *received)
 {
     uint64_t keys[2];
-    for (int i = 0; keys_of(received, DICT_RECEIVED, keys) && i < 2; i++)
+    for (int i = 0, n = keys_of(received, DICT_RECEIVED, keys); i < n; i++)
         add(&m->received, &(struct record_sent){.key = keys[i]});
 }
 
@@ -199,7 +232,7 @@ bool record_messages_sent(struct record_messages *m, const struct record_item *s
 {
     uint64_t keys[2];
     bool is_behind = false;
-    for (int i = 0; keys_of(sent, DICT_SENT, keys) && i < 2; i++) {
+    for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++) {
         struct entry *e = find(&m->sent, keys[i]);
         if (e && !e->sent.given) { /* the first record of the message counts */
             e->sent.given = true;

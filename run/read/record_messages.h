@@ -3,23 +3,17 @@
 
 /**
  * Messages between processes, by their two records, as <bezel/kinds.h> defines which belong together: each names the
- * other process, or both name a channel, with the same tag. Of several records of one message the first one of each
- * sender counts. Pure, but for memory: a bound, beyond which the oldest are forgotten. One thread.
+ * other process, or both name a channel, which no process is called, with the same tag. Of several sendings of one
+ * message the earliest counts. Pure, but for memory: a bound, beyond which the oldest are forgotten. One thread.
  */
 #ifndef BEZEL_RUN_READ_RECORD_MESSAGES_H
 #define BEZEL_RUN_READ_RECORD_MESSAGES_H
 
 #include "run/read/record_item.h"
 
-/** The name of the other process, or of the channel; NULL: the record has none, or is not of `kind`. */
-const char *record_message_peer(const struct dict *d, const struct packet_record *r, enum dict_kind kind);
-
-/** Stands for message `tag` from process `from` to process `to`, or through channel `to` with `from` "". Never 0. */
-uint64_t record_message_key(const char *from, const char *to, uint64_t tag);
-
 /** A message's sending that was found. */
 struct record_sent {
-    uint64_t key;
+    uint64_t key;          /* stands for the message; never 0 */
     int64_t node, process; /* the sender's, as their rows in the database */
     uint32_t aspect;
     size_t stream;           /* the number that its item has */
@@ -29,19 +23,35 @@ struct record_sent {
     bool matched;            /* record_messages_match() found it */
 };
 
+/**
+ * How long a message took, ns, and the bound of the error of that; INT64_MAX: it is not known. Negative where clocks of
+ * two nodes are known no better.
+ */
+struct clock_reading record_message_took(const struct record_sent *sent, const struct record_item *received);
+
 struct record_messages;
 
 /** `memory`: the most that it takes, bytes. NULL: no memory. */
 struct record_messages *record_messages_new(size_t memory);
 void record_messages_free(struct record_messages *m);
 
-/** Takes a sending that was found. Without memory for it, it is not known. */
+/** Takes a sending that was found; other records, and those that name nobody, are none. */
 void record_messages_add(struct record_messages *m, const struct record_item *sent);
+
+/** How many keys of sendings, of which each has one or two, were forgotten, or never taken where memory is short. */
+uint64_t record_messages_forgotten(const struct record_messages *m);
 
 /** The sending of what `received` tells of; NULL: none is known. Valid until the next call. */
 const struct record_sent *record_messages_find(const struct record_messages *m, const struct record_item *received);
 
-/** The same, for who matches messages: *first: it is found for the first time, not for one of several receivings. */
+/**
+ * The same, for who took all sendings before; NULL too if the receiving is before its sending by more than the clocks'
+ * bounds: it has none that could be its own.
+ */
+const struct record_sent *record_messages_pair(const struct record_messages *m, const struct record_item *received);
+
+/** The same, for who takes records in order: *first: it is found for the first time, not for one of several receivings.
+ */
 const struct record_sent *record_messages_match(struct record_messages *m, const struct record_item *received,
                                                 bool *first);
 

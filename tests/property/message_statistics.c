@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * What is said of a run's messages is what a list of them says, of which some records are missing and some are there
- * twice: how many have no counterpart on either side, and the latencies of all others.
+ * What is said of a run's messages, by statistics and by `bezel top`, is what a list of them says, of which some
+ * records are missing and some are there twice: how many have no counterpart on either side, and the latencies of all
+ * others. Both processes send to the other one with the same tags.
  */
 #include "run/read/record_tables.h"
 
@@ -10,6 +11,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "views/top/top_source.h"
 
 #include <limits.h>
 #include <math.h>
@@ -22,7 +24,7 @@
 
 #include <cmocka.h>
 
-enum { CLIENT, SERVER, MESSAGES = 600, RECORDS_MOST = 3 * MESSAGES };
+enum { CLIENT, SERVER, MESSAGES = 600, RECORDS_MOST = 6 * MESSAGES };
 enum { TICK = 1, SENT = 3, RECEIVED = 4 }; /* aspects of either */
 
 static uint64_t seed;
@@ -39,40 +41,42 @@ static struct expected {
     uint64_t sent, received, sent_alone, received_alone, contrary;
     size_t latency_count;
     int64_t latencies[RECORDS_MOST];
-} expected;
+} all[2]; /* by sender */
 
 static void add(int64_t at, unsigned process, unsigned aspect, unsigned peer, uint64_t tag)
 {
     records[record_count++] = (struct record){at, process, aspect, peer, tag};
 }
 
-/* `peers`: the ids of server, client and channel. */
-static void draw_message(const unsigned peers[3], int64_t at, uint64_t tag)
+/* `peers`: the ids of client, server and channel. */
+static void draw_message(const unsigned peers[3], unsigned sender, int64_t at, uint64_t tag)
 {
-    bool channel = seed_next(&seed) % 4 == 0, sent = seed_next(&seed) % 10 != 0;
+    bool channel = sender == CLIENT && seed_next(&seed) % 4 == 0, sent = seed_next(&seed) % 10 != 0;
     unsigned receivings = seed_next(&seed) % 10 == 0 ? 0 : seed_next(&seed) % 10 == 0 ? 2 : 1;
+    struct expected *e = &all[sender];
     if (sent)
-        add(at, CLIENT, SENT, channel ? peers[2] : peers[0], tag);
-    expected.sent += sent;
-    expected.received += receivings;
-    expected.sent_alone += sent && receivings == 0;
-    expected.received_alone += sent ? 0 : receivings;
+        add(at, sender, SENT, peers[channel ? 2 : 1 - sender], tag);
+    e->sent += sent;
+    e->received += receivings;
+    e->sent_alone += sent && receivings == 0;
+    e->received_alone += sent ? 0 : receivings;
     for (unsigned i = 0; i < receivings; i++) {
         int64_t latency = (int64_t)seed_between(&seed, 1e3, 1e7);
-        add(at + latency, SERVER, RECEIVED, channel ? peers[2] : peers[1], tag);
+        add(at + latency, 1 - sender, RECEIVED, peers[channel ? 2 : sender], tag);
         if (sent)
-            expected.latencies[expected.latency_count++] = latency;
+            e->latencies[e->latency_count++] = latency;
     }
 }
 
 /* The program records the sending after a fast receiver has recorded its receiving. */
-static void draw_contrary(const unsigned peers[3], int64_t at, uint64_t tag)
+static void draw_contrary(const unsigned peers[3], unsigned sender, int64_t at, uint64_t tag)
 {
-    add(at, SERVER, RECEIVED, peers[1], tag);
-    add(at + (int64_t)seed_between(&seed, 1e3, 1e7), CLIENT, SENT, peers[0], tag);
-    expected.sent++, expected.received++;
-    expected.sent_alone++, expected.received_alone++;
-    expected.contrary++;
+    struct expected *e = &all[sender];
+    add(at, 1 - sender, RECEIVED, peers[sender], tag);
+    add(at + (int64_t)seed_between(&seed, 1e3, 1e7), sender, SENT, peers[1 - sender], tag);
+    e->sent++, e->received++;
+    e->sent_alone++, e->received_alone++;
+    e->contrary++;
 }
 
 static int in_time(const void *a, const void *b)
@@ -122,29 +126,83 @@ static void make_run(void)
         fake_add_process(sensor, i == CLIENT ? "client" : "server", 100 + i, ROLE_SUT);
         fake_add_aspect_like(sensor, i, &sent);
         fake_add_aspect_like(sensor, i, &received);
-        peers[0] = fake_add_string(sensor, i, "server");
-        peers[1] = fake_add_string(sensor, i, "client");
+        peers[CLIENT] = fake_add_string(sensor, i, "client");
+        peers[SERVER] = fake_add_string(sensor, i, "server");
         peers[2] = fake_add_string(sensor, i, "news");
     }
     int64_t at = CLOCK_S;
     for (uint64_t tag = 1; tag <= MESSAGES; tag++) {
         at += (int64_t)(seed_next(&seed) % CLOCK_MS);
-        (seed_next(&seed) % 10 ? draw_message : draw_contrary)(peers, at, tag);
+        for (unsigned sender = CLIENT; sender <= SERVER; sender++)
+            (seed_next(&seed) % 10 ? draw_message : draw_contrary)(peers, sender, at, tag);
     }
     store(sensor, (int64_t)sensor->processes[CLIENT]->rings[0].time);
     fake_free(sensor);
 }
 
-static const struct message_statistics *row_of(const struct message_table *t, enum dict_kind kind)
+static const struct message_statistics *row_of(const struct message_table *t, unsigned process, enum dict_kind kind)
 {
-    assert_int_equal(t->count, 2);
-    return t->rows[0].kind == kind ? &t->rows[0] : &t->rows[1];
+    int64_t first = INT64_MAX;
+    assert_int_equal(t->count, 4);
+    for (size_t i = 0; i < 4; i++)
+        first = t->rows[i].process < first ? t->rows[i].process : first; /* the client's */
+    for (size_t i = 0; i < 4; i++)
+        if ((t->rows[i].process == first) == (process == CLIENT) && t->rows[i].kind == kind)
+            return &t->rows[i];
+    fail();
+    return NULL;
 }
 
-static double right(double share)
+static double right(const struct expected *e, double share)
 {
-    double rank = ceil(share * (double)expected.latency_count - 1e-9);
-    return (double)expected.latencies[(size_t)rank - 1];
+    double rank = ceil(share * (double)e->latency_count - 1e-9);
+    return (double)e->latencies[(size_t)rank - 1];
+}
+
+static void check_tables(const struct expected *e, const struct message_statistics *sent,
+                         const struct message_statistics *received)
+{
+    double sum = 0;
+    for (size_t i = 0; i < e->latency_count; i++)
+        sum += (double)e->latencies[i];
+    assert_int_equal(sent->records, e->sent);
+    assert_int_equal(sent->unmatched, e->sent_alone);
+    assert_int_equal(sent->contrary, e->contrary);
+    assert_int_equal(received->records, e->received);
+    assert_int_equal(received->unmatched, e->received_alone);
+    assert_int_equal(received->timed, e->latency_count);
+    assert_int_equal(received->bound, 0);
+    assert_true(received->min == (double)e->latencies[0]);
+    assert_true(received->max == (double)e->latencies[e->latency_count - 1]);
+    assert_true(fabs(received->mean - sum / (double)e->latency_count) < 1e-6 * received->mean);
+    assert_true(received->p50 >= right(e, 0.5) && received->p50 <= right(e, 0.5) * 129 / 128);
+    assert_true(received->p99 >= right(e, 0.99) && received->p99 <= right(e, 0.99) * 129 / 128);
+    assert_true(isnan(sent->p50) && sent->timed == 0);
+}
+
+/* A row of `bezel top`: count, p50, p99, max and bound. */
+static void check_top(void)
+{
+    struct top_source *s;
+    struct top_state look;
+    struct top_data d = {0};
+    assert_int_equal(top_source_open(run, &s), 0);
+    while (top_source_update(s, CLOCK_S) > 0)
+        ;
+    top_state_init(&look, TOP_MESSAGES, 1000 * CLOCK_S, CLOCK_S);
+    assert_int_equal(top_source_take(s, &look, &d), 0);
+    assert_int_equal(d.count, 2);
+    for (size_t i = 0; i < d.count; i++) {
+        const struct top_item *item = &d.items[i];
+        const struct expected *e = &all[strcmp(item->texts[0], "client") == 0 ? CLIENT : SERVER];
+        assert_string_equal(item->texts[1], e == &all[CLIENT] ? "server" : "client");
+        assert_true(item->values[0] == (double)e->latency_count);
+        assert_true(item->values[1] >= right(e, 0.5) && item->values[1] <= right(e, 0.5) * 33 / 32);
+        assert_true(item->values[2] >= right(e, 0.99) && item->values[2] <= right(e, 0.99) * 33 / 32);
+        assert_true(item->values[3] == (double)e->latencies[e->latency_count - 1]);
+        assert_true(item->values[4] == 0);
+    }
+    top_source_close(s);
 }
 
 static const struct record_tables_wanted messages = {.messages = true};
@@ -153,36 +211,23 @@ static void messages_come_to_what_their_list_says(void **state)
 {
     (void)state;
     struct record_tables t;
+    uint64_t read = 0;
     seed = seed_start();
     snprintf(run, sizeof run, "%s/run", scratch_dir);
     assert_int_equal(mkdir(run, 0777), 0);
     make_run();
     assert_int_equal(record_tables_read(run, &messages, INT64_MAX, &t), 0);
-    const struct message_statistics *sent = row_of(&t.messages, DICT_SENT),
-                                    *received = row_of(&t.messages, DICT_RECEIVED);
-    qsort(expected.latencies, expected.latency_count, sizeof *expected.latencies, compare);
-    assert_int_equal(sent->records, expected.sent);
-    assert_int_equal(sent->unmatched, expected.sent_alone);
-    assert_int_equal(sent->contrary, expected.contrary);
-    assert_int_equal(received->records, expected.received);
-    assert_int_equal(received->unmatched, expected.received_alone);
-    assert_int_equal(received->timed, expected.latency_count);
-    assert_int_equal(received->bound, 0);
-    assert_true(received->min == (double)expected.latencies[0]);
-    assert_true(received->max == (double)expected.latencies[expected.latency_count - 1]);
-    double sum = 0;
-    for (size_t i = 0; i < expected.latency_count; i++)
-        sum += (double)expected.latencies[i];
-    assert_true(fabs(received->mean - sum / (double)expected.latency_count) < 1e-6 * received->mean);
-    assert_true(received->p50 >= right(0.5) && received->p50 <= right(0.5) * 129 / 128);
-    assert_true(received->p99 >= right(0.99) && received->p99 <= right(0.99) * 129 / 128);
-    assert_true(isnan(sent->p50) && sent->timed == 0);
+    for (unsigned sender = CLIENT; sender <= SERVER; sender++) {
+        qsort(all[sender].latencies, all[sender].latency_count, sizeof *all[sender].latencies, compare);
+        check_tables(&all[sender], row_of(&t.messages, sender, DICT_SENT),
+                     row_of(&t.messages, 1 - sender, DICT_RECEIVED));
+    }
     record_tables_free(&t);
+    check_top();
     assert_int_equal(record_tables_read(run, &messages, 0, &t), 0); /* no time: some are left out, none is wrong */
-    uint64_t read = 0;
     for (size_t i = 0; i < t.messages.count; i++)
         read += t.messages.rows[i].records;
-    assert_in_range(read, 1, expected.sent + expected.received - 1);
+    assert_in_range(read, 1, record_count - 1);
     record_tables_free(&t);
 }
 

@@ -195,12 +195,13 @@ static char *pairs_of(const char *rows)
 
 /*
  * Channels "camera" (string 1) and another one (2) use the same tag, and so does a message to a process: each receiving
- * is paired with the sending through its channel, or of its sender. Streams 1 and 2 are the asker's, 0 is of `app`.
+ * is paired with the sending through its channel, or of its sender. What the teller passed on to the viewer with the
+ * tag of what the asker sent to it is no message of the asker's. Streams 1 and 2 are the asker's, 0 is of `app`.
  */
 static void messages_pair_as_readers_pair_them(void **state)
 {
     unsigned asker = add_talker("asker", 200, DICT_SENT), teller = add_talker("teller", 300, DICT_RECEIVED);
-    unsigned senders[3];
+    unsigned viewer = add_talker("viewer", 400, DICT_RECEIVED), senders[3];
     long long at[3], sent[3];
     (void)state;
     put_message(asker, 0, 1, 7); /* through "camera" */
@@ -210,6 +211,7 @@ static void messages_pair_as_readers_pair_them(void **state)
     put_message(teller, 0, 2, 7);
     put_message(teller, 0, 3, 7); /* of process "asker" */
     put_message(teller, 0, 3, 8); /* whose sending is not stored */
+    put_message(viewer, 0, 4, 7); /* neither is the teller's */
     take_in();
     char *pairs = pairs_of("2/-1/3/-1/-1/100 3/-1/3/-1/-1/100");
     assert_int_equal(sscanf(pairs, "\"pairs\":[[%lld,%lld,%u,3],[%lld,%lld,%u,3],[%lld,%lld,%u,3]]", &at[0], &sent[0],
@@ -220,6 +222,9 @@ static void messages_pair_as_readers_pair_them(void **state)
         assert_int_equal(s->ring, i);
         assert_string_equal(s->process->name, "asker");
     }
+    free(pairs);
+    pairs = pairs_of("2/-1/3/-1/-1/100 4/-1/3/-1/-1/100");
+    assert_int_equal(strncmp(pairs, "\"pairs\":[]", 10), 0);
     free(pairs);
     pairs = pairs_of("3/-1/3/-1/-1/100"); /* nothing that is sent is shown */
     assert_string_equal(pairs, "none");

@@ -8,19 +8,12 @@
 #include "run/read/record_messages.h"
 #include "views/page/run_view_internal.h"
 
-struct run_view_messages;
-
 /**
  * Reads the sendings of the rows of `q` that have records beside their columns, from time `from` to `until` of pages,
  * up to the deadline of the levels. Rows with more records than they may have are left out. NULL: no row receives, or
  * none sends, or memory is short.
  */
-struct run_view_messages *run_view_messages_read(struct run_view *v, const struct page_request *q, int64_t from,
-                                                 int64_t until);
-void run_view_messages_free(struct run_view_messages *m);
-
-/** The sending of what record `received` of `process` tells of; NULL: none of these. Valid until the next call. */
-const struct record_sent *run_view_messages_find(const struct run_view_messages *m, const struct model_process *process,
-                                                 const struct packet_record *received);
+struct record_messages *run_view_messages(struct run_view *v, const struct page_request *q, int64_t from,
+                                          int64_t until);
 
 #endif

@@ -40,11 +40,11 @@ struct row {
     int64_t from, until;              /* of the node's clock */
     struct levels_column *columns;
     size_t count;
-    bool cut, damaged;                        /* not all was read: it would take too long; it cannot be read */
-    uint64_t scanned, records, records_most;  /* the last: that are wanted beside the columns */
-    struct json *json;                        /* where records go; NULL: they are only counted, or make columns */
-    const struct run_view_messages *messages; /* of the picture; NULL: none */
-    struct pair *pairs;                       /* room for records_most; NULL: none are wanted */
+    bool cut, damaged;                       /* not all was read: it would take too long; it cannot be read */
+    uint64_t scanned, records, records_most; /* the last: that are wanted beside the columns */
+    struct json *json;                       /* where records go; NULL: they are only counted, or make columns */
+    const struct record_messages *messages;  /* of the picture; NULL: none */
+    struct pair *pairs;                      /* room for records_most; NULL: none are wanted */
     size_t pair_count;
 };
 
@@ -252,8 +252,11 @@ static bool is_in_window(const struct row *row, const struct packet_record *r)
 /* Notes a received message whose sending is in the picture. */
 static void take_pair(struct row *row, const struct packet_record *r)
 {
-    const struct record_sent *sent = row->pairs ? run_view_messages_find(row->messages, row->process, r) : NULL;
-    if (!sent || row->pair_count == row->records_most)
+    if (!row->pairs || row->pair_count == row->records_most)
+        return;
+    struct record_item received = catalogue_item(row->process, row->stream, r);
+    const struct record_sent *sent = record_messages_pair(row->messages, &received);
+    if (!sent)
         return;
     row->pairs[row->pair_count++] =
         (struct pair){.at = run_view_time(row->v, row->process->node, (int64_t)r->timestamp),
@@ -441,7 +444,7 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
     int err = columns ? 0 : BEZEL_ENOMEM;
     uint64_t left = RECORDS_OF_ALL;
     levels_set_deadline(v->c.levels, deadline);
-    struct run_view_messages *messages = run_view_messages_read(v, q, from, until);
+    struct record_messages *messages = run_view_messages(v, q, from, until);
     json_array(j, "rows");
     for (size_t i = 0; i < q->row_count && !err; i++) {
         struct row row = {.v = v, .wanted = &q->rows[i], .columns = columns, .messages = messages};
@@ -451,7 +454,7 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
     }
     json_array_end(j);
     levels_set_deadline(v->c.levels, INT64_MAX);
-    run_view_messages_free(messages);
+    record_messages_free(messages);
     free(columns);
     return err;
 }

@@ -153,6 +153,15 @@ struct clock_reading catalogue_time(const struct model_node *node, int64_t own)
     return r;
 }
 
+struct record_item catalogue_item(const struct model_process *process, size_t stream, const struct packet_record *r)
+{
+    return (struct record_item){.process = process,
+                                .r = r,
+                                .stream = stream,
+                                .time = r->timestamp,
+                                .at = catalogue_time(process->node, (int64_t)r->timestamp)};
+}
+
 /* A clock's rate differs from the run's by some hundred millionths at most, so a few steps come as near as there is. */
 int64_t catalogue_own(const struct model_node *node, int64_t time)
 {

@@ -11,6 +11,7 @@
 #include "base/hash_index.h"
 #include "run/history/history.h"
 #include "run/levels/levels.h"
+#include "run/read/record_item.h"
 
 struct catalogue_process {
     const struct model_process *process;
@@ -48,6 +49,9 @@ int64_t catalogue_process(const struct catalogue *c, uint32_t node, uint64_t ins
 
 /** The run's time at `own` of the node's clock, and the bound of its error, INT64_MAX: unknown. */
 struct clock_reading catalogue_time(const struct model_node *node, int64_t own);
+
+/** A record of stream `stream` as an item of the reader's. */
+struct record_item catalogue_item(const struct model_process *process, size_t stream, const struct packet_record *r);
 
 /** The node's time when the run's time is `time`: the latest that is not after it, but for the grain of doubles. */
 int64_t catalogue_own(const struct model_node *node, int64_t time);

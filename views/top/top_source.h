@@ -18,7 +18,6 @@ enum {
     TOP_QUANTILES_MAX = 1024, /* rows that have p50 and p99 at once */
     TOP_RECORDS_MAX = 1 << 12,
     TOP_EVENTS_SHOWN = 1 << 12,
-    TOP_SENT_MAX = 1 << 17, /* messages on their way, in the shown interval */
 };
 
 struct top_source;

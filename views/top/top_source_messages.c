@@ -3,8 +3,7 @@
 
 /*
  * How long messages took whose both sides are in the run. Of a message that was received in the shown interval the
- * sending is looked for from a second, or an interval, before that on. <bezel/kinds.h> says which two records belong to
- * one message: each names the other process, or both name a channel, with the same tag.
+ * sending is looked for from a second, or an interval, before that on.
  */
 #include "views/top/top_source_internal.h"
 
@@ -14,14 +13,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { PAIRS_MAX = 512 };
-
-struct sent {
-    uint64_t key; /* 0: free */
-    uint32_t process;
-    int64_t at, bound;
+enum {
+    PAIRS_MAX = 512,
+    MEMORY = 48 << 20, /* some 130,000 messages on their way */
 };
 
 struct pair {
@@ -32,45 +27,20 @@ struct pair {
 };
 
 struct messages {
-    struct sent *sent; /* a hash table of 2 * TOP_SENT_MAX */
-    size_t sent_count, pair_count;
+    struct record_messages *sent;
+    size_t pair_count;
     struct pair pairs[PAIRS_MAX];
 };
-
-static struct sent *find(const struct messages *m, uint64_t key)
-{
-    size_t mask = 2 * (size_t)TOP_SENT_MAX - 1, at = (size_t)(key >> 20) & mask;
-    while (m->sent[at].key && m->sent[at].key != key)
-        at = (at + 1) & mask;
-    return &m->sent[at];
-}
-
-/* The first record of a message counts. */
-static void add_sent(struct top_source *s, struct messages *m, uint64_t key, size_t process, struct clock_reading at)
-{
-    struct sent *it = find(m, key);
-    if (it->key && it->at <= at.ns)
-        return;
-    if (!it->key && m->sent_count == TOP_SENT_MAX) {
-        s->left_out++;
-        return;
-    }
-    m->sent_count += it->key == 0;
-    *it = (struct sent){key, (uint32_t)process, at.ns, at.bound};
-}
 
 static int take_sent(const struct top_source_reading *r, const struct packet_record *record,
                      const struct levels_place *place)
 {
-    const struct catalogue_process *p = &r->s->c.processes[r->process];
-    const char *peer = record_message_peer(p->process->dict, record, DICT_SENT);
+    struct messages *m = r->context;
     (void)place;
-    if (!peer)
+    if (!record)
         return 0;
-    struct clock_reading at = catalogue_time(r->s->c.nodes[p->node], (int64_t)record->timestamp);
-    uint64_t tag = packet_value(record, 1);
-    add_sent(r->s, r->context, record_message_key(p->process->name, peer, tag), r->process, at);
-    add_sent(r->s, r->context, record_message_key("", peer, tag), r->process, at); /* if it is a channel */
+    struct record_item sent = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    record_messages_add(m->sent, &sent);
     return 0;
 }
 
@@ -86,7 +56,7 @@ static struct pair *pair_of(struct top_source *s, struct messages *m, uint32_t f
     }
     s->quantiles_made += m->pair_count == s->quantiles_made;
     struct pair *p = &m->pairs[m->pair_count];
-    *p = (struct pair){.from = from, .to = to, .max = -INFINITY, .quantile = s->quantiles[m->pair_count++]};
+    *p = (struct pair){.from = from, .to = to, .max = NAN, .bound = NAN, .quantile = s->quantiles[m->pair_count++]};
     quantile_drop(p->quantile, 0);
     quantile_turn(p->quantile); /* twice: the answer is of the numbers that come now alone */
     quantile_turn(p->quantile);
@@ -96,27 +66,23 @@ static struct pair *pair_of(struct top_source *s, struct messages *m, uint32_t f
 static int take_received(const struct top_source_reading *r, const struct packet_record *record,
                          const struct levels_place *place)
 {
-    const struct catalogue_process *p = &r->s->c.processes[r->process];
     struct messages *m = r->context;
-    const char *peer = record_message_peer(p->process->dict, record, DICT_RECEIVED);
     (void)place;
-    if (!peer)
+    if (!record)
         return 0;
-    uint64_t tag = packet_value(record, 1);
-    const struct sent *from = find(m, record_message_key(peer, p->process->name, tag));
-    from = from->key ? from : find(m, record_message_key("", peer, tag));
-    struct pair *pair = from->key ? pair_of(r->s, m, from->process, (uint32_t)r->process) : NULL;
+    struct record_item received = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    const struct record_sent *sent = record_messages_pair(m->sent, &received);
+    int64_t from = sent ? r->s->c.stream_processes[sent->stream] : -1;
+    struct pair *pair = from >= 0 ? pair_of(r->s, m, (uint32_t)from, (uint32_t)r->process) : NULL;
     if (!pair)
         return 0;
-    struct clock_reading at = catalogue_time(r->s->c.nodes[p->node], (int64_t)record->timestamp);
-    bool same = p->node == r->s->c.processes[from->process].node;
-    double took = (double)(at.ns - from->at);
-    double bound = same                                                ? 0
-                   : at.bound == INT64_MAX || from->bound == INT64_MAX ? INFINITY
-                                                                       : (double)at.bound + (double)from->bound;
+    struct clock_reading is = record_message_took(sent, &received);
+    double took = (double)is.ns;
     pair->count++;
+    if (is.bound == INT64_MAX)
+        return 0;
     pair->max = fmax(pair->max, took);
-    pair->bound = fmax(pair->bound, bound);
+    pair->bound = fmax(pair->bound, (double)is.bound);
     (void)!quantile_add(pair->quantile, 0, &took, 1);
     return 0;
 }
@@ -136,7 +102,7 @@ static void add_pairs(struct top_source *s, const struct messages *m)
         (void)!quantile_value(p->quantile, 0.5, &item->values[1]);
         (void)!quantile_value(p->quantile, 0.99, &item->values[2]);
         item->values[3] = p->max;
-        item->values[4] = isfinite(p->bound) ? p->bound : (double)NAN;
+        item->values[4] = p->bound;
         item->into = TOP_ASPECTS;
         item->scope.node = to->node;
         item->scope.instance = to->process->instance;
@@ -171,15 +137,17 @@ int top_source_messages(struct top_source *s, const struct top_state *state)
     struct messages *m = calloc(1, sizeof *m);
     int err = BEZEL_ENOMEM;
     if (m)
-        m->sent = calloc(2 * (size_t)TOP_SENT_MAX, sizeof *m->sent);
+        m->sent = record_messages_new(MEMORY);
     if (m && m->sent)
         err = read_all(s, m, DICT_SENT, take_sent);
     if (!err)
         err = read_all(s, m, DICT_RECEIVED, take_received);
-    if (!err)
+    if (!err) {
         add_pairs(s, m);
+        s->left_out += record_messages_forgotten(m->sent);
+    }
     if (m)
-        free(m->sent);
+        record_messages_free(m->sent);
     free(m);
     return err;
 }
