@@ -140,7 +140,7 @@ TABLE(violation, FIELDS(message_violation, count, limit, at, age, value), CALL(c
 TABLE(node_status, FIELDS(message_node_status, records, lost_full, lost_off, lost_no_ring, lost_window, lost_spool),
       FIELDS(message_node_status, window_bytes, spool_bytes, processes, processes_seen, period_ns, stop_wanted),
       FIELDS(message_node_status, manager.held, manager.epoch, manager.applied),
-      STRUCT(message_node_status, violation, violation));
+      STRUCT(message_node_status, violation, violation), ENUM(message_node_status, way, MESSAGE_WAY_DIRECT));
 
 TABLE(collector_status,
       FIELDS(message_collector_status, records, bytes, packets, discarded, refused, over_rate, unidentified, peers),

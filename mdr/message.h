@@ -251,6 +251,9 @@ struct message_violation {
     double value;   /* of the limit's metric; NaN: unknown */
 };
 
+/** How a node's packets reach its collector now: not at all, by the link, or out of its window. */
+enum message_way { MESSAGE_WAY_NONE = 0, MESSAGE_WAY_LINK = 1, MESSAGE_WAY_DIRECT = 2 };
+
 struct message_node_status {
     uint64_t records;
     uint64_t lost_full, lost_off, lost_no_ring, lost_window, lost_spool; /* as in struct message_books_row */
@@ -261,6 +264,7 @@ struct message_node_status {
     bool stop_wanted;   /* somebody else than the session's `bezel run` has sent STOP: the run is to end */
     struct message_managed manager;
     struct message_violation violation;
+    enum message_way way;
 };
 
 struct message_collector_status {

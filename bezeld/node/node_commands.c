@@ -35,6 +35,14 @@ void node_describe(struct node *n, struct message_session *session)
     session->processes = count_living(n);
 }
 
+static enum message_way way_of(const struct node *n)
+{
+    const char *why;
+    if (!sender_connected(n->sender))
+        return MESSAGE_WAY_NONE;
+    return sender_is_direct(n->sender, &why) ? MESSAGE_WAY_DIRECT : MESSAGE_WAY_LINK;
+}
+
 static void fill_status(struct node *n, struct message_node_status *s)
 {
     const struct external_counts *c = external_counts(n->external);
@@ -52,7 +60,8 @@ static void fill_status(struct node *n, struct message_node_status *s)
                                       .period_ns = n->policy.on ? (uint64_t)n->policy.period : 0,
                                       .stop_wanted = n->stop_wanted,
                                       .manager = node_manager_status(n),
-                                      .violation = snapshot_take_violation(n)};
+                                      .violation = snapshot_take_violation(n),
+                                      .way = way_of(n)};
 }
 
 /* Writes the most important fault, if there is one, as a sentence for the operator. */

@@ -246,6 +246,13 @@ static bool has_time(const struct receiver *in)
     return in->batch < RECEIVER_BATCH || token_bucket_overdrawn(&in->evaluation, EVALUATION, clock_now()) == 0;
 }
 
+static void note_way(struct model_node *node, bool direct)
+{
+    uint32_t way = direct ? RUNDB_WAY_DIRECT : RUNDB_WAY_LINK;
+    node->dirty = node->dirty || !(node->ways & way);
+    node->ways |= way;
+}
+
 static void count_batch(struct receiver *in)
 {
     int64_t begun = clock_now();
@@ -253,6 +260,7 @@ static void count_batch(struct receiver *in)
     for (size_t i = 0; i < in->batch; i++) {
         const struct received *a = &in->results[i];
         if (a->what == RECEIVED_STORED) {
+            note_way(a->stream->process->node, in->direct[i]);
             statistics_count(a->stream, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
             rundb_add_packet(in->rundb, a->stream->process, &a->header, in->frames[i].data, a->found.lost);
         }

@@ -11,7 +11,8 @@
 
 static const char about[] =
     "Shows what the parts of a run do now: of each node its state, the records that it has read and lost, the "
-    "packets that wait for the collector, living processes, and how it polls; of collectors what they have "
+    "packets that wait for the collector, living processes, how it polls, and whether its packets pass directly, out "
+    "of memory that it shares with the collector, or by the link; of collectors what they have "
     "stored or passed on; of the resource manager its decisions. " COMMAND_RUN_OR_FILE "\n";
 static const char footer[] =
     "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not "
@@ -19,6 +20,7 @@ static const char footer[] =
 
 static bool take_node(void *context, const char *name, const struct message *answer)
 {
+    static const char *const ways[] = {"nowhere", "by the link", "directly"};
     struct table *t = context;
     const struct message_node_status *n = &answer->reply.node;
     uint64_t lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
@@ -29,6 +31,7 @@ static bool take_node(void *context, const char *name, const struct message *ans
     table_cell(t, "%s", units_bytes(n->window_bytes + n->spool_bytes).s);
     table_cell(t, "%u of %s", n->processes, units_count(n->processes_seen).s);
     table_cell(t, "%s%s", n->period_ns ? "every " : "off", n->period_ns ? units_duration((int64_t)n->period_ns).s : "");
+    table_cell(t, "%s", ways[n->way]);
     table_cell(t, "%s", answer->reply.text);
     return true;
 }
@@ -70,8 +73,9 @@ static bool take_manager(void *context, const char *name, const struct message *
 
 static int show_nodes(struct control_client *r)
 {
-    static const char *const heads[] = {"node", "state", "records", "lost", "waiting", "processes", "polls", ""};
-    struct table *t = table_with_heads("llrrrrll", heads);
+    static const char *const heads[] = {"node",      "state", "records",    "lost", "waiting",
+                                        "processes", "polls", "packets go", ""};
+    struct table *t = table_with_heads("llrrrrlll", heads);
     int code = control_client_ask(r, &(struct message_command){.verb = VERB_QUERY}, ANSWER_NODE, take_node, t);
     table_sort(t); /* answers come in any order */
     table_print(t, 0, stdout);

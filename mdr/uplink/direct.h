@@ -9,11 +9,12 @@
  * Beside the window the sender makes a page, file `direct`, and a named pipe, `bell`:
  *
  * - The sender offers positions of the window: all packets from `from` up to `to`. They stay as they are until they are
- *   acknowledged, so a sender with a spool, to which they could move, offers none. Positions are multiples of 16: their
- *   low bits are a tag, which is another one when the offer begins anew. Words of two tags do not belong together.
+ *   acknowledged, or the offer ends: before packets move to the spool, the sender withdraws it. Positions are multiples
+ *   of 16: their low bits are a tag, which is another one when the offer begins anew. Words of two tags do not belong
+ *   together.
  * - The receiver copies the offered bytes, and uses its copy alone. Then it looks where the window begins by now: bytes
- *   before that were freed meanwhile, for another receiver, and are not used. So a packet is checked and stored as it
- *   was when it was offered, whatever the window's owner does.
+ *   before that were freed meanwhile, for another receiver or into the spool, and are not used. So a packet is checked
+ *   and stored as it was when it was offered, whatever the window's owner does.
  * - The receiver acknowledges by stream: `acks` has the next packet that it lacks, `turn` changes with each set of
  *   these. The sender believes none that it did not offer.
  * - A receiver that is about to sleep sets `asleep` and looks once more. A sender that has offered something clears

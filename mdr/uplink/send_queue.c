@@ -317,6 +317,11 @@ static bool move_one(struct send_queue *b, uint64_t *moved, int64_t now)
     return true;
 }
 
+bool send_queue_must_move(const struct send_queue *b, int64_t now)
+{
+    return b->spool && now >= b->retry_at && window_waiting(b->window) > window_capacity(b->window) / 4 * 3;
+}
+
 void send_queue_move(struct send_queue *b, int64_t now)
 {
     uint64_t capacity = window_capacity(b->window), moved = 0;
@@ -324,7 +329,7 @@ void send_queue_move(struct send_queue *b, int64_t now)
     if (!b->spool || now < b->retry_at)
         return;
     b->full = false;
-    if (window_waiting(b->window) > capacity / 4 * 3)
+    if (send_queue_must_move(b, now))
         while (moved < SEND_QUEUE_TURN_BYTES && window_waiting(b->window) > capacity / 2 && move_one(b, &moved, now))
             ;
     b->source.spool_full(b->source.context, b->full);

@@ -91,6 +91,9 @@ void send_queue_free(struct send_queue *b, int64_t now);
  */
 void send_queue_move(struct send_queue *b, int64_t now);
 
+/** Whether send_queue_move() would move packets: no receiver may read them in the window any more. */
+bool send_queue_must_move(const struct send_queue *b, int64_t now);
+
 enum { SEND_QUEUE_TURN = 256, SEND_QUEUE_TURN_BYTES = 256 << 10 };
 
 #endif

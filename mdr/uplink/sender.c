@@ -183,6 +183,8 @@ void sender_step(struct sender *f, int64_t now, bool bye)
     send_queue_mark(&f->send_queue, f->source.low(f->source.context, now));
     if (f->state == UP)
         send_all(f, now, bye);
+    if (send_queue_must_move(&f->send_queue, now))
+        sender_withdraw(f);
     send_queue_move(&f->send_queue, now);
     keep_connection(f, now);
 }
@@ -251,8 +253,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
         free(f);
         return err;
     }
-    if (!options->by_link && !f->send_queue.spool &&
-        direct_offer_open(&f->direct.offer, source->dir, source->run, source->uuid) != 0)
+    if (!options->by_link && direct_offer_open(&f->direct.offer, source->dir, source->run, source->uuid) != 0)
         log_info("BEZEL-DIRECT", "%s: packets can only take the link: %s", source->dir, ulimit_reason(BEZEL_ESYS));
     f->until = 0;
     f->moved = any_is_torn(f->window);

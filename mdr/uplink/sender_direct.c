@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define ANSWER_NS (CLOCK_S / 2) /* for so long packets wait for the receiver's answer */
+
 void sender_ask_direct(struct sender *f, int64_t now)
 {
     uint8_t own[16];
@@ -18,8 +20,9 @@ void sender_ask_direct(struct sender *f, int64_t now)
     f->message.type = MESSAGE_DIRECT;
     f->message.direct = (struct message_direct){.attempt = f->hello.attempt, .proof = d->offer.page->proof};
     message_text(f->message.direct.text, MESSAGE_TEXT_MAX, d->offer.dir);
-    if (strcmp(f->message.direct.text, d->offer.dir) == 0) /* else its path is too long */
-        (void)sender_message(f, now);                      /* if the queue is full, packets take the link */
+    bool fits = strcmp(f->message.direct.text, d->offer.dir) == 0; /* else its path is too long */
+    if (fits && sender_message(f, now))                            /* if the queue is full, packets take the link */
+        d->answer_by = now + ANSWER_NS;
 }
 
 void sender_take_direct(struct sender *f, const struct message_direct *m)
@@ -28,6 +31,7 @@ void sender_take_direct(struct sender *f, const struct message_direct *m)
     if (f->state != UP || !d->offer.page || m->attempt != f->hello.attempt || m->proof != d->offer.page->proof)
         return;
     d->agreed = m->agreed;
+    d->answer_by = 0;
     d->lost = !m->agreed && d->used;
     memcpy(d->why, m->text, sizeof d->why);
     if (!m->agreed && d->why[0])
@@ -40,7 +44,18 @@ void sender_leave_direct(struct sender *f)
     if (d->offer.page && d->used)
         direct_offer_begin(&d->offer, UINT64_MAX);
     d->agreed = d->used = d->lost = false;
+    d->answer_by = 0;
     d->why[0] = '\0';
+}
+
+/* What was offered is as it was sent: the receiver may have it, and its next WELCOME says how much of it. */
+void sender_withdraw(struct sender *f)
+{
+    struct sender_direct *d = &f->direct;
+    if (!d->used || d->lost)
+        return;
+    direct_offer_begin(&d->offer, UINT64_MAX);
+    d->lost = true;
 }
 
 bool sender_is_direct(const struct sender *f, const char **why)
@@ -63,11 +78,11 @@ static void name_stream(struct sender_direct *d, const struct send_queue_packet 
     direct_offer_forget(&d->offer, packet->stream);
 }
 
-bool sender_may_go(struct sender *f, const struct send_queue_packet *packet)
+bool sender_may_go(struct sender *f, const struct send_queue_packet *packet, int64_t now)
 {
     struct sender_direct *d = &f->direct;
     bool wanted = d->agreed && packet->in_window;
-    if (d->lost)
+    if (d->lost || now < d->answer_by)
         return false;
     if (wanted != d->used) {
         if (send_queue_unacknowledged(&f->send_queue) > 0)
@@ -84,7 +99,7 @@ bool sender_may_go(struct sender *f, const struct send_queue_packet *packet)
 void sender_offer(struct sender *f, int64_t now)
 {
     struct sender_direct *d = &f->direct;
-    if (!d->used)
+    if (!d->used || d->lost)
         return;
     bool any = d->offered != f->send_queue.sending;
     bool is_due = now - d->low_at >= (any ? SENDER_LOW_NS : SENDER_LOW_ALONE_NS);

@@ -34,8 +34,9 @@ enum sender_state { WAITING, GREETING, UP, REFUSED, DONE };
 struct sender_direct {
     struct direct_offer offer; /* without a page: packets always take the link */
     bool agreed;               /* on this connection */
+    int64_t answer_by;         /* the receiver was asked, and packets wait for its answer until then; 0: they do not */
     bool used;                 /* the last packet went so */
-    bool lost;                 /* the receiver has given it up: HELLO is to be said again */
+    bool lost;                 /* the receiver has given it up, or the offer ended: HELLO is to be said again */
     uint64_t offered;          /* position up to which packets are offered */
     int64_t low_at;            /* when a low watermark was offered last */
     struct {
@@ -104,13 +105,16 @@ void sender_ask_direct(struct sender *f, int64_t now);
 void sender_take_direct(struct sender *f, const struct message_direct *m);
 
 /** Whether a packet may be sent now, by the way that f->direct.used says then. */
-bool sender_may_go(struct sender *f, const struct send_queue_packet *packet);
+bool sender_may_go(struct sender *f, const struct send_queue_packet *packet, int64_t now);
 
 /** Offers the packets that were sent since the last time, and the low watermark. */
 void sender_offer(struct sender *f, int64_t now);
 
 /** Takes acknowledgements of packets that passed directly. */
 void sender_direct_acknowledged(struct sender *f, int64_t now);
+
+/** Packets that are offered are about to move to the spool: the offer ends, and HELLO is said again. */
+void sender_withdraw(struct sender *f);
 
 /** Ends the direct way on this connection. */
 void sender_leave_direct(struct sender *f);

@@ -82,7 +82,7 @@ void sender_packets(struct sender *f, int64_t now)
     uint32_t read_back = 0;
     while (read_back < SENDER_READ_BACK_BYTES && send_queue_next(&f->send_queue, &packet, now) && credit_allows(f)) {
         struct uplink_process p;
-        if (!sender_may_go(f, &packet))
+        if (!sender_may_go(f, &packet, now))
             break;
         if (f->source.find(f->source.context, packet.header.instance, &p) && !describe(f, &p, now))
             break;

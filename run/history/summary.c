@@ -245,6 +245,7 @@ static void begin_clock(struct summary_loading *l, struct summary_node *n, const
 
 static void take_node(struct summary_loading *l, sqlite3_stmt *s)
 {
+    char key[RUNDB_WAYS_KEY];
     size_t rows = l->summary.node_count;
     int64_t *row = summary_grow(l, &l->node_rows, &rows, sizeof *row);
     struct summary_node *n = summary_grow(l, &l->summary.nodes, &l->summary.node_count, sizeof *n);
@@ -258,6 +259,7 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
     n->open = sqlite3_column_int(s, 3) == 0;
     n->unobserved = summary_u64(s, 4);
     begin_clock(l, n, sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5));
+    n->ways = summary_property_number(&l->summary, rundb_ways_key(*row, key));
     n->sensor_cpu_mean = n->sensor_cpu_max = NAN;
     n->en_route_mean = n->en_route_max = NAN;
 }

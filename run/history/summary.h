@@ -117,6 +117,7 @@ struct summary_node {
                                                CPU time over time, the maximum that of an interval of it */
     int64_t cost_ns, sampled_ns;            /* of which that is the mean */
     int64_t cpu_ns, wakeups, records, bytes;
+    int64_t ways;                       /* RUNDB_WAYS; 0: not known */
     int64_t period_mean, period_worst;  /* ns: time between two polls that really happened; 0: unknown */
     double en_route_mean, en_route_max; /* of records produced, the share not yet acknowledged or lost; NaN: unknown */
     int64_t backpressure;               /* polls that found the window full */

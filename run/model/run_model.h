@@ -163,7 +163,8 @@ struct model_node {
     bool full;                       /* has had its share of the run's processes: unknown ones are refused */
     bool no_stream;                  /* has had its share of the run's streams */
     bool left;                       /* has sent BYE, and no HELLO since: all that it had is stored */
-    bool dirty;                      /* `left` or `unobserved` is not saved */
+    bool dirty;                      /* `left`, `unobserved` or `ways` is not saved */
+    uint32_t ways;                   /* by which stored packets came, as RUNDB_WAYS */
     uint64_t unobserved;             /* processes that recorded and were not observed, beside those of its processes */
     uint64_t books_at;               /* `at` of its own last BOOKS */
     bool books_answer;               /* they are answered when saved */

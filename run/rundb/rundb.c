@@ -387,6 +387,12 @@ int rundb_put_int(struct rundb *f, const char *key, int64_t value)
     return rundb_put(f, key, text);
 }
 
+const char *rundb_ways_key(int64_t row, char key[RUNDB_WAYS_KEY])
+{
+    snprintf(key, RUNDB_WAYS_KEY, RUNDB_WAYS "%" PRId64, row);
+    return key;
+}
+
 int rundb_event(struct rundb *f, int64_t at, bool error, const char *text)
 {
     return rundb_write(f, RUNDB_EVENT, RUNDB_INT(at), RUNDB_INT(error), RUNDB_TEXT(text));

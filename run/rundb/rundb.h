@@ -68,6 +68,15 @@ enum { RUNDB_EXPERIMENT_MAX = 24 };
 /** Makes it of the file in run directory `run` as it is now. Returns 0, or an error with errno. */
 int rundb_sum_experiment(const char *run, char sum[RUNDB_EXPERIMENT_MAX]) BEZEL_MUST_CHECK;
 
+/**
+ * Property of each node, with its row behind the dot: by which ways packets came that were stored, as a sum of these:
+ * by the link, and directly out of its window (mdr/uplink/direct.h). Missing: none was stored, or before there were
+ * two.
+ */
+#define RUNDB_WAYS "ways."
+enum { RUNDB_WAY_LINK = 1, RUNDB_WAY_DIRECT = 2, RUNDB_WAYS_KEY = 32 };
+const char *rundb_ways_key(int64_t row, char key[RUNDB_WAYS_KEY]);
+
 /** Property: draining was given up, so records that nodes still held are lost. */
 #define RUNDB_UNDRAINED "undrained"
 

@@ -70,7 +70,11 @@ int rundb_set_dictionary(struct rundb *f, const struct model_process *process, c
 
 int rundb_save_node(struct rundb *f, const struct model_node *node)
 {
-    return rundb_write(f, RUNDB_NODE_STATE, RUNDB_INT(node->row), RUNDB_INT(node->left), RUNDB_INT(node->unobserved));
+    char key[RUNDB_WAYS_KEY];
+    int err = node->ways ? rundb_put_int(f, rundb_ways_key(node->row, key), node->ways) : 0;
+    return err ? err
+               : rundb_write(f, RUNDB_NODE_STATE, RUNDB_INT(node->row), RUNDB_INT(node->left),
+                             RUNDB_INT(node->unobserved));
 }
 
 static int save_state(struct rundb *f, const struct model_process *p)

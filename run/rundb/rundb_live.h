@@ -72,7 +72,7 @@ int rundb_add_process(struct rundb *f, struct model_process *process, const void
 int rundb_set_dictionary(struct rundb *f, const struct model_process *process, const void *dictionary,
                          size_t n) BEZEL_MUST_CHECK;
 
-/** Writes whether a node has left, and its unobserved processes. */
+/** Writes whether a node has left, its unobserved processes, and the ways by which its packets came. */
 int rundb_save_node(struct rundb *f, const struct model_node *node) BEZEL_MUST_CHECK;
 
 /** Which aspects' statistics of fields are written: one of every `every`, in turn. */

@@ -41,6 +41,7 @@ static int load_node(sqlite3_stmt *s, struct model *m)
     column_text(s, 5, node->dir, sizeof node->dir);
     node->left = sqlite3_column_int(s, 6) != 0;
     node->unobserved = (uint64_t)sqlite3_column_int64(s, 7);
+    node->ways = (uint32_t)sqlite3_column_int64(s, 8) & (RUNDB_WAY_LINK | RUNDB_WAY_DIRECT);
     return model_name_ok(node->name) && model_name_ok(node->dir) ? 0 : BEZEL_EMALFORMED;
 }
 
@@ -257,9 +258,10 @@ int rundb_load(struct rundb *f, struct model *m)
     if (!err)
         err = load_order(f, m);
     if (!err)
-        err =
-            load_rows(f, "SELECT id, name, uuid, clock, realtime_offset, dir, left, unobserved FROM nodes ORDER BY id",
-                      load_node, m);
+        err = load_rows(f,
+                        "SELECT id, name, uuid, clock, realtime_offset, dir, left, unobserved, (SELECT value FROM"
+                        " properties WHERE key = '" RUNDB_WAYS "' || nodes.id) FROM nodes ORDER BY id",
+                        load_node, m);
     if (!err)
         err = load_rows(f,
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"

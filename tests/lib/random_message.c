@@ -101,6 +101,7 @@ static void random_status(uint64_t *seed, struct message_node_status *s)
     s->manager.held = seed_next(seed) & 1;
     s->stop_wanted = seed_next(seed) & 1;
     s->violation.age &= INT64_MAX;
+    s->way = (enum message_way)(seed_next(seed) % (MESSAGE_WAY_DIRECT + 1));
     if (seed_next(seed) % 2)
         s->violation = (struct message_violation){.count = 0};
 }

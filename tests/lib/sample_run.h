@@ -13,6 +13,7 @@
 #include "resmgr/agent/agent.h"
 #include "run/history/summary.h"
 #include "run/read/record_tables.h"
+#include "run/rundb/rundb.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static inline void sample_held(struct sample *s)
                                         .wakeups = 9876,
                                         .records = 1312,
                                         .bytes = 51234,
+                                        .ways = RUNDB_WAY_DIRECT,
                                         .period_mean = 1061234,
                                         .period_worst = 4567890,
                                         .en_route_mean = 0.00123,

@@ -391,7 +391,8 @@ static const struct message_node_status node_status = {
     .period_ns = 2500000,
     .stop_wanted = true,
     .manager = {.held = true, .epoch = 2, .applied = 1011},
-    .violation = {.count = 3, .limit = 1, .at = 1790000000123456789, .age = 1500000, .value = 24.5}};
+    .violation = {.count = 3, .limit = 1, .at = 1790000000123456789, .age = 1500000, .value = 24.5},
+    .way = MESSAGE_WAY_DIRECT};
 
 static const struct message_collector_status collector_status = {.records = 2001,
                                                                  .bytes = 2002,

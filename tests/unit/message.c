@@ -389,14 +389,18 @@ static void what_libtirpc_lets_through_is_refused(void **state)
 static void a_violation_that_there_is_not_has_no_details(void **state)
 {
     (void)state;
-    enum { DETAILS = 4 + 8 + 8 + 8 }; /* limit, at, age, value: behind the count, at the end */
+    enum {
+        WAY = 4,                 /* of packets, at the end */
+        DETAILS = 4 + 8 + 8 + 8, /* limit, at, age, value: behind the count, before that */
+    };
     m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_NODE};
     size_t n = encoded();
-    for (size_t at = n - DETAILS; at < n; at += 4)
+    for (size_t at = n - WAY - DETAILS; at < n - WAY; at += 4)
         assert_spoilt(n, at, 1);
+    assert_spoilt(n, n - WAY, MESSAGE_WAY_DIRECT + 1);
     m.reply.node.violation = (struct message_violation){.count = 1, .limit = 2, .at = -3, .age = 4, .value = 0.5};
     n = encoded();
-    assert_spoilt(n, n - 16, 0x80000000); /* younger than now */
+    assert_spoilt(n, n - WAY - 16, 0x80000000); /* younger than now */
     assert_int_equal(message_decode(bytes, n, &back), 0);
     assert_int_equal(back.reply.node.violation.at, -3);
     assert_true(back.reply.node.violation.value == 0.5);

@@ -23,6 +23,8 @@ static void polling_row(struct rows *w, const struct report *r, const void *item
 
 static void cost_row(struct rows *w, const struct report *r, const void *item)
 {
+    static const char *const ways[] = {"unknown", "by the link", "directly", "both ways"};
+    static const char *const keys[] = {NULL, "link", "direct", "both"};
     const struct summary_node *n = item;
     (void)r;
     rows_text(w, "node", NULL, n->name);
@@ -34,6 +36,8 @@ static void cost_row(struct rows *w, const struct report *r, const void *item)
     rows_int(w, "wake-ups", "wakeups", n->wakeups);
     rows_int(w, "records", "records", n->records);
     rows_bytes(w, "bytes", "bytes", (uint64_t)n->bytes);
+    rows_text(w, "packets came", NULL, ways[n->ways & 3]);
+    json_text(w->json, "packets_came", n->ways & 3 ? keys[n->ways & 3] : NULL);
 }
 
 /* "counter (3), kernel (1)": the clocks that stamped the records, each with its number of processes. */

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The uplink of a source whose receiver is on its machine, and reads the window. */
+#include "tests/lib/uplink_play.h"
+
+#include "mdr/uplink/direct.h"
+
+static bool has_asked(void)
+{
+    return p.asks.proof != 0;
+}
+
+static bool is_direct(void)
+{
+    const char *why;
+    return sender_is_direct(p.forward, &why);
+}
+
+static struct direct_reader *agree(void)
+{
+    struct direct_reader *reader;
+    char why[DIRECT_WHY_MAX];
+    p.hellos = 0;
+    p.asks.proof = 0;
+    message.welcome = (struct message_welcome){.stream_count = PROCESSES};
+    clock_identity(message.welcome.clock);
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        message.welcome.streams[i] = (struct message_position){.instance = i + 1, .next_seq = p.got[i].next_seq};
+    say(MESSAGE_WELCOME);
+    until(has_asked, false);
+    assert_int_equal(direct_reader_open(p.asks.text, run, uuid, p.asks.proof, &reader, why), 0);
+    message.direct = p.asks;
+    message.direct.agreed = true;
+    message.direct.text[0] = '\0';
+    say(MESSAGE_DIRECT);
+    until(is_direct, false);
+    return reader;
+}
+
+/* Up to `most` packets that pass directly, as the receiver takes those of the link. */
+static uint64_t read_directly(struct direct_reader *reader, uint64_t most)
+{
+    struct direct_packet packet;
+    uint64_t n = 0;
+    assert_int_equal(direct_reader_fill(reader), 0);
+    for (; n < most && direct_reader_look(reader, &packet) == 1; n++) {
+        take_packet(&(struct link_frame){.data = packet.data, .size = packet.bytes});
+        direct_reader_take(reader);
+    }
+    return n;
+}
+
+static bool has_spooled(void)
+{
+    return sender_spooled(p.forward) > 0;
+}
+
+/* Takes and acknowledges what comes by either way. Returns how many packets passed directly. */
+static uint64_t read_all(struct direct_reader *reader)
+{
+    uint64_t directly = 0;
+    int64_t deadline = clock_now() + PATIENCE;
+    while (p.got[0].next_seq < window_stream(p.window, 0)->next_seq ||
+           p.got[1].next_seq < window_stream(p.window, 1)->next_seq) {
+        turn(false);
+        directly += read_directly(reader, UINT64_MAX);
+        acknowledge_all();
+        assert_true(clock_now() < deadline);
+    }
+    return directly;
+}
+
+/*
+ * The receiver reads the window and stops; then packets that it was offered move to the spool. It greets the sender
+ * again, and gets what it lacks by the link, in order and once; take_packet() sees to that. Then all passes directly.
+ */
+static void what_is_offered_moves_to_the_spool_while_nobody_takes_it(void **unused)
+{
+    enum { TAKEN = 3 };
+    (void)unused;
+    play_open();
+    until(greeted, false);
+    struct direct_reader *reader = agree();
+    settle();
+    assert_true(p.got[0].descriptions == 1 && p.got[1].descriptions == 1);
+    assert_true(p.got[0].next_seq == 0 && p.got[1].next_seq == 0); /* nothing took the link */
+    assert_int_equal(read_directly(reader, TAKEN), TAKEN);
+    for (int i = 0; i < 1000 && !has_spooled(); i++) {
+        for (int n = 0; n < 16; n++)
+            (void)(model_cut(p.window, 0) && model_cut(p.window, 1));
+        turn(false);
+    }
+    assert_true(has_spooled());
+    p.now += CLOCK_S; /* HELLO is not said too often */
+    until(greeted, false);
+    direct_reader_close(reader);
+    reader = agree();
+    uint64_t directly = read_all(reader);
+    assert_true(directly > 0 && directly < p.got[0].next_seq + p.got[1].next_seq - TAKEN);
+    until(window_is_empty, false);
+    uint64_t before = p.got[0].next_seq;
+    assert_true(model_cut(p.window, 0));
+    settle();
+    assert_int_equal(p.got[0].next_seq, before);
+    assert_int_equal(read_directly(reader, UINT64_MAX), 1);
+    direct_reader_close(reader);
+    play_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_offered_moves_to_the_spool_while_nobody_takes_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
