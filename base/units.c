@@ -34,6 +34,16 @@ static const char why_size[] =
 static const char why_large[] = "the number is too large";
 static const char why_fine[] = "the quantity is no whole number of the smallest unit (ns, B)";
 
+#define NUMBER_PATTERN "(0|[1-9][0-9]*)([.][0-9]{1,6})?"
+#define ZERO_PATTERN   "0([.]0{1,6})?"
+#define DURATION       NUMBER_PATTERN " *(ns|us|\xc2\xb5s|\xce\xbcs|ms|s|min|h)"
+
+const char units_duration_pattern[] = "^ *(" DURATION "|" ZERO_PATTERN ") *$";
+const char units_range_pattern[] = "^ *(" DURATION "|" ZERO_PATTERN ") *[.][.] *(" DURATION "|" ZERO_PATTERN ") *$";
+const char units_size_pattern[] = "^ *(" NUMBER_PATTERN " *(B|KiB|MiB|GiB|kB|MB|GB)|" ZERO_PATTERN ") *$";
+const char units_percent_pattern[] = "^ *" NUMBER_PATTERN " *% *$";
+const char units_count_pattern[] = "^ *(0|[1-9][0-9]*) *$";
+
 enum { DECIMALS_MAX = 6 };
 static const uint64_t powers[DECIMALS_MAX + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000};
 

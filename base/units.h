@@ -45,6 +45,13 @@ int units_read_count(const char *text, uint64_t *count, const char **why) BEZEL_
 /** "29", "29.97", "30 /s": a number at most 1e9; "/s" is understood. */
 int units_read_rate(const char *text, double *per_second, const char **why) BEZEL_MUST_CHECK;
 
+/**
+ * The texts that these readers take, as regular expressions of ECMA 262 and POSIX, but for the size of the number, how
+ * fine it is, and the order of the ends of a range.
+ */
+extern const char units_duration_pattern[], units_range_pattern[], units_size_pattern[], units_percent_pattern[],
+    units_count_pattern[];
+
 /** ns in one of `unit`: "ns", "us", "ms", "s", "min", "h"; 0: it is no unit of time. NULL is none. */
 int64_t units_time(const char *unit);
 

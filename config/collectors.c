@@ -50,7 +50,7 @@ static void read_forward(struct reader *r, const struct tree *t, void *to)
 const struct schema_field collectors_fields[] = {
     {.key = "node", .kind = SCHEMA_NAME, .offset = IN(node)},
     {SCHEMA_ROW_OWN("listen", IN(listen), fields_read_listen)},
-    {.key = "parents", .kind = SCHEMA_CHECKED},
+    {.key = "parents", .kind = SCHEMA_CHECKED, .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_RANGE("buffer", SCHEMA_SIZE, IN(buffer), 4 * UNITS_MIB, 4 * UNITS_GIB)},
     {SCHEMA_ROW_OWN("control", IN(control), fields_read_listen)},
     {SCHEMA_ROW_OWN("proxy", IN(proxy), fields_read_listen)},

@@ -567,6 +567,12 @@ uint32_t experiment_importance(const struct experiment_rule *rules, const char *
 uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);
 bool experiment_has_cpu(const struct experiment_cpus *cpus, uint32_t cpu);
 
+/**
+ * Writes the form of an experiment file as a JSON schema (draft 7), for editors. Returns 0, or BEZEL_ESYS where `out`
+ * has failed.
+ */
+int experiment_schema(FILE *out) BEZEL_MUST_CHECK;
+
 /** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
 int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
 

@@ -73,7 +73,7 @@ static const struct schema_field node_fields[] = {
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
     {SCHEMA_ROW_OWN("on-loss", IN(experiment_node, on_loss), fields_read_on_loss)},
     {.key = "clock", .kind = SCHEMA_MAP, .fields = schema_node_clock},
-    {.key = "parents", .kind = SCHEMA_CHECKED},
+    {.key = "parents", .kind = SCHEMA_CHECKED, .shape = SCHEMA_IS_LIST},
     {0},
 };
 
@@ -102,16 +102,17 @@ const struct schema_field schema_process[] = {
      .required = true,
      .note = "a name for the process"},
     {.key = "node", .kind = SCHEMA_CHECKED},
-    {SCHEMA_ROW_OWN("command", IN(experiment_process, argv), fields_read_command), .print = schema_print_list},
+    {SCHEMA_ROW_OWN("command", IN(experiment_process, argv), fields_read_command), .print = schema_print_list,
+     .shape = SCHEMA_IS_TEXT_OR_LIST},
     {SCHEMA_ROW_OWN("attach", IN(experiment_process, attach), fields_read_attach)},
     {SCHEMA_ROW_RANGE("instances", SCHEMA_COUNT, IN(experiment_process, instances), 1, EXPERIMENT_INSTANCES_MAX)},
     {SCHEMA_ROW_OWN("directory", IN(experiment_process, directory), fields_read_directory), .print = schema_print_char,
      .quiet = true},
     {SCHEMA_ROW_OWN("environment", IN(experiment_process, environment), fields_read_environment),
-     .print = print_environment, .quiet = true},
+     .print = print_environment, .quiet = true, .shape = SCHEMA_IS_MAP},
     {SCHEMA_ROW_WORDS("output", SCHEMA_WORD, IN(experiment_process, output), schema_outputs)},
     {SCHEMA_ROW_OWN("after", IN(experiment_process, after), starting_read_after), .print = schema_print_list,
-     .quiet = true},
+     .quiet = true, .shape = SCHEMA_IS_LIST},
     {.key = "ready", .kind = SCHEMA_MAP, .fields = starting_ready_fields, .quiet = true},
     {SCHEMA_ROW_WORDS("restart", SCHEMA_WORD, IN(experiment_process, restart), starting_restarts)},
     {SCHEMA_ROW_RANGE("restarts", SCHEMA_COUNT, IN(experiment_process, restarts), 1, 1000), .is_used = restarts},
@@ -156,9 +157,9 @@ const struct schema_field schema_forward[] = {
 };
 
 static const struct schema_field aspect_fields[] = {
-    {SCHEMA_ROW_OWN("count", IN(experiment, sensing.count), fields_read_patterns)},
-    {SCHEMA_ROW_OWN("off", IN(experiment, sensing.off), fields_read_patterns)},
-    {SCHEMA_ROW_OWN("importance", IN(experiment, sensing.importance), fields_read_importance)},
+    {SCHEMA_ROW_OWN("count", IN(experiment, sensing.count), fields_read_patterns), .shape = SCHEMA_IS_LIST},
+    {SCHEMA_ROW_OWN("off", IN(experiment, sensing.off), fields_read_patterns), .shape = SCHEMA_IS_LIST},
+    {SCHEMA_ROW_OWN("importance", IN(experiment, sensing.importance), fields_read_importance), .shape = SCHEMA_IS_MAP},
     {0},
 };
 
@@ -199,7 +200,7 @@ static const struct schema_field sensing_fields[] = {
     {SCHEMA_ROW_RANGE("window", SCHEMA_SIZE, IN(experiment, sensing.window_bytes), UNITS_MIB, UNITS_GIB)},
     {.key = "spool", .kind = SCHEMA_MAP, .fields = spool_fields},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
-    {SCHEMA_ROW_OWN("expire", IN(experiment, sensing.expire), fields_read_expire)},
+    {SCHEMA_ROW_OWN("expire", IN(experiment, sensing.expire), fields_read_expire), .shape = SCHEMA_IS_MAP},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
     {.key = "samplers", .kind = SCHEMA_MAP, .fields = schema_samplers},
     {0},
@@ -349,7 +350,7 @@ const struct schema_field schema_experiment[] = {
     {SCHEMA_ROW_RANGE("duration", SCHEMA_DURATION, IN(experiment, duration), 0, 8760 * 3600 * CLOCK_S)},
     {SCHEMA_ROW_RANGE("grace", SCHEMA_DURATION, IN(experiment, grace), 0, 600 * CLOCK_S)},
     {SCHEMA_ROW_RANGE("silence", SCHEMA_DURATION, IN(experiment, silence), CLOCK_S, 24 * 3600 * CLOCK_S)},
-    {.key = "command", .kind = SCHEMA_CHECKED},
+    {.key = "command", .kind = SCHEMA_CHECKED, .shape = SCHEMA_IS_TEXT_OR_LIST},
     {.key = "nodes", .kind = SCHEMA_TABLE, .offset = IN(experiment, nodes), .table = &node_table},
     {.key = "processes", .kind = SCHEMA_TABLE, .offset = IN(experiment, processes), .table = &process_table},
     {.key = "sensing", .kind = SCHEMA_MAP, .fields = sensing_fields},

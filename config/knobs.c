@@ -64,6 +64,7 @@ const struct schema_field knob_fields[] = {
     {.key = "process", .kind = SCHEMA_CHECKED},
     {.key = "serves",
      .kind = SCHEMA_CHECKED,
+     .shape = SCHEMA_IS_TEXT_OR_LIST,
      .required = true,
      .note = "the metrics whose limits the knob helps to hold"},
     {SCHEMA_ROW_WORDS("helps", SCHEMA_WORD, IN(helps), helps), .required = true,

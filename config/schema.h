@@ -33,6 +33,14 @@ enum schema_kind {
     SCHEMA_GIVEN_UP,       /* a former key: `note` is its name now */
 };
 
+/** The form of a value that SCHEMA_OWN or SCHEMA_CHECKED takes, for schema_json.c. */
+enum schema_shape {
+    SCHEMA_IS_TEXT,
+    SCHEMA_IS_LIST, /* of texts */
+    SCHEMA_IS_TEXT_OR_LIST,
+    SCHEMA_IS_MAP, /* of texts, by names or patterns */
+};
+
 /** A word and its value. given_up: a former word; the error names its successor. Lists end with word NULL. */
 struct schema_word {
     const char *word;
@@ -63,6 +71,7 @@ struct schema_field {
     const struct schema_table *table;
     void (*read)(struct reader *r, const struct tree *t, void *to);
     void (*print)(const void *from, FILE *out); /* SCHEMA_OWN; NULL: the caller of schema_print_map() prints the key */
+    enum schema_shape shape;                    /* SCHEMA_OWN, SCHEMA_CHECKED */
     size_t size;                                /* SCHEMA_OWN: bytes of the value; 0: it is a pointer */
     bool quiet; /* printed only if it is not the default; of a map: if a key in it is printed */
     bool (*is_used)(const void *object); /* printed only if true; NULL: always */

@@ -18,6 +18,7 @@ static const struct {
     {"run", "run an experiment, from a file or around a command", cmd_run},
     {"attach", "take over a run whose `bezel run` is gone, to its report", cmd_attach},
     {"check", "check an experiment file", cmd_check},
+    {"schema", "print the form of experiment files, for editors", cmd_schema},
     {"report", "print the report of a run", cmd_report},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},
     {"tail", "print a run's last records, and those that follow", cmd_tail},
