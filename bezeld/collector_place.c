@@ -21,7 +21,7 @@ struct collector_place {
     int inner;                       /* its index, or EXPERIMENT_ROOT */
     struct experiment *experiment;
     struct programs *programs;
-    char program[PATH_MAX], listen[MESSAGE_TEXT_MAX + 1];
+    char program[PATH_MAX], server[PATH_MAX], listen[MESSAGE_TEXT_MAX + 1];
     char parents[EXPERIMENT_PARENTS_MAX][LAUNCH_COLLECTOR_ENDPOINT]; /* as this machine sees them */
     int64_t silence, heard;
 };
@@ -87,6 +87,7 @@ static int open_programs(struct collector_places *all, struct collector_place *p
         .experiment = p->experiment,
         .control = all->control,
         .collector = {.program = p->program,
+                      .server = p->server,
                       .keys = all->keys,
                       .listen = p->listen,
                       .run = p->run,
@@ -96,6 +97,15 @@ static int open_programs(struct collector_places *all, struct collector_place *p
                       .silence = p->silence ? p->silence + AFTER_THE_NODES : 0}};
     memcpy(options.run, p->run, sizeof options.run);
     return programs_open(&options, &p->programs, why);
+}
+
+static int find_program(const char *name, char path[PATH_MAX], char why[COLLECTOR_PLACE_WHY_MAX])
+{
+    if (program_find_own(name, path, PATH_MAX) == 0)
+        return 0;
+    snprintf(why, COLLECTOR_PLACE_WHY_MAX, "there is no %s beside this bezeld, nor in its PATH: install it there",
+             name);
+    return BEZEL_ENOENT;
 }
 
 /* Makes the place that the message requests. NULL: `why` says why it cannot. */
@@ -110,11 +120,10 @@ static struct collector_place *make(struct collector_places *all, const struct m
     snprintf(p->name, sizeof p->name, "%s", m->envelope.node);
     p->heard = clock_now();
     int err = read_experiment(p, m->configure.experiment, why);
-    if (!err && program_find_own("bezel-collector", p->program, sizeof p->program) != 0) {
-        snprintf(why, COLLECTOR_PLACE_WHY_MAX,
-                 "there is no bezel-collector beside this bezeld, nor in its PATH: install it there");
-        err = BEZEL_ENOENT;
-    }
+    if (!err)
+        err = find_program("bezel-collector", p->program, why);
+    if (!err && p->inner < 0) /* by which the run comes home */
+        err = find_program("bezel-serve", p->server, why);
     if (!err) {
         p->silence = all->idle_timeout > 0 && p->experiment->silence > 0 ? p->experiment->silence : all->idle_timeout;
         err = open_programs(all, p, why);

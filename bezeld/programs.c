@@ -153,13 +153,13 @@ static struct asked *remember(struct programs *p, const struct command_request *
     return place;
 }
 
-/* Makes the LAUNCH of the collector, or of the server of its files. NULL, or why it cannot be started. */
+/* Makes the LAUNCH of the collector, or of what comes in its place. NULL, or why it cannot be started. */
 static const char *make_collector(const struct programs *p, struct message *m)
 {
     static struct launch_collector c; /* one thread; large for a stack */
     struct message_start of = m->command.start;
     if (!launch_collector_make(p->options.experiment, &p->options.collector, of.process, &c))
-        return "a collector is started by the name `collector`, and its server of files by `files`";
+        return "a collector is started by the name `collector`; in its place `server` and `discard`";
     c.launch.of.incarnation = of.incarnation;
     m->type = MESSAGE_LAUNCH;
     return launch_to_message(&c.launch, &m->launch) ? "its command and environment are too long" : NULL;

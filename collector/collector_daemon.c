@@ -75,8 +75,12 @@ static bool is_own(int fd)
     return false;
 }
 
-/* A run directory has one collector. The lock is on the directory itself, and ends with the process that holds it. */
-int collector_daemon_lock(const struct collector_daemon_options *options, bool *made)
+/*
+ * Opens and locks the run directory, which is made where it is missing if the caller wants to hear so. A run directory
+ * has one collector. The lock is on the directory itself, and ends with the process that holds it. Returns the
+ * descriptor, or -1 after a line on stderr.
+ */
+static int lock_directory(const struct collector_daemon_options *options, bool *made)
 {
     bool missing = options->id && made && access(options->run, F_OK) != 0 && errno == ENOENT;
     if (missing && file_make_dirs(options->run, 0700) != 0)
@@ -109,7 +113,7 @@ int collector_daemon_lock(const struct collector_daemon_options *options, bool *
 
 static int lock_run(struct collector_daemon *v)
 {
-    v->lock = collector_daemon_lock(v->options, &v->made);
+    v->lock = lock_directory(v->options, &v->made);
     return v->lock < 0 ? BEZEL_EBUSY : 0;
 }
 
@@ -479,5 +483,17 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     if (useless && file_remove_tree(options->run) != 0)
         log_warn("BEZEL-RUN-DIRECTORY", "%s cannot be removed: %s", options->run, strerror(errno));
     free(v);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
+int collector_daemon_discard(const struct collector_daemon_options *options)
+{
+    int lock = lock_directory(options, NULL);
+    if (lock < 0)
+        return EXIT_FAILED;
+    int err = file_remove_tree(options->run);
+    if (err)
+        log_error("BEZEL-RUN-DIRECTORY", "%s cannot be removed: %s", options->run, strerror(errno));
+    close(lock);
     return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -16,8 +16,7 @@
 struct collector_daemon_options {
     const char *run;             /* run directory */
     const char *id;              /* of the run, a UUID: the directory is made where it is missing; NULL: it is there */
-    const char *listen;          /* endpoint of the data link; NULL: files_daemon_run(), or
-                                    without `control` what is stored is read, and that is all */
+    const char *listen;          /* endpoint of the data link; NULL: what is stored is read, and that is all */
     const char *control;         /* ipc endpoint in a private folder, or tcp with keys */
     const char *proxy, *forward; /* of an inner collector, as of proxy_server_open(); NULL: it has no proxy */
     const char *serve;           /* where bezel-serve listens, for consumers; NULL: there is none */
@@ -25,7 +24,6 @@ struct collector_daemon_options {
     const char *key;             /* file of the own secret key; NULL where `keys` is */
     struct receiver_limits limits;
     size_t packet_max; /* bytes of the longest frame that a sender may send, at least MESSAGE_MAX_BYTES */
-    bool files;        /* serve the files of the run, which is over: files_daemon_run() */
     int ready;         /* descriptor to which one line with the bound endpoint is written; then closed; -1: none */
     int parent_pipe;   /* read end; the collector finishes at its end of file; -1: none */
     struct clock_keeping clock; /* what keeps the wall clock of this machine */
@@ -34,11 +32,8 @@ struct collector_daemon_options {
     struct store_keep keep; /* what the store keeps; all zeros: everything */
 };
 
-/**
- * Makes the run directory where it is missing, and says so in *made, which may be NULL; opens and locks it. Returns the
- * descriptor, or -1 after a line on stderr.
- */
-int collector_daemon_lock(const struct collector_daemon_options *options, bool *made);
+/** Removes the run directory, which no other collector serves. Returns the exit code; errors are on stderr. */
+int collector_daemon_discard(const struct collector_daemon_options *options) BEZEL_MUST_CHECK;
 
 /** Logs why `endpoint` cannot be bound, unless `err` is 0. Returns `err`. */
 int collector_daemon_endpoint(int err, const char *endpoint);

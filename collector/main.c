@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "base/uuid.h"
 #include "collector/collector_daemon.h"
-#include "collector/files_daemon.h"
 #include "collector/relay_daemon.h"
 #include "mdr/link/endpoint.h"
 #include "mdr/packet.h"
@@ -27,6 +26,7 @@ struct arguments {
     struct collector_daemon_options daemon;
     struct relay_options inner; /* parent_count 0: it is the root */
     const char *parent_key;
+    bool discards;
     uint64_t connections, processes, packet;
 };
 
@@ -108,17 +108,17 @@ static int check_role(const struct arguments *a)
 {
     const struct collector_daemon_options *o = &a->daemon;
     bool inner = a->inner.parent_count > 0;
-    if (inner && (o->run || o->files || o->serve || !o->listen || !o->control))
+    if (inner && (o->run || a->discards || o->serve || !o->listen || !o->control))
         return options_misuse(
-            "--parent needs --listen and --control, and stores no run: without --run, --files and --serve");
+            "--parent needs --listen and --control, and stores no run: without --run, --discard and --serve");
     if (!o->proxy != !o->forward || (o->proxy && !inner))
         return options_misuse("--proxy and --forward go together, and with --parent");
     if (inner && (!a->parent_key != !o->key))
         return options_misuse("--key and --parent-key go together");
-    if (!inner && (!o->run || !(o->listen || o->files) != !o->control))
+    if (a->discards && (!o->run || o->listen || o->control || o->serve))
+        return options_misuse("--discard goes with --run and --id alone");
+    if (!inner && (!o->run || !o->listen != !o->control))
         return options_misuse("--run is needed, and --listen and --control go together");
-    if (o->files && o->listen)
-        return options_misuse("--files and --listen exclude each other");
     if (!o->keys != !o->key)
         return options_misuse("--keys and --key go together: the folder of public keys and the own secret key");
     return OPTIONS_GO_ON;
@@ -133,9 +133,11 @@ static int check_options(const struct arguments *a)
         return code;
     if (o->id && !uuid_read(o->id, (uint8_t[16]){0}))
         return options_misuse("--id '%s': give a UUID", o->id);
-    if (!o->control)
+    if (!o->control && !a->discards)
         return is_begun(o->run) ? OPTIONS_GO_ON
                                 : options_misuse("%s: no run directory: neither run.db nor trace is in it", o->run);
+    if (!o->control)
+        return OPTIONS_GO_ON;
     why = place ? endpoint_check_listen(place, o->key != NULL) : NULL;
     if (!why && o->serve)
         why = endpoint_check_listen(place = o->serve, o->key != NULL);
@@ -213,8 +215,7 @@ static const struct options_entry entries[] = {
      "where the ports of --proxy lead, in their order: endpoints tcp://HOST:PORT, separated by blanks; behind = where "
      "it connects instead, the port of the next proxy",
      .value = &given.daemon.forward},
-    {"files", 0, NULL, "serve the files of DIR, whose run is over, to whoever fetches them, then remove DIR",
-     .flag = &given.daemon.files},
+    {"discard", 0, NULL, "remove DIR, whose run is over and has come home, and end", .flag = &given.discards},
     {0},
 };
 
@@ -224,7 +225,7 @@ static int read_options(int argc, char **argv)
     struct options o = {.program = "bezel-collector",
                         .usage = "--run DIR [--listen ENDPOINT --control ENDPOINT] [OPTIONS]\n"
                                  "--parent ENDPOINT... --listen ENDPOINT --control ENDPOINT [OPTIONS]\n"
-                                 "--files --run DIR --control ENDPOINT [OPTIONS]",
+                                 "--discard --run DIR [--id UUID]",
                         .about = about,
                         .footer = footer,
                         .context = &given};
@@ -256,9 +257,11 @@ int main(int argc, char **argv)
         code = EXIT_FAILED;
     if (code != OPTIONS_GO_ON)
         return code;
-    if (!options->files)
+    if (given.discards)
+        return collector_daemon_discard(options);
+    if (options->listen)
         (void)ulimit_covers_clients(options->limits.connections, COLLECTOR_FILES);
     if (given.inner.parent_count > 0)
         return relay_daemon_run(options, &given.inner, given.parent_key);
-    return options->files ? files_daemon_run(options) : collector_daemon_run(options);
+    return collector_daemon_run(options);
 }

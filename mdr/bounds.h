@@ -21,9 +21,8 @@ enum {
     MESSAGE_LAUNCH_MAX = 61440, /* bytes of the texts of a program to be started */
     MESSAGE_LAUNCHED_MAX = 256, /* programs in one answer */
     MESSAGE_STAGE_MAX = 15,
-    MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output, or of a file, in one answer */
+    MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output in one answer */
     MESSAGE_SEGMENTS_MAX = 64,     /* recording processes in one answer */
-    MESSAGE_FILES_MAX = 128,       /* files in one answer */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
     MESSAGE_CLOCK_BYTES = 68,      /* the encoding of CLOCK */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */

@@ -99,13 +99,11 @@ TABLE(query_from, FIELDS(message_command, from));
 TABLE(query_since, FIELDS(message_command, since));
 TABLE(query_output, STRUCT(message_command, start, program), FIELDS(message_command, offset));
 TABLE(query_records, FIELDS(message_command, process, aspect));
-TABLE(query_file, FIELDS(message_command, from, offset));
 TABLE(query_segments, FIELDS(message_command, folder, after));
 
 CASES(queries, NOTHING(SUBJECT_STATE), NOTHING(SUBJECT_POLL), HERE(SUBJECT_KNOBS, query_from),
       NOTHING(SUBJECT_SESSIONS), HERE(SUBJECT_PROCESSES, query_since), HERE(SUBJECT_OUTPUT, query_output),
-      HERE(SUBJECT_RECORDS, query_records), HERE(SUBJECT_SEGMENTS, query_segments), HERE(SUBJECT_FILES, query_from),
-      HERE(SUBJECT_FILE, query_file));
+      HERE(SUBJECT_RECORDS, query_records), HERE(SUBJECT_SEGMENTS, query_segments));
 
 TABLE(set_aspects, ENUM(message_command, mode, ASPECT_OFF), FIELDS(message_command, patterns));
 
@@ -173,14 +171,6 @@ TABLE(output, FIELDS(message_output, offset, last), BLOB(message_output, count, 
 TABLE(segment, FIELDS(message_segment, instance, run, pid, age_ns, records, name));
 TABLE(segment_list, FIELDS(message_segment_list, folder, next), ROWS(message_segment_list, count, rows, segment));
 
-static bool check_file(struct fields_coder *c, void *p)
-{
-    const struct message_file *m = p;
-    return fields_check(c, m->summed || m->sum == 0);
-}
-
-TABLE(file, FIELDS(message_file, name, size, summed, sum), CALL(check_file));
-TABLE(file_list, FIELDS(message_file_list, total, first), ROWS(message_file_list, count, files, file));
 TABLE(begun, FIELDS(message_reply, begun));
 TABLE(sessions, FIELDS(message_reply, sessions));
 TABLE(saved, FIELDS(message_saved, records, processes, behind));
@@ -197,8 +187,7 @@ CASES(answers, NOTHING(ANSWER_REFUSED), NOTHING(ANSWER_STALE), NOTHING(ANSWER_AB
       CASE(ANSWER_KNOBS, message, knobs, knob_list), CASE(ANSWER_KNOB_SET, message, reply, knob_set),
       CASE(ANSWER_SESSIONS, message, sessions, session_list), CASE(ANSWER_PROCESSES, message, launched, launched_list),
       CASE(ANSWER_OUTPUT, message, output, output), CASE(ANSWER_RECORDS, message, reply, records),
-      NOTHING(ANSWER_TAKEN), CASE(ANSWER_SEGMENTS, message, segments, segment_list),
-      CASE(ANSWER_FILES, message, files, file_list));
+      NOTHING(ANSWER_TAKEN), CASE(ANSWER_SEGMENTS, message, segments, segment_list));
 
 /* Of the whole message, because the lists are beside the reply. */
 TABLE(reply, FIELDS(message, reply.id, reply.at), ENUM(message, reply.state, DAEMON_PAUSED),

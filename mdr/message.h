@@ -65,9 +65,7 @@ enum message_subject {
     SUBJECT_PROCESSES = 5,
     SUBJECT_OUTPUT = 6,
     SUBJECT_RECORDS = 7,
-    SUBJECT_SEGMENTS = 8,
-    SUBJECT_FILES = 9,
-    SUBJECT_FILE = 10
+    SUBJECT_SEGMENTS = 8
 };
 enum message_ending { END_TERM = 0, END_INTERRUPTED = 1, END_KILL = 2 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
@@ -222,7 +220,7 @@ struct message_command {
     struct message_start start; /* for VERB_START, and for VERB_QUERY of output */
     enum message_ending ending; /* for VERB_ENDING only */
     uint64_t since;             /* for VERB_QUERY of processes: the change after which to list */
-    uint64_t offset;            /* for VERB_QUERY of output and of a file: bytes that the asker has */
+    uint64_t offset;            /* for VERB_QUERY of output: bytes that the asker has */
     char process[MESSAGE_NAME_MAX + 1], aspect[MESSAGE_NAME_MAX + 1]; /* for VERB_QUERY of records only */
     char folder[MESSAGE_TEXT_MAX + 1]; /* for VERB_QUERY of segments: see mdr_segments_query. Likewise: */
     uint64_t after;
@@ -358,22 +356,7 @@ struct message_launched_list {
     struct message_launched rows[MESSAGE_LAUNCHED_MAX]; /* in the order of their last changes */
 };
 
-/** A file of a run directory. */
-struct message_file {
-    char name[MESSAGE_TEXT_MAX + 1]; /* below the run directory */
-    uint64_t size;
-    bool summed;  /* its checksum is known by now; else `sum` is 0 */
-    uint64_t sum; /* mdr/run_file.h */
-};
-
-struct message_file_list {
-    uint32_t total; /* files that there are */
-    uint32_t first; /* number of the first one here */
-    uint32_t count;
-    struct message_file files[MESSAGE_FILES_MAX];
-};
-
-/** Output of a program that a launcher spools, or a part of a file. */
+/** Output of a program that a launcher spools. */
 struct message_output {
     uint64_t offset; /* of the first byte; greater than asked for where bytes are not kept any more */
     bool last;       /* nothing follows, now or later */
@@ -595,7 +578,6 @@ struct message {
                 struct message_launched_list launched;
                 struct message_output output;
                 struct message_segment_list segments;
-                struct message_file_list files;
             };
         };
         struct message_observation observation;

@@ -61,9 +61,8 @@ enum message_answer {
     ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
     ANSWER_OUTPUT = 16,    /* struct message_output, likewise */
     ANSWER_RECORDS = 17,
-    ANSWER_TAKEN = 18,    /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
-    ANSWER_SEGMENTS = 19, /* struct message_segment_list, likewise */
-    ANSWER_FILES = 20     /* struct message_file_list, likewise */
+    ANSWER_TAKEN = 18,   /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
+    ANSWER_SEGMENTS = 19 /* struct message_segment_list, likewise */
 };
 
 #endif

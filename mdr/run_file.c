@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/run_file.h"
 
-#include "base/checksum.h"
-
 #include <string.h>
 
 enum { NAME_MAX_BYTES = 160 };
@@ -19,8 +17,6 @@ static size_t name_length(const char *path)
 
 bool run_file_ok(const char *name)
 {
-    if (strcmp(name, "run.db") == 0)
-        return true;
     if (strncmp(name, "trace/", 6) != 0)
         return false;
     const char *folder = name + 6;
@@ -30,9 +26,4 @@ bool run_file_ok(const char *name)
     const char *file = folder + n + 1;
     n = name_length(file);
     return n > 0 && file[n] == '\0';
-}
-
-uint64_t run_file_sum(uint64_t sum, const void *piece, size_t n)
-{
-    return checksum_add(sum, piece, n);
 }

@@ -86,49 +86,29 @@ static void make_inner(const struct experiment *e, const struct launch_collector
     c->argv[n] = NULL;
 }
 
-bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
-                           struct launch_collector *c)
+/* The server reads the run, and the collector's key tells who it is. */
+static void make_server(const struct experiment *e, const struct launch_collector_options *o,
+                        struct launch_collector *c)
 {
-    bool files = !o->inner && strcmp(name, LAUNCH_COLLECTOR_FILES) == 0;
-    if (!files && strcmp(name, LAUNCH_COLLECTOR) != 0)
-        return false;
-    *c = (struct launch_collector){.launch = {.of.incarnation = 1,
-                                              .path = o->program,
-                                              .argv = c->argv,
-                                              .output = LAUNCH_OUTPUT_SPOOL,
-                                              .limits = LAUNCH_NO_LIMITS,
-                                              .grace = GRACE,
-                                              .silence = o->silence}};
-    snprintf(c->launch.of.process, sizeof c->launch.of.process, "%s", name);
-    print_options(e, o, c);
-    if (o->inner) {
-        make_inner(e, o, c);
-        return true;
-    }
-    char *const args[] = {ARG("bezel-collector"),
-                          ARG("--run"),
-                          c->directory,
-                          ARG("--id"),
-                          c->id,
-                          ARG("--control"),
-                          e->collector.control,
-                          ARG("--keys"),
-                          ARG(o->keys),
-                          ARG("--key"),
-                          c->key,
-                          files ? ARG("--files") : ARG("--listen"),
-                          files ? NULL : ARG(o->listen),
-                          ARG("--sync"),
-                          c->sync,
-                          ARG("--connections"),
-                          c->connections,
-                          ARG("--processes"),
-                          c->processes,
-                          ARG("--packet"),
-                          c->packet,
-                          ARG("--rate"),
-                          c->rate,
-                          NULL};
+    char *const args[] = {ARG("bezel-serve"), ARG("--run"), c->directory, ARG("--listen"), e->collector.control,
+                          ARG("--keys"),      ARG(o->keys), ARG("--key"), c->key,          NULL};
+    memcpy(c->argv, args, sizeof args);
+}
+
+static void make_discard(struct launch_collector *c)
+{
+    char *const args[] = {
+        ARG("bezel-collector"), ARG("--discard"), ARG("--run"), c->directory, ARG("--id"), c->id, NULL};
+    memcpy(c->argv, args, sizeof args);
+}
+
+static void make_root(const struct experiment *e, const struct launch_collector_options *o, struct launch_collector *c)
+{
+    char *const args[] = {
+        ARG("bezel-collector"), ARG("--run"),    c->directory, ARG("--id"),          c->id,          ARG("--control"),
+        e->collector.control,   ARG("--keys"),   ARG(o->keys), ARG("--key"),         c->key,         ARG("--listen"),
+        ARG(o->listen),         ARG("--sync"),   c->sync,      ARG("--connections"), c->connections, ARG("--processes"),
+        c->processes,           ARG("--packet"), c->packet,    ARG("--rate"),        c->rate,        NULL};
     size_t n = sizeof args / sizeof *args - 1;
     _Static_assert(sizeof args / sizeof *args + 8 <= sizeof c->argv / sizeof *c->argv,
                    "there is room for all arguments");
@@ -137,18 +117,44 @@ bool launch_collector_make(const struct experiment *e, const struct launch_colle
         c->argv[n++] = ARG("--clock");
         c->argv[n++] = c->clock;
     }
-    if (c->order[0] && !files) {
+    if (c->order[0]) {
         c->argv[n++] = ARG("--order");
         c->argv[n++] = c->order;
     }
-    if (c->keep[0] && !files) {
+    if (c->keep[0]) {
         c->argv[n++] = ARG("--keep");
         c->argv[n++] = c->keep;
     }
-    if (e->store.serve && !files) {
+    if (e->store.serve) {
         c->argv[n++] = ARG("--serve");
         c->argv[n++] = e->store.serve;
     }
     c->argv[n] = NULL;
+}
+
+bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
+                           struct launch_collector *c)
+{
+    bool server = !o->inner && strcmp(name, LAUNCH_COLLECTOR_SERVER) == 0;
+    bool discards = !o->inner && strcmp(name, LAUNCH_COLLECTOR_DISCARD) == 0;
+    if (!server && !discards && strcmp(name, LAUNCH_COLLECTOR) != 0)
+        return false;
+    *c = (struct launch_collector){.launch = {.of.incarnation = 1,
+                                              .path = server ? o->server : o->program,
+                                              .argv = c->argv,
+                                              .output = LAUNCH_OUTPUT_SPOOL,
+                                              .limits = LAUNCH_NO_LIMITS,
+                                              .grace = GRACE,
+                                              .silence = o->silence}};
+    snprintf(c->launch.of.process, sizeof c->launch.of.process, "%s", name);
+    print_options(e, o, c);
+    if (o->inner)
+        make_inner(e, o, c);
+    else if (server)
+        make_server(e, o, c);
+    else if (discards)
+        make_discard(c);
+    else
+        make_root(e, o, c);
     return true;
 }

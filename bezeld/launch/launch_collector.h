@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The launch of a collector of a run on the machine of a node: of the root, of the server of its files once the run is
- * over, or of an inner collector.
+ * The launch of a collector of a run on the machine of a node: of the root, or of an inner collector. Once the run is
+ * over, of what its home needs there: bezel-serve, from which it is mirrored, at the endpoint where the collector took
+ * commands; and then of what removes its directory.
  */
 #ifndef BEZEL_BEZELD_LAUNCH_LAUNCH_COLLECTOR_H
 #define BEZEL_BEZELD_LAUNCH_LAUNCH_COLLECTOR_H
@@ -14,18 +15,19 @@
 #include <limits.h>
 
 /**
- * The names by which START asks for them, and of the session of root and files at the launcher. That of an inner
- * collector is "--NAME". No node has such a name.
+ * The names by which START asks for them, and of the root's session at the launcher. That of an inner collector is
+ * "--NAME". No node has such a name.
  */
 #define LAUNCH_COLLECTOR         "collector"
-#define LAUNCH_COLLECTOR_FILES   "files"
+#define LAUNCH_COLLECTOR_SERVER  "server"
+#define LAUNCH_COLLECTOR_DISCARD "discard"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
 enum { LAUNCH_COLLECTOR_ARGS = 32, LAUNCH_COLLECTOR_ENDPOINT = 256 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {
-    const char *program;                  /* absolute path of bezel-collector */
+    const char *program, *server;         /* absolute paths of bezel-collector and bezel-serve */
     const char *keys;                     /* folder of keys on this machine */
     const char *listen;                   /* where the collector takes packets */
     const uint8_t *run;                   /* 16 bytes */
@@ -47,8 +49,8 @@ struct launch_collector {
 char *launch_collector_directory(const struct experiment *e, const uint8_t run[16], char path[PATH_MAX]);
 
 /**
- * Describes the collector of `e` that the options say, or with LAUNCH_COLLECTOR_FILES the server of the root's files.
- * Borrows all until the last use. False: there is no program of this name.
+ * Describes the collector of `e` that the options say, or what `name` is in place of the root. Borrows all until the
+ * last use. False: there is no program of this name.
  */
 bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,
                            struct launch_collector *c);

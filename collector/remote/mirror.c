@@ -28,6 +28,7 @@ _Static_assert((int)RUNDB_APPLY_TOKEN_MAX <= (int)READ_TOKEN_MAX, "MIRROR has ro
 #define SAVE_EVERY    (500 * CLOCK_MS) /* the state, where it is the same but for numbers */
 #define RETRY_FIRST   (200 * CLOCK_MS)
 #define RETRY_LONGEST (10 * CLOCK_S)
+#define TURN          (50 * CLOCK_MS)
 
 struct mirror {
     const struct mirror_options *o;
@@ -36,19 +37,30 @@ struct mirror {
     struct mirror_files files;
     struct rundb_apply *apply;
     struct remote_link link; /* of this connection */
-    bool once_connected, caught_up;
+    bool once_connected, caught_up, given_up;
+    struct mirror_progress progress;
+    int64_t turned_at;
     struct retry_timer retry;
 };
 
-static BEZEL_PRINTF(3, 4) int fail(int err, const char *id, const char *format, ...)
+/* Tells why it ends. Returns `err`. */
+static BEZEL_PRINTF(4, 5) int fail(struct mirror *m, int err, const char *id, const char *format, ...)
 {
-    char text[1024];
+    char text[MIRROR_WHY_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    log_error(id, "%s", text);
+    if (m->o->why)
+        memcpy(m->o->why, text, sizeof text);
+    else if (strcmp(text, log_last_error()) != 0)
+        log_error(id, "%s", text);
     return err;
+}
+
+static bool is_stopped(const struct mirror *m)
+{
+    return m->given_up || (m->o->place.stop && *m->o->place.stop);
 }
 
 /* ---- the state --------------------------------------------------------------------------------------------------- */
@@ -101,10 +113,12 @@ static int read_state(struct mirror *m)
     const char *dir = m->o->dir;
     int is = mirror_state_read(dir, &m->state);
     if (is < 0)
-        return fail(BEZEL_EMALFORMED, "BEZEL-MIRROR-STATE",
+        return fail(m, BEZEL_EMALFORMED, "BEZEL-MIRROR-STATE",
                     "%s/" MIRROR_STATE_FILE " cannot be understood: remove %s, or name another directory", dir, dir);
-    if (is == 0 && !is_empty(m->files.folder))
-        return fail(BEZEL_EINVAL, "BEZEL-MIRROR-DIRECTORY",
+    if (m->o->home)
+        snprintf(m->state.run, sizeof m->state.run, "%s", m->o->home);
+    else if (is == 0 && !is_empty(m->files.folder))
+        return fail(m, BEZEL_EINVAL, "BEZEL-MIRROR-DIRECTORY",
                     "%s is no mirror, and holds something else: name a new or an empty directory", dir);
     snprintf(m->state.endpoint, sizeof m->state.endpoint, "%s", m->o->place.endpoint);
     m->state.temporary = m->o->temporary;
@@ -121,7 +135,7 @@ static int open_directory(struct mirror *m)
         err = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 ? BEZEL_ESYS : 0;
     }
     if (err && fd >= 0 && errno == EWOULDBLOCK)
-        return fail(BEZEL_EBUSY, "BEZEL-MIRROR-BUSY",
+        return fail(m, BEZEL_EBUSY, "BEZEL-MIRROR-BUSY",
                     "%s: another 'bezel mirror' fills this directory, or a collector does: name another directory",
                     dir);
     if (err && fd >= 0 && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)) {
@@ -129,7 +143,7 @@ static int open_directory(struct mirror *m)
                  strerror(errno));
         err = 0;
     }
-    return err ? fail(err, "BEZEL-MIRROR-DIRECTORY", "%s: %s", dir, ulimit_reason(err)) : read_state(m);
+    return err ? fail(m, err, "BEZEL-MIRROR-DIRECTORY", "%s: %s", dir, ulimit_reason(err)) : read_state(m);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -152,9 +166,8 @@ static int take_reading(struct mirror *m, const struct read_reading *reading)
 {
     struct mirror_state *s = &m->state;
     if (s->run[0] && strcmp(s->run, reading->run) != 0)
-        return remote_link_fail(&m->link, BEZEL_EINVAL,
-                                "%s is a mirror of run %s, and %s serves run %s: name another directory", m->o->dir,
-                                s->run, m->link.place, reading->run);
+        return remote_link_fail(&m->link, BEZEL_EINVAL, "%s is %s run %s, and %s serves run %s: name another directory",
+                                m->o->dir, m->o->home ? "that of" : "a mirror of", s->run, m->link.place, reading->run);
     snprintf(s->run, sizeof s->run, "%s", reading->run);
     s->lacking = 0;
     s->grows = reading->grows;
@@ -213,9 +226,11 @@ static int take(struct mirror *m, const struct read_message *message)
     case READ_FILE:
         return take_file(m, &message->file);
     case READ_BYTES:
+        m->progress.taken += message->bytes.count;
         err = mirror_files_write(&m->files, &message->bytes);
         return err ? fail_files(m, err) : 0;
     case READ_ROWS:
+        m->progress.taken += message->rows.count;
         err = rundb_apply_bytes(m->apply, message->rows.bytes, message->rows.count);
         return err ? fail_rows(m, err) : 0;
     case READ_STEP:
@@ -231,7 +246,7 @@ static int connect_to(struct mirror *m, uint8_t token[READ_TOKEN_MAX])
 {
     struct read_message request = {.type = READ_MIRROR};
     size_t n = 0;
-    int err = rundb_apply_open(m->o->dir, false, &m->apply);
+    int err = rundb_apply_open(m->o->dir, m->o->home != NULL, &m->apply);
     if (!err)
         err = rundb_apply_token(m->apply, token, &n);
     if (err)
@@ -244,19 +259,39 @@ static int connect_to(struct mirror *m, uint8_t token[READ_TOKEN_MAX])
     return remote_link_open(&m->link, &m->o->place, &request);
 }
 
+/* Lets the caller look after what is his. */
+static void turn(struct mirror *m)
+{
+    int64_t now = clock_now();
+    if (!m->o->turn || now - m->turned_at < TURN)
+        return;
+    m->turned_at = now;
+    m->progress.answered = m->link.answered;
+    m->progress.behind = m->state.behind;
+    m->given_up = !m->o->turn(m->o->context, &m->progress);
+}
+
+/* Takes the next message, or none. Returns 0, BEZEL_EAGAIN where it was stopped, or an error. */
+static int take_next(struct mirror *m)
+{
+    struct read_message message;
+    int err = remote_link_receive(&m->link, &message, m->o->turn ? clock_now() + TURN : INT64_MAX);
+    turn(m);
+    if (!err)
+        return take(m, &message);
+    return err == BEZEL_EAGAIN && !is_stopped(m) ? 0 : err;
+}
+
 /* Takes what comes, until the end. Returns 0 at an END that says so, BEZEL_EAGAIN where it was stopped, or an error. */
 static int session(struct mirror *m)
 {
     uint8_t token[READ_TOKEN_MAX];
     memset(&m->link, 0, sizeof m->link);
+    m->progress = (struct mirror_progress){.taken = 0};
     snprintf(m->link.place, sizeof m->link.place, "%s", m->o->place.endpoint);
     int err = connect_to(m, token);
-    while (!err && !m->link.over) {
-        struct read_message message;
-        err = remote_link_receive(&m->link, &message, INT64_MAX);
-        if (!err)
-            err = take(m, &message);
-    }
+    while (!err && !m->link.over)
+        err = is_stopped(m) ? BEZEL_EAGAIN : take_next(m);
     (void)!rundb_apply_close(m->apply);
     m->apply = NULL;
     mirror_files_forget(&m->files);
@@ -265,11 +300,6 @@ static int session(struct mirror *m)
 }
 
 /* ---- again and again --------------------------------------------------------------------------------------------- */
-
-static bool is_stopped(const struct mirror *m)
-{
-    return m->o->place.stop && *m->o->place.stop;
-}
 
 /* Whether another connection may do better. */
 static bool may_pass(const struct mirror *m, int err)
@@ -296,10 +326,11 @@ static int end(struct mirror *m)
 {
     bool complete = !m->state.grows;
     m->state.behind = m->link.end.behind;
-    if (m->link.end.cut > m->state.lacking)
-        m->state.lacking = m->link.end.cut;
-    int err = set_state(m, complete ? MIRROR_COMPLETE : MIRROR_STORED);
-    if (m->state.lacking)
+    while (m->link.end.cut > m->state.lacking)
+        mirror_state_lack(&m->state, "trace", "the server has left out a file, which its log names");
+    int err = m->o->home && complete && !m->state.lacking ? mirror_state_remove(m->o->dir)
+                                                          : set_state(m, complete ? MIRROR_COMPLETE : MIRROR_STORED);
+    if (m->state.lacking && !m->o->why)
         log_warn("BEZEL-MIRROR-LACKS", "%s lacks a part of %llu files, which could not be had: %s", m->o->dir,
                  (unsigned long long)m->state.lacking, m->state.lacks[0]);
     return err;
@@ -307,7 +338,7 @@ static int end(struct mirror *m)
 
 int mirror_run(const struct mirror_options *o)
 {
-    struct mirror m = {.o = o, .files = {.folder = -1}};
+    struct mirror m = {.o = o, .files = {.folder = -1, .home = o->home != NULL}};
     int err = open_directory(&m);
     bool opened = !err;
     while (opened) {
@@ -323,8 +354,7 @@ int mirror_run(const struct mirror_options *o)
             (void)set_state(&m, MIRROR_STORED);
         err = BEZEL_EAGAIN;
     } else if (opened && err) {
-        if (strcmp(m.link.why, log_last_error()) != 0)
-            log_error("BEZEL-MIRROR", "%s", m.link.why);
+        (void)fail(&m, err, "BEZEL-MIRROR", "%s", m.link.why);
         if (m.once_connected)
             (void)set_state(&m, MIRROR_CUT);
     }

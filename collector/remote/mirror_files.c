@@ -53,13 +53,13 @@ void mirror_files_forget(struct mirror_files *f)
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
-static bool is_name(const char *name, bool stream)
+static bool is_name(const struct mirror_files *f, const char *name, bool stream)
 {
     static const char *const whole[] = {"experiment.yaml", "versions.txt", "README"};
-    for (size_t i = 0; !stream && i < sizeof whole / sizeof *whole; i++)
+    for (size_t i = 0; !stream && !f->home && i < sizeof whole / sizeof *whole; i++)
         if (strcmp(name, whole[i]) == 0)
             return true;
-    return run_file_ok(name) && strcmp(name, "run.db") != 0;
+    return run_file_ok(name);
 }
 
 /* Makes room for file `number`. */
@@ -80,7 +80,7 @@ static int grow(struct mirror_files *f, uint32_t number)
 /* The file of FILE, which may be new. NULL with *err. */
 static struct mirror_file *find(struct mirror_files *f, const struct read_file *m, int *err)
 {
-    if (m->number >= READ_FILES_MAX || !is_name(m->name, m->stream))
+    if (m->number >= READ_FILES_MAX || !is_name(f, m->name, m->stream))
         return *err = refuse(f, "lists a file that no run has"), NULL;
     *err = grow(f, m->number);
     if (*err)

@@ -16,9 +16,10 @@ enum { MIRROR_FILES_WHOLE_MAX = 1 << 30 };
 
 struct mirror_file;
 
-/** Begin with folder, the open run directory, and all else 0. */
+/** Begin with folder, the open run directory, `home`, and all else 0. */
 struct mirror_files {
     int folder;
+    bool home;       /* the files of the run directory itself stay as they are: the server is not to send them */
     const char *why; /* of BEZEL_EMALFORMED: what the server does, in static storage */
 
     /* Private. */

@@ -194,7 +194,7 @@ static int finish(struct serve_mirror *v)
 {
     int more = v->over ? take_rows(v, true) : 0;
     int err = more < 0 ? more : more ? send_rows(v) : send_step(v, false);
-    v->socket->end.cut = v->files.cut;
+    v->socket->end.cut = v->files.cut + v->files.found.left_out;
     v->socket->end.rest = v->files.rest;
     return !err && v->follow && !v->over ? serve_socket_end_stopped(v->socket) : err;
 }

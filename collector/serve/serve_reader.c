@@ -218,23 +218,10 @@ static int send_records(struct serve_reader *s)
     return err ? err : flush_frame(s);
 }
 
-/* Whether a collector has ended with everything saved, and none goes on since. */
-static bool has_finished(const struct serve_reader *s)
-{
-    char finished[32] = "";
-    struct rundb *db;
-    if (rundb_open_read(s->run, &db) != 0)
-        return false;
-    if (rundb_get(db, RUNDB_FINISHED, finished, sizeof finished) != 0)
-        finished[0] = '\0';
-    (void)!rundb_close(db);
-    return finished[0];
-}
-
 /* Whether a collector goes on with the run, or has died: then one may come that does. */
 static bool is_unfinished(const struct serve_reader *s)
 {
-    return trace_reader_is_served(s->run) || (goes_on(s) && !has_finished(s));
+    return trace_reader_is_served(s->run) || (goes_on(s) && !rundb_has_finished(s->run));
 }
 
 static int follow(struct serve_reader *s)

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 static const char about[] =
-    "Copies RUN home, whose collector was on another machine (collector: {node: NAME}), if `bezel run` could not "
+    "Brings RUN home, whose collector was on another machine (collector: {node: NAME}), if `bezel run` could not "
     "do so at its end, because the line was cut or it was interrupted. What is here already is not copied again. "
-    "Each file is checked against its checksum there; then the copy there is removed. " COMMAND_RUN "\n";
-static const char footer[] =
-    "Exit codes: 0 the run is here, 1 failed, 2 wrong usage, or no such run, 4 it could not be reached.\n";
+    "The run is verified; then the copy there is removed. " COMMAND_RUN "\n";
+static const char footer[] = "Exit codes: 0 the run is here, 1 failed, or a part of the run is damaged there, 2 wrong "
+                             "usage, or no such run, 4 it could not be reached.\n";
 
 static void show(void *context, uint64_t done, uint64_t total)
 {
@@ -47,7 +47,8 @@ static int read_id(const char *run, uint8_t id[16])
 
 static int fetch(const char *run, const struct experiment *e, const char *keys, bool quiet)
 {
-    char why[FETCH_WHY_MAX], log[PATH_MAX + 32];
+    char log[PATH_MAX + 32];
+    struct fetch_result result;
     uint8_t id[16];
     struct progress progress;
     struct remote_collector place = {.phase = REMOTE_COLLECTOR_NONE};
@@ -58,13 +59,18 @@ static int fetch(const char *run, const struct experiment *e, const char *keys, 
         err = remote_collector_init(&place, e, EXPERIMENT_ROOT, id, keys, log);
     if (!err) {
         err = fetch_run(&(struct fetch_options){.run = run, .place = &place, .progress = show, .context = &progress},
-                        why);
+                        &result);
         progress_clear(&progress);
-        if (err)
-            log_error("BEZEL-FETCH", "%s cannot be fetched from node %s: %s", run, e->collector.node, why);
+        if (err && result.home)
+            log_error("BEZEL-FETCH", "%s is here, but %s; its copy stays on node %s, in %s", run, result.why,
+                      e->collector.node, place.directory);
+        else if (err)
+            log_error("BEZEL-FETCH", "%s cannot be fetched from node %s: %s", run, e->collector.node, result.why);
     }
     remote_collector_free(&place);
-    return !err ? EXIT_OK : err == BEZEL_EUNREACH || err == BEZEL_ETIMEDOUT ? EXIT_UNREACHABLE : EXIT_FAILED;
+    return !err                                                                    ? EXIT_OK
+           : err == BEZEL_EUNREACH || err == BEZEL_ETIMEDOUT || err == BEZEL_EBUSY ? EXIT_UNREACHABLE
+                                                                                   : EXIT_FAILED;
 }
 
 int cmd_fetch(int argc, char **argv)

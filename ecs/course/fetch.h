@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Copies a run home whose collector was on a node: all its files, each by its parts, several at a time; checks each
- * against its checksum there; joins the two databases; and only then has the copy there removed. What is home already
- * is not copied again, so it can be interrupted at any moment. Nothing that the other machine sends is trusted: only
- * names of mdr/run_file.h, no links, bounded numbers and sizes. One thread.
+ * Brings home a run whose collector was on a node, once it has ended: a mirror of it (collector/remote/mirror.h), with
+ * the run directory here as its home, that is waited for and then verified. Where the collector did not end in good
+ * order, another one completes the run first. The copy there is removed only when all of it is here. It can be
+ * interrupted at any moment; the next one goes on from what is here. One thread.
  */
 #ifndef BEZEL_ECS_COURSE_FETCH_H
 #define BEZEL_ECS_COURSE_FETCH_H
 
+#include "collector/remote/mirror.h"
 #include "ecs/course/remote_collector.h"
 
 struct fetch_options {
@@ -20,13 +21,17 @@ struct fetch_options {
     void *context;
 };
 
-enum { FETCH_WHY_MAX = 512 };
+enum { FETCH_WHY_MAX = MIRROR_WHY_MAX };
 
-/** Returns 0, and the run is home; or an error, with the reason in `why`. Blocks. */
-int fetch_run(const struct fetch_options *o, char why[FETCH_WHY_MAX]) BEZEL_MUST_CHECK;
+struct fetch_result {
+    bool home;               /* it is here */
+    char why[FETCH_WHY_MAX]; /* of an error: the reason */
+};
 
-/** What to do with a file of which `here` bytes are here and `there` bytes there. Pure. */
-enum fetch_step { FETCH_FROM_START, FETCH_REST, FETCH_CHECK };
-enum fetch_step fetch_next_step(uint64_t here, uint64_t there);
+/**
+ * Returns 0, and the run is home; or an error: the run stays away, or it is home and lacks something, which is damaged
+ * there: then the copy there stays. Blocks.
+ */
+int fetch_run(const struct fetch_options *o, struct fetch_result *result) BEZEL_MUST_CHECK;
 
 #endif

@@ -101,7 +101,8 @@ int remote_collector_init(struct remote_collector *c, const struct experiment *e
 {
     bool root = inner == EXPERIMENT_ROOT;
     int node = root ? experiment_collector_node(e) : experiment_inner_node(e, (uint32_t)inner);
-    *c = (struct remote_collector){.experiment = e, .node = &e->nodes[node], .request = calloc(1, sizeof *c->request)};
+    *c = (struct remote_collector){
+        .experiment = e, .node = &e->nodes[node], .keys = keys, .request = calloc(1, sizeof *c->request)};
     memcpy(c->run, run, sizeof c->run);
     if (!root)
         snprintf(c->place, sizeof c->place, "-%.*s", EXPERIMENT_INNER_NAME_MAX, e->inner[inner].name);

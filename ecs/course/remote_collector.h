@@ -4,8 +4,8 @@
 /**
  * The collector on the machine of a node, as `bezel run` sees it: it has the bezeld there make a place for it, and its
  * launcher start it, as programs are (bezeld/collector_place.h). The collector itself is commanded over a link of its
- * own. When the run is over, the server of the run's files is started in its place. It is the root, or an inner
- * collector, which has no files. One thread.
+ * own. When the run is over, a server of the run is started in its place (bezeld/launch/launch_collector.h). It is the
+ * root, or an inner collector, which stores no run. One thread.
  *
  *     NONE -> ASKED -> LISTED -> RUNS -> ENDED; a refusal leads from any of these to ENDED
  */
@@ -33,6 +33,7 @@ struct remote_collector {
     char place[MESSAGE_NAME_MAX + 1]; /* as its bezeld calls it: "-NAME" of an inner collector, "": the root */
     uint8_t run[16];
     char log[PATH_MAX]; /* its output is appended there; "": it is not kept */
+    const char *keys;   /* folder; borrowed */
     char own[PATH_MAX], server[PATH_MAX], collector_key[PATH_MAX]; /* files of keys: operator, bezeld, collector */
     char control[LINK_ENDPOINT_MAX];                               /* where it takes commands */
     char proxies[EXPERIMENT_PROXIES_MAX];                          /* through which it takes them */
@@ -42,7 +43,7 @@ struct remote_collector {
     struct message_configure *request;  /* owned */
     /* The module's. */
     enum remote_collector_phase phase;
-    const char *program; /* LAUNCH_COLLECTOR, LAUNCH_COLLECTOR_FILES */
+    const char *program; /* LAUNCH_COLLECTOR, or another name of launch_collector.h */
     struct command_caller caller;
     uint32_t incarnation;        /* that is started or runs */
     struct message_launched row; /* of it */
@@ -55,7 +56,7 @@ struct remote_collector {
 
 /**
  * Prepares collector `inner` of `e`, or EXPERIMENT_ROOT, in run `run`, with the keys in folder `keys`. It runs on a
- * node. Borrows `e`. Returns 0 with *c for remote_collector_free(), or an error, logged to stderr.
+ * node. Borrows `e` and `keys`. Returns 0 with *c for remote_collector_free(), or an error, logged to stderr.
  */
 int remote_collector_init(struct remote_collector *c, const struct experiment *e, int inner, const uint8_t run[16],
                           const char *keys, const char *log) BEZEL_MUST_CHECK;
@@ -75,7 +76,7 @@ void remote_collector_data(const struct experiment *e, uint32_t port, char endpo
                            char listen[LINK_ENDPOINT_MAX]);
 void remote_collector_bound(struct remote_collector *c, uint32_t port, char endpoint[LINK_ENDPOINT_MAX]);
 
-/** Has `program` started, unless it runs: LAUNCH_COLLECTOR or LAUNCH_COLLECTOR_FILES. The rest is done in turns. */
+/** Has `program` started, unless it runs. The rest is done in turns. */
 void remote_collector_start(struct remote_collector *c, const char *program);
 
 /** Takes answers, and asks for what is missing. */
@@ -90,7 +91,7 @@ void remote_collector_end(struct remote_collector *c);
 /** Kills it, and forgets its place. */
 void remote_collector_kill(struct remote_collector *c);
 
-/** Has the bezeld and the launcher there forget it, when its files are home; waits a little for the answer. */
+/** Has the bezeld and the launcher there forget it, when the run is home; waits a little for the answer. */
 void remote_collector_forget(struct remote_collector *c);
 
 #endif

@@ -517,26 +517,31 @@ static void show_fetched(void *context, uint64_t done, uint64_t total)
     progress_text(&r->console.progress, text, clock_now());
 }
 
-/* Copies the run home from the node of its collector. Returns whether it is here. */
-static bool fetch(struct run *r)
+/* Brings the run home from the node of its collector. Returns 0 with *home: whether it is here; or an error. */
+static int fetch(struct run *r, bool *home)
 {
-    char why[FETCH_WHY_MAX];
+    struct fetch_result result = {.home = false};
     struct remote_collector *place = &r->daemons.place;
+    *home = true;
     if (!r->e->collector.node)
-        return true;
+        return 0;
     if (!place->served && !(place->known && place->row.state == LAUNCHED_RUNS)) { /* then it has left nothing there */
         remote_collector_forget(place);
-        return rundir_note_away(r->dir.path, NULL) == 0;
+        return rundir_note_away(r->dir.path, NULL);
     }
     struct fetch_options o = {
         .run = r->dir.path, .place = place, .stop = is_given_up, .progress = show_fetched, .context = r};
-    int err = r->state.killed ? BEZEL_ETIMEDOUT : fetch_run(&o, why);
+    int err = r->state.killed ? BEZEL_ETIMEDOUT : fetch_run(&o, &result);
     progress_clear(&r->console.progress);
-    if (err)
+    *home = result.home;
+    if (err && *home)
+        log_error("BEZEL-RUN-LACKS", "the run is here, but %s; its copy stays on node %s, in %s", result.why,
+                  r->e->collector.node, place->directory);
+    else if (err)
         log_error("BEZEL-RUN-AWAY", "the run is not here: it lies on node %s, in %s%s%s; fetch it with: bezel fetch %s",
-                  r->e->collector.node, place->directory, r->state.killed ? "" : ": ", r->state.killed ? "" : why,
-                  r->dir.path);
-    return !err;
+                  r->e->collector.node, place->directory, r->state.killed ? "" : ": ",
+                  r->state.killed ? "" : result.why, r->dir.path);
+    return err;
 }
 
 /* The run is over, but not here. */
@@ -557,7 +562,10 @@ static int conclude(struct run *r)
                   file_room(r->dir.path, errno));
     else
         run_journal_remove(r->dir.path);
-    if (!err && !fetch(r))
+    bool home = true;
+    if (!err)
+        err = fetch(r, &home);
+    if (!home)
         return conclude_away(r);
     if (r->state.interrupted && !r->state.started)
         log_error("BEZEL-RUN-INTERRUPTED", "interrupted before the experiment began: nothing is recorded");

@@ -100,6 +100,7 @@ static const char *const sql[RUNDB_BUILTIN] = {
                       " AND NOT EXISTS (SELECT 1 FROM processes JOIN nodes ON nodes.id = processes.node"
                       " WHERE nodes.name = ?1 AND pid = ?3)"
                       " AND NOT EXISTS (SELECT 1 FROM notes WHERE name = ?2 AND code = ?5)"),
+    [RUNDB_SILENT_NODE] = "UPDATE notes SET node = (SELECT max(id) FROM nodes WHERE name = ?2) WHERE rowid = ?1",
     [RUNDB_PROGRAM] = "INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 };
 
@@ -402,6 +403,35 @@ int rundb_silent(struct rundb *f, const char *node, const char *name, int64_t pi
 {
     return rundb_write(f, RUNDB_SILENT, RUNDB_TEXT(node), RUNDB_TEXT(name), RUNDB_INT(pid), RUNDB_INT(clock_now()),
                        RUNDB_TEXT(RUNDB_NO_SEGMENT), RUNDB_TEXT(text));
+}
+
+/* Notes of a collector have negative rowids in a joined database. */
+static int forget_silent(struct rundb *f)
+{
+    static const char text[] =
+        "DELETE FROM notes WHERE rowid >= 0 AND code = '" RUNDB_NO_SEGMENT "' AND (name IN (SELECT name FROM processes)"
+        " OR name IN (SELECT name FROM notes WHERE rowid < 0 AND code = '" RUNDB_NO_SEGMENT "')"
+        " OR ((SELECT name FROM nodes WHERE id = notes.node), pid) IN"
+        " (SELECT nodes.name, pid FROM processes JOIN nodes ON nodes.id = processes.node))";
+    int err = rundb_begin(f);
+    return err ? err : rundb_error(f->db, sqlite3_exec(f->db, text, NULL, NULL, NULL));
+}
+
+int rundb_place_silent(struct rundb *f, const char *(*node_of)(const void *context, const char *process),
+                       const void *context)
+{
+    static const char text[] =
+        "SELECT rowid, name FROM notes WHERE rowid >= 0 AND node IS NULL AND code = '" RUNDB_NO_SEGMENT "'";
+    sqlite3_stmt *rows;
+    int err = rundb_error(f->db, sqlite3_prepare_v2(f->db, text, -1, &rows, NULL)), rc = SQLITE_DONE;
+    while (!err && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(rows, 1), *node = name ? node_of(context, name) : NULL;
+        if (node)
+            err = rundb_write(f, RUNDB_SILENT_NODE, RUNDB_INT(sqlite3_column_int64(rows, 0)), RUNDB_TEXT(node));
+    }
+    sqlite3_finalize(rows);
+    err = err ? err : rundb_error(f->db, rc);
+    return err ? err : forget_silent(f);
 }
 
 int rundb_program(struct rundb *f, const char *node, const struct message_launched *row, uint64_t missing)

@@ -109,17 +109,17 @@ int rundb_program(struct rundb *f, const char *node, const struct message_launch
                   uint64_t missing) BEZEL_MUST_CHECK;
 
 /**
- * Adds to `f`, the database that a collector elsewhere has made, what `bezel run` has written into that of `home`, the
- * directory of the same run here: properties, events, programs, and notes about processes that are silent in `f` too.
- * `node_of` gives the node of a process by its name, NULL where there is none.
- */
-int rundb_adopt(struct rundb *f, const char *home, const char *(*node_of)(const void *context, const char *process),
-                const void *context) BEZEL_MUST_CHECK;
-
-/**
  * Adds note RUNDB_NO_SEGMENT, with sentence `text`, about process `name`, which was launched on node `node` as `pid`
  * (0: it was to be attached to). Does nothing if the process has recorded, or has such a note already.
  */
 int rundb_silent(struct rundb *f, const char *node, const char *name, int64_t pid, const char *text) BEZEL_MUST_CHECK;
+
+/**
+ * Notes of rundb_silent() that were written before the rows of the collector came (rundb_apply.h): gives them their
+ * nodes, and deletes those that would not be written now. `node_of` gives the node of a process by its name, NULL where
+ * there is none.
+ */
+int rundb_place_silent(struct rundb *f, const char *(*node_of)(const void *context, const char *process),
+                       const void *context) BEZEL_MUST_CHECK;
 
 #endif

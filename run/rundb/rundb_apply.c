@@ -226,26 +226,11 @@ static int apply_piece(struct rundb_apply *a)
 
 /* ---- commit ------------------------------------------------------------------------------------------------------ */
 
-/* Deletes the notes of rundb_silent() that it would not write by the rows that have come since. */
-static int forget_silent(struct rundb_apply *a)
-{
-    return rundb_error(a->f->db,
-                       sqlite3_exec(a->f->db,
-                                    "DELETE FROM notes WHERE rowid >= 0 AND code = '" RUNDB_NO_SEGMENT "' AND"
-                                    " (name IN (SELECT name FROM processes)"
-                                    " OR name IN (SELECT name FROM notes WHERE rowid < 0 AND code = '" RUNDB_NO_SEGMENT
-                                    "') OR ((SELECT name FROM nodes WHERE id = notes.node), pid) IN"
-                                    " (SELECT nodes.name, pid FROM processes JOIN nodes ON nodes.id = processes.node))",
-                                    NULL, NULL, NULL));
-}
-
 static int apply(struct rundb_apply *a)
 {
     int more, err = 0;
     while (!err && (more = next_piece(a)) != 0)
         err = more < 0 ? more : apply_piece(a);
-    if (!err && a->joined)
-        err = forget_silent(a);
     if (!err && a->joined)
         err = rundb_seal(a->f);
     return err;

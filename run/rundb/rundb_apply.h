@@ -12,8 +12,8 @@
  * A *joined* database is that of a `bezel run` whose collector is elsewhere, which itself writes properties, events,
  * programs and notes there meanwhile. It takes neither events nor programs, and only its own notes and properties stay
  * when rows are deleted. Notes of the collector have negative rowids there, so both can be told apart. The seal is made
- * here, with RUNDB_FINISHED: it covers the rows of both. A note of rundb_silent() is deleted where the process has
- * recorded, or has left its own reason, by the rows that came later.
+ * here, with RUNDB_FINISHED: it covers the rows of both. Notes of rundb_silent() are
+ * brought up to date by rundb_place_silent().
  *
  * One thread. Functions return 0 or an error that rundb_why() explains.
  */

@@ -30,6 +30,10 @@ bool rundb_lacks(const struct rundb *f);
  */
 #define RUNDB_FINISHED "collector.finished"
 
+/** Whether it is set in the database of run directory `run`. False also where there is none, or none that can be read.
+ */
+bool rundb_has_finished(const char *run);
+
 /** Property: a checksum over the rows, made by the last writer of a run that is at rest (rundb_seal()). */
 #define RUNDB_SEAL "seal"
 enum { RUNDB_SEAL_MAX = 48 };

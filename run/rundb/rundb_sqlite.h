@@ -40,6 +40,7 @@ enum rundb_statement {
     RUNDB_LOSS,
     RUNDB_NOTE,
     RUNDB_SILENT,
+    RUNDB_SILENT_NODE,
     RUNDB_PROGRAM,
     RUNDB_BUILTIN, /* the first of one for each built-in aspect, by enum builtin */
     RUNDB_STATEMENTS = RUNDB_BUILTIN + BUILTIN_COUNT

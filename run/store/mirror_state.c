@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { LONGEST = 64 << 10 };
 
@@ -51,6 +52,13 @@ int mirror_state_write(const char *run, const struct mirror_state *s)
     for (uint64_t i = 0; i < shown; i++)
         n += snprintf(text + n, sizeof text - (size_t)n, "lacks: %s\n", s->lacks[i]);
     return err ? err : file_replace(path, text, (size_t)n);
+}
+
+int mirror_state_remove(const char *run)
+{
+    char path[PATH_MAX];
+    int err = path_of(run, path);
+    return err || unlink(path) == 0 || errno == ENOENT ? err : err_from_errno(errno);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -43,6 +43,9 @@ int mirror_state_read(const char *run, struct mirror_state *s) BEZEL_MUST_CHECK;
 /** Writes it, in one step. Returns 0 or an error with errno. */
 int mirror_state_write(const char *run, const struct mirror_state *s) BEZEL_MUST_CHECK;
 
+/** Removes it: the directory is no mirror any more. Returns 0 or an error with errno. */
+int mirror_state_remove(const char *run) BEZEL_MUST_CHECK;
+
 /** Notes a file of which something cannot be had. */
 void mirror_state_lack(struct mirror_state *s, const char *name, const char *why);
 

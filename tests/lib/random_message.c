@@ -170,25 +170,11 @@ static void random_segments(uint64_t *seed, struct message_segment_list *list)
         text_random(seed, row->name, MESSAGE_NAME_MAX);
 }
 
-static void random_files(uint64_t *seed, struct message_file_list *list)
-{
-    list->total = (uint32_t)seed_next(seed);
-    list->first = (uint32_t)seed_next(seed);
-    list->count = random_count(seed, MESSAGE_FILES_MAX);
-    random_bytes(seed, list->files, list->count * sizeof *list->files);
-    for (struct message_file *f = list->files; f < list->files + list->count; f++) {
-        text_random(seed, f->name, MESSAGE_TEXT_MAX);
-        f->summed = seed_next(seed) & 1;
-        if (!f->summed)
-            f->sum = 0;
-    }
-}
-
 /* A random answer of a random kind. */
 static void random_answer(uint64_t *seed, struct message *m)
 {
     struct message_reply *r = &m->reply;
-    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_FILES + 1));
+    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_SEGMENTS + 1));
     if (r->answer == ANSWER_NODE)
         random_status(seed, &r->node);
     else if (r->answer == ANSWER_KNOBS)
@@ -204,9 +190,7 @@ static void random_answer(uint64_t *seed, struct message *m)
         m->output.last = seed_next(seed) & 1;
         m->output.count = random_count(seed, MESSAGE_OUTPUT_MAX);
         random_bytes(seed, m->output.bytes, m->output.count);
-    } else if (r->answer == ANSWER_FILES)
-        random_files(seed, &m->files);
-    else
+    } else
         random_bytes(seed, &r->collector, sizeof r->collector); /* numbers alone, but for: */
     if (r->answer == ANSWER_SESSION)
         r->begun = seed_next(seed) & 1;
@@ -306,7 +290,7 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         m->command.verb = (enum message_verb)(seed_next(seed) % (VERB_DISCARD + 1));
         m->command.from = (uint32_t)seed_next(seed);
         do
-            m->command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_FILE + 1));
+            m->command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_SEGMENTS + 1));
         while (m->command.subject == (m->command.verb == VERB_SET ? SUBJECT_STATE : SUBJECT_ASPECTS) ||
                (m->command.verb == VERB_SET && m->command.subject >= SUBJECT_SESSIONS));
         random_poll(seed, &m->command.poll);

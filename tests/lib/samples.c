@@ -369,13 +369,9 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_SESSIONS] = "message-reply-sessions", [ANSWER_PROCESSES] = "message-reply-processes",
         [ANSWER_OUTPUT] = "message-reply-output",     [ANSWER_RECORDS] = "message-reply-records",
         [ANSWER_TAKEN] = "message-reply-taken",       [ANSWER_SEGMENTS] = "message-reply-segments",
-        [ANSWER_FILES] = "message-reply-files",
     };
     return names[answer];
 }
-
-static const struct message_file files[] = {
-    {.name = "run.db", .size = 65536, .summed = true, .sum = 0x9e3779b97f4a7c15}, {.name = "trace/desk1/app-17-0"}};
 
 static const struct message_node_status node_status = {
     .records = 1001,
@@ -547,12 +543,6 @@ void sample_reply(enum message_answer answer, struct message *m)
         m->segments.next = 77;
         m->segments.count = 2;
         memcpy(m->segments.rows, segments, sizeof segments);
-        break;
-    case ANSWER_FILES:
-        m->files.total = 9;
-        m->files.first = 7;
-        m->files.count = sizeof files / sizeof *files;
-        memcpy(m->files.files, files, sizeof files);
         break;
     case ANSWER_OUTPUT:
         m->output = (struct message_output){.offset = 4096, .last = true, .count = 6, .bytes = "hello\n"};

@@ -35,9 +35,13 @@ static int64_t now_of(const struct stored_run *r)
 
 int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sensor, int64_t sync)
 {
+    char run[MODEL_UUID_TEXT] = "";
     r->sensor = sensor;
-    r->model = model_new("");
-    int err = r->model ? rundb_open(dir, &r->rundb) : BEZEL_ENOMEM;
+    int err = rundb_open(dir, &r->rundb);
+    if (!err && rundb_get(r->rundb, "run", run, sizeof run) != 0)
+        run[0] = '\0'; /* whoever began it gave it no id */
+    if (!err && !(r->model = model_new(run)))
+        err = BEZEL_ENOMEM;
     if (!err)
         err = rundb_serve(r->rundb, sync != STORE_SYNC_NEVER);
     if (!err)

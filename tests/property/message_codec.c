@@ -220,19 +220,6 @@ static void assert_same_output(const struct message_output *p, const mdr_output_
         assert_memory_equal(p->bytes, q->bytes.bytes_val, p->count);
 }
 
-static void assert_same_files(const struct message_file_list *p, const mdr_file_list *q)
-{
-    SAME(p->total, q->total);
-    SAME(p->first, q->first);
-    SAME(p->count, q->files.files_len);
-    for (uint32_t i = 0; i < p->count; i++) {
-        assert_string_equal(p->files[i].name, q->files.files_val[i].name);
-        SAME(p->files[i].size, q->files.files_val[i].size);
-        SAME(p->files[i].summed, q->files.files_val[i].summed);
-        SAME(p->files[i].sum, q->files.files_val[i].sum);
-    }
-}
-
 static void assert_same_launch(const struct message_launch *p, const mdr_launch *q)
 {
     SAME(p->id, q->id);
@@ -316,9 +303,6 @@ static void assert_same_reply(const struct message_reply *p, const struct messag
     case MDR_ANSWER_SEGMENTS:
         assert_same_segments(&all->segments, &q->answer.mdr_answer_u.segments);
         break;
-    case MDR_ANSWER_FILES:
-        assert_same_files(&all->files, &q->answer.mdr_answer_u.files);
-        break;
     }
 }
 
@@ -358,12 +342,6 @@ static void assert_same_command(const struct message_command *p, const struct me
         SAME((int)p->subject, (int)query->subject);
         if (query->subject == MDR_KNOBS)
             SAME(p->from, query->mdr_query_u.from);
-        if (query->subject == MDR_FILES)
-            SAME(p->from, query->mdr_query_u.first);
-        if (query->subject == MDR_FILE) {
-            SAME(p->from, query->mdr_query_u.file.file);
-            SAME(p->offset, query->mdr_query_u.file.from);
-        }
         if (query->subject == MDR_PROCESSES)
             SAME(p->since, query->mdr_query_u.since);
         if (query->subject == MDR_OUTPUT) {
@@ -667,7 +645,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
             samples_of_commands[seed_next(seed) % 6](&m);
         if (m.type == MESSAGE_REPLY)
-            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_FILES + 1)), &m);
+            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_SEGMENTS + 1)), &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

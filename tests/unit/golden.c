@@ -165,7 +165,7 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     assert_golden_message("message-command-configure");
     sample_query(&m);
     assert_golden_message("message-command-query");
-    for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_FILES; answer++) {
+    for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_SEGMENTS; answer++) {
         sample_reply(answer, &m);
         assert_golden_message(sample_reply_name(answer));
     }
@@ -268,7 +268,7 @@ static int write_all(void)
     err |= write_golden("message-command-configure", encoded());
     sample_query(&m);
     err |= write_golden("message-command-query", encoded());
-    for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_FILES; answer++) {
+    for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_SEGMENTS; answer++) {
         sample_reply(answer, &m);
         err |= write_golden(sample_reply_name(answer), encoded());
     }

@@ -160,8 +160,6 @@ static void what_contradicts_itself_is_not_encoded(void **state)
     ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.budget = 1});
     ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .value = 1}}});
     ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .silent = 1}}});
-    ASSERT_REFUSED(.type = MESSAGE_REPLY, .reply = {.answer = ANSWER_FILES},
-                   .files = {.count = 1, .files = {{.sum = 1}}});
     ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_START, .start = {.process = "p"}});
     ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_START, .start = {.incarnation = 1}});
     ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_QUERY, .subject = SUBJECT_OUTPUT}); /* of which */
@@ -197,7 +195,7 @@ static void every_enum_ends_with_its_last_value(void **state)
     ASSERT_LAST(process.role, ROLE_DAEMON, .type = MESSAGE_PROCESS);
     ASSERT_LAST(books.state, PROCESS_LEFT, .type = MESSAGE_BOOKS);
     ASSERT_LAST(command.verb, VERB_DISCARD, COMMAND(.verb = VERB_STOP));
-    ASSERT_LAST(command.subject, SUBJECT_FILE, COMMAND(.verb = VERB_QUERY));
+    ASSERT_LAST(command.subject, SUBJECT_SEGMENTS, COMMAND(.verb = VERB_QUERY));
     ASSERT_LAST(command.ending, END_KILL, COMMAND(.verb = VERB_ENDING));
     ASSERT_LAST(command.mode, ASPECT_OFF, COMMAND(.verb = VERB_SET, .subject = SUBJECT_ASPECTS));
     ASSERT_LAST(command.knob.action, KNOB_RESET,
@@ -208,7 +206,7 @@ static void every_enum_ends_with_its_last_value(void **state)
     ASSERT_LAST(command.poll.forward, POLL_FORWARD_COLLECT,
                 COMMAND(.verb = VERB_SET, .subject = SUBJECT_POLL, .poll = {.given = POLL_GIVES_ALL}));
     ASSERT_LAST(reply.state, DAEMON_PAUSED, REPLY(ANSWER_REFUSED));
-    ASSERT_LAST(reply.answer, ANSWER_FILES, REPLY(ANSWER_REFUSED));
+    ASSERT_LAST(reply.answer, ANSWER_SEGMENTS, REPLY(ANSWER_REFUSED));
     ASSERT_LAST(reply.polling.mode, POLL_MODE_BUSY_WAIT, REPLY(ANSWER_POLL));
     ASSERT_LAST(reply.polling.forward, POLL_FORWARD_COLLECT, REPLY(ANSWER_POLL));
     ASSERT_LAST(sessions.sessions[0].state, DAEMON_PAUSED, REPLY(ANSWER_SESSIONS), .sessions = {.count = 1});
@@ -369,7 +367,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
     assert_spoilt(n, STATE, DAEMON_PAUSED + 1);
-    assert_spoilt(n, n - 4, ANSWER_FILES + 1);
+    assert_spoilt(n, n - 4, ANSWER_SEGMENTS + 1);
     assert_spoilt(n, n - 4, ANSWER_KNOB_SET); /* nothing behind it */
     m.reply.answer = ANSWER_KNOB_SET;
     n = encoded();

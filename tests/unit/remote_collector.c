@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* A collector on a node: where it is reached, how it is started, and what is done with files that are here already. */
+/* A collector on a node: where it is reached, and how it is started, with what comes in its place. */
 #include "ecs/course/remote_collector.h"
 #include "bezeld/launch/launch_collector.h"
-#include "ecs/course/fetch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,8 +80,12 @@ static void its_command_line_is_made_from_the_experiment(void **state)
                         "        limits: {connections: 7, rate: 1 MiB}}\n"
                         "collector: {node: store, directory: /data/runs, clock: {kept-by: ptp, bound: 1 us}}\n"
                         "order: {buffers: siso, memory: 1 MiB, wait: 2 s}\n");
-    struct launch_collector_options o = {
-        .program = "/opt/bezel-collector", .keys = "/etc/bezel", .listen = "tcp://*:5", .run = run, .silence = 77};
+    struct launch_collector_options o = {.program = "/opt/bezel-collector",
+                                         .server = "/opt/bezel-serve",
+                                         .keys = "/etc/bezel",
+                                         .listen = "tcp://*:5",
+                                         .run = run,
+                                         .silence = 77};
     assert_true(launch_collector_make(e, &o, "collector", &c));
     assert_string_equal(c.launch.path, "/opt/bezel-collector");
     assert_string_equal(c.launch.of.process, "collector");
@@ -99,11 +102,19 @@ static void its_command_line_is_made_from_the_experiment(void **state)
     assert_has(c.argv, "--clock", "ptp:1 us");
     assert_has(c.argv, "--order", "siso:1 MiB:2 s");
     assert_has(c.argv, "--serve", "tcp://*:7770");
-    assert_false(has(c.argv, "--files"));
-    assert_true(launch_collector_make(e, &o, "files", &c));
-    assert_has(c.argv, "--files", NULL);
+    assert_true(launch_collector_make(e, &o, "server", &c));
+    assert_string_equal(c.launch.path, "/opt/bezel-serve");
+    assert_string_equal(c.launch.of.process, "server");
     assert_has(c.argv, "--run", "/data/runs/bezel-run-b0e10000-0000-0000-0000-0000000000ef");
-    assert_false(has(c.argv, "--listen") || has(c.argv, "--serve") || has(c.argv, "--order"));
+    assert_has(c.argv, "--listen", "tcp://*:7768"); /* where the collector took commands */
+    assert_has(c.argv, "--keys", "/etc/bezel");
+    assert_has(c.argv, "--key", "/etc/bezel/sink.key");
+    assert_true(launch_collector_make(e, &o, "discard", &c));
+    assert_string_equal(c.launch.path, "/opt/bezel-collector");
+    assert_has(c.argv, "--discard", NULL);
+    assert_has(c.argv, "--run", "/data/runs/bezel-run-b0e10000-0000-0000-0000-0000000000ef");
+    assert_has(c.argv, "--id", "b0e10000-0000-0000-0000-0000000000ef");
+    assert_false(has(c.argv, "--listen"));
     assert_false(launch_collector_make(e, &o, "sh", &c));
     assert_false(launch_collector_make(e, &o, "", &c));
     experiment_free(e);
@@ -144,18 +155,9 @@ static void an_inner_collector_passes_on_to_the_parents_that_it_is_told(void **s
     assert_string_equal(c.argv[n - 1], "ipc:///x");
     assert_string_equal(c.argv[n - 2], "--parent");
     assert_false(has(c.argv, "--run"));
-    assert_false(launch_collector_make(e, &o, "files", &c)); /* it has none */
+    assert_false(launch_collector_make(e, &o, "server", &c)); /* it stores nothing */
+    assert_false(launch_collector_make(e, &o, "discard", &c));
     experiment_free(e);
-}
-
-static void what_is_here_is_not_fetched_again(void **state)
-{
-    (void)state;
-    assert_int_equal(fetch_next_step(0, 10), FETCH_REST);
-    assert_int_equal(fetch_next_step(4, 10), FETCH_REST);
-    assert_int_equal(fetch_next_step(10, 10), FETCH_CHECK);
-    assert_int_equal(fetch_next_step(0, 0), FETCH_CHECK);
-    assert_int_equal(fetch_next_step(11, 10), FETCH_FROM_START); /* it is another file */
 }
 
 int main(void)
@@ -165,7 +167,6 @@ int main(void)
         cmocka_unit_test(an_address_of_its_own_is_that_of_the_packets),
         cmocka_unit_test(its_command_line_is_made_from_the_experiment),
         cmocka_unit_test(an_inner_collector_passes_on_to_the_parents_that_it_is_told),
-        cmocka_unit_test(what_is_here_is_not_fetched_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

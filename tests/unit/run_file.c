@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The names that files of a run can have when they come from another machine, and their checksum. */
+/* The names that files of a run can have when they come from another machine. */
 #include "mdr/run_file.h"
 
 #include <setjmp.h>
@@ -14,7 +14,6 @@
 static void files_of_a_run_are_accepted(void **state)
 {
     (void)state;
-    assert_true(run_file_ok("run.db"));
     assert_true(run_file_ok("trace/desk1/metadata"));
     assert_true(run_file_ok("trace/desk1-2/app.1-4711-0"));
     assert_true(run_file_ok("trace/a/b"));
@@ -26,8 +25,8 @@ static void other_names_are_refused(void **state)
     (void)state;
     static const char *const wrong[] = {"",
                                         "/",
-                                        "run.db/",
-                                        "/run.db",
+                                        "run.db",
+                                        "/trace/desk1/a",
                                         "./run.db",
                                         "run.db-wal",
                                         "experiment.yaml",
@@ -66,26 +65,12 @@ static void a_name_has_at_most_160_bytes(void **state)
     assert_false(run_file_ok(name));
 }
 
-static void every_changed_byte_changes_the_checksum(void **state)
-{
-    (void)state;
-    static uint8_t bytes[RUN_FILE_PIECE + 100];
-    uint64_t sum = run_file_sum(run_file_sum(0, bytes, RUN_FILE_PIECE), bytes + RUN_FILE_PIECE, 100);
-    for (size_t i = 0; i < sizeof bytes; i += 97) {
-        bytes[i] ^= 1;
-        assert_true(sum != run_file_sum(run_file_sum(0, bytes, RUN_FILE_PIECE), bytes + RUN_FILE_PIECE, 100));
-        bytes[i] ^= 1;
-    }
-    assert_true(run_file_sum(0, bytes, 7) != run_file_sum(0, bytes, 8));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_a_run_are_accepted),
         cmocka_unit_test(other_names_are_refused),
         cmocka_unit_test(a_name_has_at_most_160_bytes),
-        cmocka_unit_test(every_changed_byte_changes_the_checksum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,12 @@ static void write_at_home(void)
     assert_int_equal(rundb_close(f), 0);
 }
 
+static const char *node_of(const void *context, const char *process)
+{
+    (void)context;
+    return strcmp(process, "stranger") == 0 ? NULL : "desk";
+}
+
 static void what_is_at_home_stays_in_a_joined_copy(void **state)
 {
     (void)state;
@@ -162,6 +168,10 @@ static void what_is_at_home_stays_in_a_joined_copy(void **state)
     copy_all(&copy, false);
     copy_close_apply(&copy);
     copy_all(&copy, false); /* with the token */
+    copy_close_apply(&copy);
+    struct rundb *home = opened(mirror);
+    assert_int_equal(rundb_place_silent(home, node_of, NULL), 0);
+    assert_int_equal(rundb_close(home), 0);
     assert_int_equal(number(mirror, "SELECT count(*) FROM processes"), 3);
     assert_int_equal(number(mirror, "SELECT count(*) FROM programs"), 1);
     assert_int_equal(number(mirror, "SELECT count(*) FROM events"), 1);
