@@ -93,6 +93,21 @@ int export_folder_put(struct export_folder *f, const struct record_item *item)
     return ferror(f->files[i].out) ? BEZEL_ESYS : 0;
 }
 
+void export_folder_forget(struct export_folder *f, const struct model *m)
+{
+    f->model = m;
+    for (size_t i = 0; i < f->count; i++)
+        csv_forget(f->files[i].csv);
+}
+
+uint64_t export_folder_left_out(const struct export_folder *f)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < f->count; i++)
+        sum += csv_left_out(f->files[i].csv);
+    return sum;
+}
+
 int export_folder_close(struct export_folder *f)
 {
     int err = 0;

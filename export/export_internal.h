@@ -40,30 +40,10 @@ void export_find_free(struct export_nodes *nodes);
 /** Warns of what expired from the store before it was exported; 0 packets: nothing. */
 void export_warn_expired(uint64_t records, uint64_t packets);
 
-/** Takes what export_in_order() gives. Functions return 0, or an error, which ends it. */
-struct export_taker {
-    void *context;
-    int (*add)(void *context, size_t source, const struct model_process *p); /* a stream, by number; NULL allowed */
-    int (*take)(void *context, const struct record_item *item);
-};
-
-/** A node, with its streams. */
-struct export_part {
-    const struct model_node *model;
-    const struct export_node *node;
-};
-
-/**
- * Gives the records and losses of all streams of `parts` that `filter` lets through to `to`, in the order of the run's
- * time (run/read/record_order.h), as `order` says. Streams of unknown processes are left out with a warning.
- * Returns 0 or an error.
- */
-int export_in_order(const struct export_part *parts, size_t count, const struct order_settings *order,
-                    const struct record_filter *filter, const struct export_taker *to) BEZEL_MUST_CHECK;
-
 /**
  * Writes the records of all streams of `node`, at least one, into directory `to`, in order of time, as one CTF stream
- * with its metadata; `model` has their processes and dictionaries. Returns as export_in_order().
+ * with its metadata; `model` has their processes and dictionaries. The order is that of run/read/record_order.h, as
+ * `order` says. Streams of unknown processes are left out with a warning. Returns 0 or an error.
  */
 int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
                  const struct order_settings *order) BEZEL_MUST_CHECK;
@@ -94,6 +74,10 @@ struct export_folder *export_folder_new(const char *dir, const struct model *m, 
                                         bool ordered);
 int export_folder_put(struct export_folder *f, const struct record_item *item) BEZEL_MUST_CHECK;
 int export_folder_close(struct export_folder *f) BEZEL_MUST_CHECK;
+
+/** Items belong to model `m` from now on; how many values were left out (csv_left_out()). */
+void export_folder_forget(struct export_folder *f, const struct model *m);
+uint64_t export_folder_left_out(const struct export_folder *f);
 
 /**
  * Makes directory `target` in one step: `fill` writes into `made`, a directory beside it, which then takes its place.

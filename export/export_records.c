@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
 #include "base/ulimit.h"
+#include "base/units.h"
 #include "export/export.h"
 #include "export/export_internal.h"
 #include "export/record_writer.h"
+#include "run/read/run_reader.h"
 #include "run/read/run_streams.h"
 #include "run/rundb/rundb.h"
 #include "run/store/trace_reader.h"
@@ -16,14 +18,16 @@
 #include <string.h>
 
 /*
- * Dictionaries are read from the database when the export begins. A packet that needs a later version of one was stored
- * after that, and ends its stream here.
+ * Stream by stream, dictionaries are read from the database when the export begins. A packet that needs a later version
+ * of one was stored after that, and ends its stream here. In one order, the reader of runs reads the later one, too.
  */
 
 struct records {
     FILE *out;                    /* NULL: into a folder */
     struct record_writer *writer; /* likewise */
     struct export_folder *folder;
+    struct run_reader *reader; /* in one order; NULL: stream by stream */
+    const struct model *model;
     const char *run;
     const struct record_filter *filter;
     uint8_t wanted[DICT_ASPECTS_MAX + 1]; /* of the present process */
@@ -158,54 +162,56 @@ static int put_all(struct records *x, const struct model *m)
                 if ((p->role == ROLE_DAEMON) == (turn == 1))
                     err = put_process(x, p);
         }
-    if (!err && x->out && fflush(x->out) != 0)
-        err = BEZEL_ESYS;
     return err;
 }
 
 /* ---- all nodes in one order ---- */
 
-static int take(void *context, const struct record_item *item)
+/* Takes in a newer model: the items to come belong to it. */
+static void renew(struct records *x, uint64_t *age)
 {
-    struct records *x = context;
-    int err = item->r ? put_item(x, item) : 0;
-    return has_failed(x) ? BEZEL_ESYS : err;
+    uint64_t before = *age;
+    x->model = run_reader_model(x->reader, age);
+    if (*age == before)
+        return;
+    if (x->folder)
+        export_folder_forget(x->folder, x->model);
+    else
+        record_writer_forget(x->writer);
 }
 
-static int put_in_order(struct records *x, const struct model *m)
+static int put_in_order(struct records *x)
 {
-    struct export_nodes nodes;
-    struct export_taker taker = {.context = x, .take = take};
-    size_t count = 0;
-    int err = export_find(x->run, &nodes);
-    struct export_part *parts = calloc(nodes.count + 1, sizeof *parts);
-    if (!err && !parts)
-        err = BEZEL_ENOMEM;
-    for (size_t i = 0; i < nodes.count && !err; i++) {
-        const struct model_node *node = m->nodes;
-        while (node && strcmp(node->dir, nodes.list[i].dir) != 0)
-            node = node->next;
-        if (node && !record_filter_takes(x->filter->node, node->name))
-            continue;
-        if (node)
-            parts[count++] = (struct export_part){node, &nodes.list[i]};
-        else
-            log_warn("BEZEL-EXPORT-FOREIGN", "left out trace/%s: run.db has no node for it", nodes.list[i].dir);
+    struct record_item item;
+    uint64_t age;
+    int more = 0;
+    (void)run_reader_model(x->reader, &age);
+    int err = run_reader_look(x->reader, RUN_READER_ALL);
+    while (!err && (more = run_reader_next(x->reader, &item)) > 0) {
+        renew(x, &age);
+        if (item.r)
+            err = put_item(x, &item);
+        if (!err && has_failed(x))
+            err = BEZEL_ESYS;
     }
-    if (!err)
-        err = export_in_order(parts, count, &m->order, x->filter, &taker);
-    if (!err && x->out && fflush(x->out) != 0)
-        err = BEZEL_ESYS;
-    free(parts);
-    export_find_free(&nodes);
-    return err;
+    uint64_t left_out = x->folder ? export_folder_left_out(x->folder) : record_writer_left_out(x->writer);
+    if (left_out)
+        log_warn("BEZEL-EXPORT-COLUMNS", "%s values have no column: their fields came after the first line was written",
+                 units_count(left_out).s);
+    return err ? err : more;
+}
+
+static int put_in_any_order(struct records *x)
+{
+    int err = x->reader ? put_in_order(x) : put_all(x, x->model);
+    return !err && x->out && fflush(x->out) != 0 ? BEZEL_ESYS : err;
 }
 
 /* Whether the filter makes sense for what the run has. */
-static int check(const struct records *x, const struct model *m)
+static int check(const struct records *x)
 {
     char why[512];
-    int err = record_filter_check(x->filter, m, why, sizeof why);
+    int err = record_filter_check(x->filter, x->model, why, sizeof why);
     if (err == BEZEL_ENOENT && x->served) {
         log_warn("BEZEL-EXPORT-NAME", "%s; so far: the run goes on, and it may still come", why);
         return 0;
@@ -215,68 +221,75 @@ static int check(const struct records *x, const struct model *m)
     return err ? BEZEL_EINVAL : 0;
 }
 
-static int put_records(struct records *x, const struct model *m, enum export_format format, bool merged)
+/* Loads what the run has, if the filter makes sense for it; *loaded, for model_free(), if it is not the reader's. */
+static int load(struct records *x, bool merged, struct model **loaded)
 {
-    enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
-    int err = record_writer_open(x->out, as, m, x->filter, merged, &x->writer);
-    if (!err)
-        err = merged ? put_in_order(x, m) : put_all(x, m);
-    if (err)
-        log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, ulimit_reason(err));
-    return err;
+    int err = 0;
+    x->served = trace_reader_is_served(x->run);
+    *loaded = NULL;
+    if (merged)
+        err = run_reader_open(x->run, x->filter, &x->reader);
+    else
+        *loaded = run_streams_load(x->run, true, &err);
+    if (err) {
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", x->run, rundb_why(err));
+        return err;
+    }
+    x->model = merged ? run_reader_model(x->reader, NULL) : *loaded;
+    return check(x);
 }
 
-/* Loads what the run has, if the filter makes sense for it. */
-static int load(const struct records *x, struct model **m)
+static void unload(struct records *x, struct model *loaded)
 {
-    int err;
-    *m = run_streams_load(x->run, true, &err);
+    export_warn_expired(x->expired, x->expired_packets);
+    run_reader_close(x->reader);
+    model_free(loaded);
+}
+
+static int put_records(struct records *x, enum export_format format)
+{
+    enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
+    int err = record_writer_open(x->out, as, x->model, x->filter, x->reader != NULL, &x->writer);
+    if (!err)
+        err = put_in_any_order(x);
     if (err)
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", x->run, rundb_why(err));
-    return err ? err : check(x, *m);
+        log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, ulimit_reason(err));
+    record_writer_close(x->writer);
+    return err;
 }
 
 int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
                    FILE *out)
 {
-    struct records x = {.out = out, .run = run, .filter = filter, .served = trace_reader_is_served(run)};
-    struct model *m = NULL;
-    int err = load(&x, &m);
+    struct records x = {.out = out, .run = run, .filter = filter};
+    struct model *loaded;
+    int err = load(&x, merged, &loaded);
     if (!err)
-        err = put_records(&x, m, format, merged);
-    export_warn_expired(x.expired, x.expired_packets);
-    record_writer_close(x.writer);
-    model_free(m);
+        err = put_records(&x, format);
+    unload(&x, loaded);
     return err;
 }
 
 /* ---- into a folder ---- */
 
-struct files {
-    struct records *x;
-    const struct model *m;
-    bool merged;
-};
-
 static int fill_files(void *context, const char *made)
 {
-    struct files *f = context;
-    f->x->folder = export_folder_new(made, f->m, f->x->filter, f->merged);
-    if (!f->x->folder)
+    struct records *x = context;
+    x->folder = export_folder_new(made, x->model, x->filter, x->reader != NULL);
+    if (!x->folder)
         return BEZEL_ENOMEM;
-    int err = f->merged ? put_in_order(f->x, f->m) : put_all(f->x, f->m);
-    int closed = export_folder_close(f->x->folder);
+    int err = put_in_any_order(x);
+    int closed = export_folder_close(x->folder);
     return err ? err : closed;
 }
 
 int export_files(const char *run, bool merged, const struct record_filter *filter, const char *target)
 {
-    struct records x = {.run = run, .filter = filter, .served = trace_reader_is_served(run)};
-    struct model *m = NULL;
-    int err = load(&x, &m);
+    struct records x = {.run = run, .filter = filter};
+    struct model *loaded;
+    int err = load(&x, merged, &loaded);
     if (!err)
-        err = export_make(run, target, fill_files, &(struct files){&x, m, merged});
-    export_warn_expired(x.expired, x.expired_packets);
-    model_free(m);
+        err = export_make(run, target, fill_files, &x);
+    unload(&x, loaded);
     return err;
 }
