@@ -19,7 +19,7 @@ enum { SERVE_CONSUMERS = 64, SERVE_CONSUMERS_MAX = 1024 };
 
 /** When this ends, consumers get what is stored: as long as they take something in each SERVE_GRACE, ns, at most so
  * long. */
-#define SERVE_GRACE      INT64_C(2000000000)
+#define SERVE_GRACE      INT64_C(5000000000) /* a busy machine lets a reader wait for seconds */
 #define SERVE_GRACE_MOST INT64_C(10000000000)
 
 /** Texts are borrowed until serve_server_run() returns. */

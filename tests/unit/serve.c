@@ -115,16 +115,25 @@ static void assert_same_fields(struct bezel_consumer *a, struct bezel_consumer *
     }
 }
 
+/* Opens the server at `endpoint`, which may refuse for as long as it has a place that is not free again yet. */
+static struct bezel_consumer *open_in_time(const char *endpoint, const struct bezel_consumer_options *options)
+{
+    struct bezel_consumer *c;
+    int64_t deadline = clock_now() + PATIENCE;
+    while (bezel_consumer_open(endpoint, options, &c) != 0)
+        if (clock_now() > deadline)
+            fail_msg("%s", bezel_consumer_reason());
+    return c;
+}
+
 /* Reads the run from its files and from its server. Returns how many records both gave. */
 static uint64_t assert_same_items(const struct served *s, const struct bezel_consumer_options *options)
 {
     struct bezel_consumer_item x = {.size = sizeof x}, y = {.size = sizeof y};
     struct bezel_consumer_totals t = {.size = sizeof t}, u = {.size = sizeof u};
-    struct bezel_consumer *a, *b;
+    struct bezel_consumer *a, *b = open_in_time(s->server.endpoint, options);
     int got;
     assert_int_equal(bezel_consumer_open(run, options, &a), 0);
-    if (bezel_consumer_open(s->server.endpoint, options, &b) != 0)
-        fail_msg("%s", bezel_consumer_reason());
     while ((got = bezel_consumer_next(a, &x, -1)) == BEZEL_CONSUMER_ITEM) {
         assert_int_equal(bezel_consumer_next(b, &y, -1), BEZEL_CONSUMER_ITEM);
         assert_int_equal(x.kind, y.kind);
@@ -454,18 +463,11 @@ static void a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes(
     for (int i = 0; i < 100; i++)
         assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "as many consumers");
     bezel_consumer_close(first); /* which says so */
-    int64_t deadline = clock_now() + PATIENCE;
-    int err;
-    while ((err = bezel_consumer_open(s.server.endpoint, &o, &c)) != 0 && clock_now() < deadline)
-        ;
-    assert_int_equal(err, 0);
+    c = open_in_time(s.server.endpoint, &o);
     assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "as many consumers");
     first = c;
     say(link, &(struct read_message){.type = READ_END}); /* and keeps its connection */
-    deadline = clock_now() + PATIENCE;
-    while ((err = bezel_consumer_open(s.server.endpoint, &o, &c)) != 0 && clock_now() < deadline)
-        ;
-    assert_int_equal(err, 0);
+    c = open_in_time(s.server.endpoint, &o);
     bezel_consumer_close(c);
     ask(link, READ_CREDIT_MIN, false);
     for (enum read_type type;
@@ -474,10 +476,7 @@ static void a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes(
             ask(link, READ_CREDIT_MIN, false); /* the one that left was there a moment longer */
     assert_refused(&s, &o, BEZEL_CONSUMER_EPERM, "as many consumers");
     link_close(link, 0); /* which says nothing */
-    deadline = clock_now() + PATIENCE;
-    while ((err = bezel_consumer_open(s.server.endpoint, &o, &c)) != 0 && clock_now() < deadline)
-        ;
-    assert_int_equal(err, 0);
+    c = open_in_time(s.server.endpoint, &o);
     bezel_consumer_close(c);
     bezel_consumer_close(first);
     close(lock);
@@ -667,8 +666,7 @@ static void a_collector_starts_its_server_again_and_ends_it_with_itself(void **s
     while ((second = child_of(collector.pid)) == first || second == 0)
         assert_true(clock_now() < deadline);
     o.follow = 1;
-    if (bezel_consumer_open(endpoint, &o, &c) != 0)
-        fail_msg("%s", bezel_consumer_reason());
+    c = open_in_time(endpoint, &o);
     assert_int_equal(bezel_consumer_next(c, &item, 0), BEZEL_CONSUMER_LATER);
     assert_int_equal(collector_end(&collector, SIGTERM), 0);
     assert_int_equal(bezel_consumer_next(c, &item, -1), BEZEL_CONSUMER_END);

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/units.h"
+#include "resmgr/agent/agent.h"
 #include "views/report/names.h"
 #include "views/report/report.h"
 
@@ -8,13 +10,32 @@ static bool is_running(const struct report *r)
     return r->verdict->run == RUN_RUNNING;
 }
 
+/* Whether adaptation settled for most of the time of limit `limit` on each node, and nothing else was judged. */
+static bool only_settled(const struct report *r, size_t limit)
+{
+    bool settled = false;
+    for (size_t i = 0; i < r->summary->limit_count; i++) {
+        const struct builtin_limit *l = &r->summary->limits[i];
+        if (l->limit != (int64_t)limit)
+            continue;
+        if (l->settling == 0 || l->settling < l->unknown || l->held > 0 || l->violated > 0)
+            return false;
+        settled = true;
+    }
+    return settled;
+}
+
 void report_unjudged(const struct report *r, size_t limit, FILE *out)
 {
     struct names_found found;
-    int metric = r->experiment->limits[limit].metric;
-    if (metric >= 0 && names_metric(r->summary, r->experiment, (uint32_t)metric, &found) &&
-        !(is_running(r) && found.kind == NAMES_NO_RECORDS))
-        fprintf(out, ": %s", found.text);
+    const struct experiment_limit *l = &r->experiment->limits[limit];
+    if (l->metric >= 0 && names_metric(r->summary, r->experiment, (uint32_t)l->metric, &found)) {
+        if (!is_running(r) || found.kind != NAMES_NO_RECORDS)
+            fprintf(out, ": %s", found.text);
+    } else if (!is_running(r) && only_settled(r, limit)) {
+        fprintf(out, ": a limit of kind hold is judged once adaptation had %s to settle, and the run ended before that",
+                units_duration(agent_settling(r->experiment, l)).s);
+    }
 }
 
 struct name {
