@@ -505,7 +505,10 @@ static const struct said said[] = {
     SAID(2, "both limits held, ", VERDICT_HELD, VERDICT_HELD),
     SAID(3, "all 3 limits held, ", VERDICT_HELD, VERDICT_HELD, VERDICT_HELD),
     SAID(2, "sensor_cpu <= 10 % was violated 12 % of the time; the other limit held; ", VERDICT_HELD, VERDICT_VIOLATED),
-    SAID(3, "fps >= 29 could not be judged; the other 2 limits held; ", VERDICT_UNKNOWN, VERDICT_HELD, VERDICT_HELD),
+    SAID(3,
+         "fps >= 29 could not be judged: a limit of kind hold is judged once adaptation had 2.00 s to settle, and the "
+         "run ended before that; the other 2 limits held; ",
+         VERDICT_UNKNOWN, VERDICT_HELD, VERDICT_HELD),
     SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, also while collection was off; ", VERDICT_INFEASIBLE),
 };
 

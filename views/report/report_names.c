@@ -10,19 +10,23 @@ static bool is_running(const struct report *r)
     return r->verdict->run == RUN_RUNNING;
 }
 
-/* Whether adaptation settled for most of the time of limit `limit` on each node, and nothing else was judged. */
-static bool only_settled(const struct report *r, size_t limit)
+/* Says why nothing was judged of limit `limit` although its metric has what it needs; nothing where that is not known.
+ */
+static void say_no_time(const struct report *r, size_t limit, FILE *out)
 {
-    bool settled = false;
+    int64_t settling = 0, unknown = 0;
     for (size_t i = 0; i < r->summary->limit_count; i++) {
         const struct builtin_limit *l = &r->summary->limits[i];
-        if (l->limit != (int64_t)limit)
-            continue;
-        if (l->settling == 0 || l->settling < l->unknown || l->held > 0 || l->violated > 0)
-            return false;
-        settled = true;
+        if (l->limit == (int64_t)limit && l->settling > settling)
+            settling = l->settling;
+        if (l->limit == (int64_t)limit && l->unknown > unknown)
+            unknown = l->unknown;
     }
-    return settled;
+    if (settling > unknown)
+        fprintf(out, ": a limit of kind hold is judged once adaptation had %s to settle, and the run ended before that",
+                units_duration(agent_settling(r->experiment, &r->experiment->limits[limit])).s);
+    else if (unknown > 0)
+        fprintf(out, ": its metric had no value for the %s that it could be judged", units_duration(unknown).s);
 }
 
 void report_unjudged(const struct report *r, size_t limit, FILE *out)
@@ -32,9 +36,8 @@ void report_unjudged(const struct report *r, size_t limit, FILE *out)
     if (l->metric >= 0 && names_metric(r->summary, r->experiment, (uint32_t)l->metric, &found)) {
         if (!is_running(r) || found.kind != NAMES_NO_RECORDS)
             fprintf(out, ": %s", found.text);
-    } else if (!is_running(r) && only_settled(r, limit)) {
-        fprintf(out, ": a limit of kind hold is judged once adaptation had %s to settle, and the run ended before that",
-                units_duration(agent_settling(r->experiment, l)).s);
+    } else if (!is_running(r)) {
+        say_no_time(r, limit, out);
     }
 }
 
