@@ -12,9 +12,10 @@
  *   acknowledged, or the offer ends: before packets move to the spool, the sender withdraws it. Positions are multiples
  *   of 16: their low bits are a tag, which is another one when the offer begins anew. Words of two tags do not belong
  *   together.
- * - The receiver copies the offered bytes, and uses its copy alone. Then it looks where the window begins by now: bytes
- *   before that were freed meanwhile, for another receiver or into the spool, and are not used. So a packet is checked
- *   and stored as it was when it was offered, whatever the window's owner does.
+ * - The receiver copies the offered bytes, and uses its copy alone. Then it looks whether the offer is still the same,
+ *   and where the window begins by now: if the offer ended, or the bytes were freed meanwhile (by another process that
+ *   owns the window), they are not used. So a packet is checked and stored as it was when it was offered, whatever the
+ *   window's owner does.
  * - The receiver acknowledges by stream: `acks` has the next packet that it lacks, `turn` changes with each set of
  *   these. The sender believes none that it did not offer.
  * - A receiver that is about to sleep sets `asleep` and looks once more. A sender that has offered something clears

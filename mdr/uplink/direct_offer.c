@@ -99,7 +99,7 @@ void direct_offer_begin(struct direct_offer *o, uint64_t from)
 {
     struct direct_page *p = o->page;
     o->tag = o->tag % (DIRECT_TAGS - 1) + 1;
-    atomic_store_explicit(&p->from, 0, memory_order_relaxed); /* relaxed: nothing is offered */
+    atomic_exchange_explicit(&p->from, 0, memory_order_acq_rel); /* X9 acq_rel: pairs X9, before room is used again */
     if (from == UINT64_MAX)
         return;
     atomic_store_explicit(&p->low, o->tag, memory_order_relaxed);         /* relaxed: X0 publishes it */

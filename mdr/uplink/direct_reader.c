@@ -27,6 +27,7 @@ struct direct_reader {
     uint8_t *bytes; /* copied from position `copied_from` on */
     uint64_t copied_from, copied_to;
     bool acknowledges;
+    uint32_t unread; /* waits behind which the bell was not read */
 };
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -167,6 +168,15 @@ static bool read_offer(struct direct_reader *r)
 }
 
 /*
+ * Whether the offer is still the one that was read. If so, whoever ends it now sees that the bytes are copied, before
+ * it uses their room again.
+ */
+static bool is_offered(const struct direct_reader *r)
+{
+    return atomic_fetch_or_explicit(&r->page->from, 0, memory_order_acq_rel) == r->from; /* X9 acq_rel: pairs X9 */
+}
+
+/*
  * Where the window begins by now; UINT64_MAX: it cannot be read. A read may see a part of a write: two that are the
  * same saw none, or all of it. Each change is one of packets that this reader has acknowledged, so there are not many.
  */
@@ -199,7 +209,9 @@ static int copy(struct direct_reader *r)
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)n)
         return BEZEL_EMALFORMED;
-    if (read_freed(r) > r->at) /* another receiver has them: the sender says from where to go on */
+    if (!is_offered(r)) /* its end came meanwhile */
+        return 0;
+    if (read_freed(r) > r->at) /* another process owns the window now: it says from where to go on */
         return BEZEL_EMALFORMED;
     r->copied_from = r->at;
     r->copied_to = r->at + n;
@@ -292,11 +304,16 @@ int direct_reader_bell(const struct direct_reader *r)
     return r->bell;
 }
 
+/*
+ * A sender that has cleared `asleep` has rung. Its byte may come a moment later than this looks, and a hostile sender
+ * may write one at any time: such a byte ends further waits at once, of which each 16th reads it.
+ */
 void direct_reader_awake(struct direct_reader *r)
 {
     uint8_t bytes[64];
-    if (atomic_exchange_explicit(&r->page->asleep, 0, memory_order_relaxed)) /* relaxed: nothing but the byte follows */
-        return;                                                              /* the sender has not rung */
+    bool rung = !atomic_exchange_explicit(&r->page->asleep, 0, memory_order_relaxed); /* relaxed: only a byte follows */
+    if (!rung && ++r->unread % 16 != 0)
+        return;
     while (read(r->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;
 }

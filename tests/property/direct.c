@@ -242,6 +242,25 @@ static void a_sleeper_is_woken_for_every_packet(void **unused)
     printf("%d packets, and the reader was woken %llu times\n", (int)SENT, (unsigned long long)wakes);
 }
 
+/* A byte that comes after its ring was seen, or out of spite, ends some waits at once, and not all from then on. */
+static void a_late_byte_is_read_in_the_end(void **unused)
+{
+    int waits = 0;
+    (void)unused;
+    begin_session();
+    struct pollfd bell = {.fd = direct_reader_bell(reader), .events = POLLIN};
+    assert_true(direct_reader_may_sleep(reader));
+    atomic_store(&offer.page->asleep, 0);
+    direct_reader_awake(reader);
+    assert_int_equal(write(offer.bell, "", 1), 1);
+    for (; poll(&bell, 1, 0) == 1; waits++) {
+        assert_true(waits < 20);
+        assert_true(direct_reader_may_sleep(reader));
+        direct_reader_awake(reader);
+    }
+    assert_true(waits > 0);
+}
+
 /* ---- hostile ----------------------------------------------------------------------------------------------------- */
 
 static void spoil(const char *name, uint64_t bytes)
@@ -347,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(packets_come_in_order_once_a_session, begin, end),
         cmocka_unit_test_setup_teardown(a_sleeper_is_woken_for_every_packet, begin, end),
+        cmocka_unit_test_setup_teardown(a_late_byte_is_read_in_the_end, begin, end),
         cmocka_unit_test_setup_teardown(whatever_is_in_page_and_window_the_reader_stays_in_bounds, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_not_its_senders, begin, end),
     };
