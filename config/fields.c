@@ -64,15 +64,31 @@ const struct schema_word schema_keepers[] = {
              .quiet = true},                                                                                           \
             {0},                                                                                                       \
     }
-const struct schema_field schema_node_clock[] = CLOCK_FIELDS(experiment_node, clock);
-const struct schema_field schema_collector_clock[] = CLOCK_FIELDS(experiment, collector.clock);
+static const struct schema_field node_clock[] = CLOCK_FIELDS(experiment_node, clock);
+static const struct schema_field collector_clock[] = CLOCK_FIELDS(experiment, collector.clock);
 
-static const struct schema_field node_fields[] = {
-    {SCHEMA_ROW_OWN("dir", IN(experiment_node, dir), fields_read_dir)},
-    {SCHEMA_ROW_OWN("address", IN(experiment_node, address), fields_read_address)},
-    {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
-    {SCHEMA_ROW_OWN("on-loss", IN(experiment_node, on_loss), fields_read_on_loss)},
-    {.key = "clock", .kind = SCHEMA_MAP, .fields = schema_node_clock},
+static bool has_address(const void *node)
+{
+    return ((const struct experiment_node *)node)->address;
+}
+
+static void print_on_loss(const void *from, FILE *out)
+{
+    const struct experiment_loss *loss = from;
+    if (loss->action == ON_LOSS_WAIT)
+        fprintf(out, "wait %s", units_exact_duration(loss->wait).s);
+    else
+        fputs(loss->action == ON_LOSS_STOP ? "stop" : "continue", out);
+}
+
+const struct schema_field schema_node[] = {
+    {SCHEMA_ROW_OWN("dir", IN(experiment_node, dir), fields_read_dir), .print = schema_print_char, .quiet = true},
+    {SCHEMA_ROW_OWN("address", IN(experiment_node, address), fields_read_address), .print = schema_print_char,
+     .quiet = true},
+    {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key), .quiet = true},
+    {SCHEMA_ROW_OWN("on-loss", IN(experiment_node, on_loss), fields_read_on_loss), .print = print_on_loss,
+     .is_used = has_address},
+    {.key = "clock", .kind = SCHEMA_MAP, .fields = node_clock, .quiet = true},
     {.key = "parents", .kind = SCHEMA_CHECKED, .shape = SCHEMA_IS_LIST},
     {0},
 };
@@ -287,11 +303,24 @@ static const struct schema_field store_fields[] = {
     {0},
 };
 
-static const struct schema_field collector_fields[] = {
-    {.key = "node", .kind = SCHEMA_NAME, .offset = IN(experiment, collector.node)},
-    {SCHEMA_ROW_OWN("directory", IN(experiment, collector.directory), fields_read_spool_dir)},
-    {SCHEMA_ROW_OWN("control", IN(experiment, collector.control), fields_read_listen)},
-    {.key = "clock", .kind = SCHEMA_MAP, .fields = schema_collector_clock},
+static bool has_collector_node(const void *experiment)
+{
+    return ((const struct experiment *)experiment)->collector.node;
+}
+
+static void print_directory(const void *from, FILE *out)
+{
+    const char *directory = *(char *const *)from;
+    schema_print_text(directory ? directory : EXPERIMENT_SPOOL_DIR, out);
+}
+
+const struct schema_field schema_collector[] = {
+    {.key = "node", .kind = SCHEMA_NAME, .offset = IN(experiment, collector.node), .quiet = true},
+    {SCHEMA_ROW_OWN("directory", IN(experiment, collector.directory), fields_read_spool_dir), .print = print_directory,
+     .is_used = has_collector_node},
+    {SCHEMA_ROW_OWN("control", IN(experiment, collector.control), fields_read_listen), .print = schema_print_char,
+     .is_used = has_collector_node},
+    {.key = "clock", .kind = SCHEMA_MAP, .fields = collector_clock, .quiet = true},
     {0},
 };
 
@@ -325,7 +354,7 @@ const struct experiment_limit schema_default_limit = {.tolerance = 0.01};
     }
 
 static const struct schema_table node_table =
-    TABLE(experiment_node, node_count, node_fields, schema_default_node, EXPERIMENT_NODES_MAX, true);
+    TABLE(experiment_node, node_count, schema_node, schema_default_node, EXPERIMENT_NODES_MAX, true);
 static const struct schema_table inner_table =
     TABLE(experiment_inner, inner_count, collectors_fields, collectors_default, EXPERIMENT_INNER_MAX, true);
 static const struct schema_table process_table =
@@ -358,7 +387,7 @@ const struct schema_field schema_experiment[] = {
     {.key = "limits", .kind = SCHEMA_TABLE, .offset = IN(experiment, limits), .table = &limit_table},
     {.key = "adapt", .kind = SCHEMA_MAP, .fields = schema_adapt},
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
-    {.key = "collector", .kind = SCHEMA_MAP, .fields = collector_fields},
+    {.key = "collector", .kind = SCHEMA_MAP, .fields = schema_collector},
     {.key = "collectors", .kind = SCHEMA_TABLE, .offset = IN(experiment, inner), .table = &inner_table},
     {.key = "order", .kind = SCHEMA_MAP, .fields = schema_order},
     {.key = "control", .kind = SCHEMA_MAP, .fields = control_fields},

@@ -294,42 +294,15 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
     fputs("}\n", out);
 }
 
-/* What keeps the wall clock, where it is kept. */
-static void print_clock(enum clock_keeper by, const struct schema_field *fields, const void *object,
-                        const void *defaults, const char *before, FILE *out)
-{
-    if (by == CLOCK_KEPT_BY_NOBODY)
-        return;
-    fprintf(out, "%sclock: {", before);
-    schema_print_map(fields, object, defaults, false, out);
-    fputc('}', out);
-}
-
 /* `only`: as below. The bezeld of a node is told to whom it sends. */
 static void print_node(const struct experiment *e, const struct experiment_node *n, int64_t only, FILE *out)
 {
     fprintf(out, "  %s: {", n->name);
-    if (n->dir) {
-        fputs("dir: ", out);
-        schema_print_text(n->dir, out);
-    }
-    if (n->address) {
-        fputs(n->dir ? ", address: " : "address: ", out);
-        schema_print_text(n->address, out);
-    }
-    if (n->key)
-        fprintf(out, "%skey: %s", n->dir || n->address ? ", " : "", n->key);
-    if (n->address && n->on_loss.action == ON_LOSS_WAIT)
-        fprintf(out, ", on-loss: wait %s", units_exact_duration(n->on_loss.wait).s);
-    else if (n->address)
-        fprintf(out, ", on-loss: %s", n->on_loss.action == ON_LOSS_STOP ? "stop" : "continue");
-    const char *before = n->dir || n->address || n->key ? ", " : "";
-    print_clock(n->clock.by, schema_node_clock, n, &schema_default_node, before, out);
-    before = n->clock.by ? ", " : before;
+    bool any = schema_print_map(schema_node, n, &schema_default_node, false, out);
     if (e->inner_count > 0 && only < 0)
-        collectors_print_parents(e, &n->parents, before, out);
+        collectors_print_parents(e, &n->parents, any ? ", " : "", out);
     else if (e->inner_count > 0)
-        collectors_print_ways(e, (uint32_t)only, (uint32_t)only, before[0] ? ", parents: [" : "parents: [", out);
+        collectors_print_ways(e, (uint32_t)only, (uint32_t)only, any ? ", parents: [" : "parents: [", out);
     fputs("}\n", out);
 }
 
@@ -356,20 +329,6 @@ static void print_store(const struct experiment *e, bool listen, FILE *out)
     fputs("  limits: {", out);
     schema_print_map(schema_store_limits, e, &schema_defaults, false, out);
     fprintf(out, "}%s\n", s->limits.rate ? "" : " # unbounded");
-}
-
-static void print_collector(const struct experiment *e, FILE *out)
-{
-    const struct experiment_collector *c = &e->collector;
-    fputs("collector: {", out);
-    if (c->node) {
-        fprintf(out, "node: %s, directory: ", c->node);
-        schema_print_text(c->directory ? c->directory : EXPERIMENT_SPOOL_DIR, out);
-        fputs(", control: ", out);
-        schema_print_text(c->control, out);
-    }
-    print_clock(c->clock.by, schema_collector_clock, e, &schema_defaults, c->node ? ", " : "", out);
-    fputs("}\n", out);
 }
 
 /* `only`: the node of which all is printed; of the others only names. -1: all is printed of all. */
@@ -414,7 +373,7 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     /* A node that sends to inner collectors may be unable to reach the root: it is told where they are. */
     print_store(e, only < 0 || e->inner_count == 0 || only == experiment_collector_node(e), out);
     if ((e->collector.node || e->collector.clock.by) && (only < 0 || only == experiment_collector_node(e)))
-        print_collector(e, out);
+        print_section("collector", schema_collector, e, out);
     collectors_print(e, only, out);
     if (only < 0 || only == experiment_collector_node(e))
         print_section("order", schema_order, e, out);

@@ -89,7 +89,7 @@ struct schema_field {
 /** The keys of the whole file, and the model before any key is read. */
 extern const struct schema_field schema_experiment[], schema_samplers[], schema_adapt[], schema_forward[],
     schema_limit[], schema_metric[], schema_order[], schema_poll[], schema_process[], schema_store_limits[],
-    schema_node_clock[], schema_collector_clock[];
+    schema_node[], schema_collector[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
 extern const struct experiment_node schema_default_node;
