@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 4 * TOP_DOTS_MAX, STREAMS_MAX = PACKET_RINGS_MAX };
+enum { COLUMNS = 4 * TOP_DOTS_MAX };
 
 /* A window in equal parts. */
 struct window {
@@ -65,15 +65,6 @@ static unsigned width_for(const struct window *w)
     return width;
 }
 
-static size_t streams_of(const struct top_source *s, size_t process, size_t *streams)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->c.stream_count && n < STREAMS_MAX; i++)
-        if (s->c.stream_processes[i] == (int64_t)process)
-            streams[n++] = i;
-    return n;
-}
-
 /* What is made of columns: counts, the least and largest value, or the growth of a value that only rises. */
 enum what { COUNTS, VALUES, GROWTH };
 
@@ -100,18 +91,19 @@ static void take_columns(const struct window *w, uint32_t node, const struct lev
 static int plot_process(const struct window *w, size_t process, uint32_t aspect, uint32_t field, enum what what)
 {
     static const int64_t beside = 2 * CLOCK_S; /* from where a value may grow into the window */
-    size_t streams[STREAMS_MAX], n = streams_of(w->s, process, streams);
-    uint32_t node = w->s->c.processes[process].node;
+    const struct catalogue_process *p = &w->s->c.processes[process];
+    uint32_t node = p->node;
     unsigned width = width_for(w);
     int64_t before = what == GROWTH ? beside : 0;
-    if (n == 0)
+    if (p->count == 0)
         return 0;
     struct levels_column *columns = malloc(COLUMNS * sizeof *columns);
     if (!columns)
         return BEZEL_ENOMEM;
-    ssize_t got = levels_columns(
-        w->s->c.levels, streams, n, aspect, field, catalogue_own(w->s->c.nodes[node], saturate_add(w->begin, -before)),
-        catalogue_own(w->s->c.nodes[node], saturate_add(w->begin, w->span)), width, columns, COLUMNS);
+    ssize_t got =
+        levels_columns(w->s->c.levels, &w->s->c.streams[p->first], p->count, aspect, field,
+                       catalogue_own(w->s->c.nodes[node], saturate_add(w->begin, -before)),
+                       catalogue_own(w->s->c.nodes[node], saturate_add(w->begin, w->span)), width, columns, COLUMNS);
     if (got > 0)
         take_columns(w, node, columns, (size_t)got, width, what);
     free(columns);
