@@ -113,7 +113,7 @@ void serve_child_close(struct serve_child *c)
     if (!c->pid)
         return;
     close(c->pipe);
-    while (waitpid(c->pid, NULL, WNOHANG) == 0)
+    while (c->options->parent_pipe < 0 && waitpid(c->pid, NULL, WNOHANG) == 0)
         if (clock_now() < deadline)
             clock_sleep_until(clock_now() + 5 * CLOCK_MS);
         else

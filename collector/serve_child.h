@@ -3,7 +3,8 @@
 
 /**
  * bezel-serve as a child of the collector, by which consumers on other machines read the run. It reads files alone: the
- * collector starts it, again if it has died, and ends it with itself, and knows no more of it. One owner.
+ * collector starts it, again if it has died, and ends it with itself, and knows no more of it. One that `bezel run` has
+ * started leaves it to `bezel run`, whose last rows it still sends. One owner.
  */
 #ifndef BEZEL_COLLECTOR_SERVE_CHILD_H
 #define BEZEL_COLLECTOR_SERVE_CHILD_H
@@ -30,7 +31,10 @@ void serve_child_open(struct serve_child *c, const struct collector_daemon_optio
 /** Starts it again where it has died, a second later, SERVE_CHILD_RESTARTS times. */
 void serve_child_look(struct serve_child *c, int64_t now);
 
-/** Ends it: consumers get what is stored, for 2 s, or while they take it for up to 10 s. */
+/**
+ * Ends it: consumers get what is stored, for 5 s, or while they take it for up to 10 s. Waits for its end, unless the
+ * parent of the collector does, who has a parent pipe.
+ */
 void serve_child_close(struct serve_child *c);
 
 #endif

@@ -8,6 +8,7 @@
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_apply.h"
 #include "run/rundb/rundb_changes.h"
+#include "run/rundb/rundb_live.h"
 #include "run/store/mirror_state.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ struct serve_mirror {
     struct rundb_changes *changes;
     FILE *rows; /* of one snapshot */
     bool follow, grows;
-    bool ending;    /* the server wants no more than what is stored by now */
+    bool ending;    /* the server ends: it wants no more than what is stored by now, but for the run's last rows */
     bool last;      /* what is stored was measured for the last time ... */
     bool over;      /* ... after the run was over */
     bool caught_up; /* the mirror was told so, once */
@@ -143,7 +144,7 @@ static int take_answers(struct serve_mirror *v, int64_t ns)
     int got, err = 0;
     while (!err && (got = serve_socket_receive(v->socket, ns, &m)) == 1) {
         if (m.type == READ_END)
-            v->ending = true;
+            v->ending = true, v->look_at = 0;
         else
             err = m.type == READ_HAVE ? serve_files_take(&v->files, &m.have) : BEZEL_EMALFORMED;
         ns = 0;
@@ -154,11 +155,19 @@ static int take_answers(struct serve_mirror *v, int64_t ns)
     return err;
 }
 
+/* Whether the collector has finished, and `bezel run` is about to write the last rows. */
+static bool is_closing(const struct serve_mirror *v)
+{
+    return !trace_reader_is_served(v->run) && rundb_has_finished(v->run);
+}
+
 /* Looks for all that there is by now, at least. */
 static int look_at_run(struct serve_mirror *v)
 {
-    bool over = !goes_on(v), last = !v->follow || v->ending || over; /* before the look */
+    bool over = !goes_on(v), last = !v->follow || over || (v->ending && !is_closing(v)); /* before the look */
     int err = look(v);
+    if (!err && v->ending && !last)
+        err = send_step(v, false); /* the server stays for those that still take something */
     measure(v, true);
     v->last = last;
     v->over = over;
@@ -170,7 +179,7 @@ static int look_at_run(struct serve_mirror *v)
 static int find(struct serve_mirror *v)
 {
     int64_t now = clock_now();
-    if (!v->last && (v->ending || now >= v->look_at))
+    if (!v->last && now >= v->look_at)
         return look_at_run(v);
     if (v->files.unexplained && now >= v->look_at)
         return look(v);

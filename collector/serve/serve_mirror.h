@@ -10,6 +10,9 @@
  * sent. So an incomplete mirror looks like a run whose collector has not finished. The database may count packets that
  * are still to come.
  *
+ * A server that is told to end has the mirror take what is stored by then. But where the collector has finished and
+ * `bezel run` has not, its last rows are about to come: they are waited for, as long as the server is there.
+ *
  * Rows are written to a temporary file first, and sent from there. A mirror that takes nothing would otherwise hold a
  * snapshot open for as long, and the collector's write-ahead log would grow.
  */

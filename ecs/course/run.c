@@ -17,8 +17,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /*
@@ -34,6 +36,7 @@
 #define STATUS_EVERY_DRAIN  (50 * CLOCK_MS)
 #define UNRESPONSIVE_AFTER  (5 * CLOCK_S)
 #define REREAD_LIMIT        (60 * CLOCK_S) /* for reading the complete trace once more */
+#define SERVER_LIMIT        (12 * CLOCK_S) /* for consumers that take the end of the run */
 #define REREAD_LIMIT_KILLED (2 * CLOCK_S)  /* the same after a second interrupt */
 
 /* Open descriptors, as counted: of the run, with those of ZeroMQ, and of each node. */
@@ -585,6 +588,16 @@ static int conclude(struct run *r)
     return err && (code == EXIT_OK || code == EXIT_VIOLATED) ? EXIT_FAILED : code;
 }
 
+/* The collector has left its server to us, a subreaper: mirrors take the last rows of the run from it. */
+static void wait_for_server(struct run *r)
+{
+    int64_t until = clock_now() + SERVER_LIMIT;
+    if (!r->e->store.serve || r->state.killed)
+        return;
+    while (waitpid(-1, NULL, WNOHANG) >= 0 && clock_now() < until && !is_interrupted(r))
+        link_wait(NULL, 0, &r->signals, 1, STATUS_EVERY_DRAIN);
+}
+
 static void close_launcher(struct run *r)
 {
     if (!launcher_close(&r->launcher))
@@ -627,6 +640,7 @@ int run_drive(const struct run_start *start)
                       .dir = {.lock = -1, .running = -1},
                       .launcher.fd = -1};
     console_init(&r->console, r->options->quiet, r->options->interactive);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* see wait_for_server() */
     r->signals = open_signals();
     int code = EXIT_FAILED;
     if (r->signals < 0)
@@ -642,6 +656,8 @@ int run_drive(const struct run_start *start)
     sut_processes_free(&r->sut);
     start_plan_free(&r->plan);
     rundir_close(&r->dir);
+    if (r->signals >= 0)
+        wait_for_server(r);
     console_free(&r->console);
     if (r->signals >= 0)
         close(r->signals);
