@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MEASURE_BYTES = 4 << 10 /* read at once: headers alone are looked at, and packets are longer */ };
+
 /* The state of the search. */
 struct search {
     bool served; /* by a collector: files grow */
@@ -30,11 +32,10 @@ static int measure(struct export_stream *s, bool served)
     }
     if (err)
         return err;
-    struct packet_header h;
-    const uint8_t *packet;
-    while ((err = trace_reader_next(r, &h, &packet)) > 0) {
+    r->most = MEASURE_BYTES;
+    while ((err = trace_reader_step(r)) > 0) {
         if (s->bytes == 0)
-            s->instance = h.instance, s->begin = h.timestamp_begin;
+            s->instance = r->at.last.instance, s->begin = r->at.last.timestamp_begin;
         s->bytes = r->at.bytes;
     }
     uint64_t rest = err == 0 && !served ? trace_reader_rest(r) : 0;
