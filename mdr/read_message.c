@@ -170,6 +170,7 @@ TABLE(have, FIELDS(read_have, number, bytes, sum));
 TABLE(piece, FIELDS(read_bytes, number, offset), CALL(code_bytes));
 TABLE(rows, CALL(code_rows));
 TABLE(step, FIELDS(read_step, behind, grows, commit));
+TABLE(watermark, FIELDS(read_watermark, node, low, age));
 
 CASES(types, CASE(READ_REFUSE, read_message, refuse, refuse), CASE(READ_HEARTBEAT, read_message, heartbeat, heartbeat),
       CASE(READ_READ, read_message, read, request), CASE(READ_READING, read_message, reading, reading),
@@ -177,7 +178,8 @@ CASES(types, CASE(READ_REFUSE, read_message, refuse, refuse), CASE(READ_HEARTBEA
       HERE(READ_CREDIT, credit), CASE(READ_END, read_message, end, end),
       CASE(READ_MIRROR, read_message, mirror, mirror), CASE(READ_FILE, read_message, file, file),
       CASE(READ_HAVE, read_message, have, have), CASE(READ_BYTES, read_message, bytes, piece),
-      CASE(READ_ROWS, read_message, rows, rows), CASE(READ_STEP, read_message, step, step));
+      CASE(READ_ROWS, read_message, rows, rows), CASE(READ_STEP, read_message, step, step),
+      CASE(READ_WATERMARK, read_message, watermark, watermark));
 
 static bool code_body(struct fields_coder *c, void *p)
 {
@@ -203,7 +205,8 @@ int read_message_decode(const void *in, size_t n, struct read_message *m)
 
 bool read_is_counted(uint32_t type)
 {
-    return type == READ_SCHEMA || type == READ_RECORDS || type == READ_FILE || type == READ_BYTES || type == READ_ROWS;
+    return type == READ_SCHEMA || type == READ_RECORDS || type == READ_FILE || type == READ_BYTES ||
+           type == READ_ROWS || type == READ_WATERMARK;
 }
 
 bool read_item_get(const struct read_records *all, size_t *offset, struct read_item *item)

@@ -41,6 +41,7 @@ enum read_type {
     READ_BYTES = 39,
     READ_ROWS = 40,
     READ_STEP = 41,
+    READ_WATERMARK = 42,
 };
 
 #define READ_LAST_ALL UINT64_MAX /* `last` of a request: begin with the first record */
@@ -153,6 +154,12 @@ struct read_step {
     bool grows, commit;
 };
 
+struct read_watermark {
+    uint8_t node[16];
+    int64_t low;
+    uint64_t age;
+};
+
 struct read_message {
     enum read_type type;
     union {
@@ -170,6 +177,7 @@ struct read_message {
         struct read_bytes bytes;
         struct read_rows rows;
         struct read_step step;
+        struct read_watermark watermark;
     };
 };
 

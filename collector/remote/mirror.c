@@ -11,12 +11,14 @@
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_apply.h"
 #include "run/store/mirror_state.h"
+#include "run/store/watermarks.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -30,13 +32,18 @@ _Static_assert((int)RUNDB_APPLY_TOKEN_MAX <= (int)READ_TOKEN_MAX, "MIRROR has ro
 #define RETRY_LONGEST (10 * CLOCK_S)
 #define TURN          (50 * CLOCK_MS)
 
+enum { NODES_MAX = 4096 }; /* whose watermarks are taken */
+
 struct mirror {
     const struct mirror_options *o;
     struct mirror_state state, saved; /* as it is; as it was written last */
     int64_t saved_at;
     struct mirror_files files;
     struct rundb_apply *apply;
-    struct remote_link link; /* of this connection */
+    struct watermarks *watermarks; /* of the nodes, in their order; NULL: none came */
+    uint8_t (*nodes)[16];
+    size_t node_count, next_node; /* next_node: which comes next, most likely */
+    struct remote_link link;      /* of this connection */
     bool once_connected, caught_up, given_up;
     struct mirror_progress progress;
     int64_t turned_at;
@@ -212,6 +219,33 @@ static int take_step(struct mirror *m, const struct read_step *step)
     return err ? fail_files(m, err) : 0;
 }
 
+/* The place of a node's watermark, which may be new; -1: there is no room. They come in the same order each time. */
+static int find_mark(struct mirror *m, const uint8_t node[16])
+{
+    for (size_t i = 0; i < m->node_count; i++) {
+        size_t at = (m->next_node + i) % m->node_count;
+        if (memcmp(m->nodes[at], node, sizeof *m->nodes) == 0)
+            return m->next_node = at + 1, (int)at;
+    }
+    if (!m->nodes)
+        m->nodes = calloc(NODES_MAX, sizeof *m->nodes);
+    if (!m->nodes || m->node_count == NODES_MAX || watermarks_add(m->watermarks) != (int)m->node_count)
+        return -1;
+    memcpy(m->nodes[m->node_count], node, sizeof *m->nodes);
+    return (int)m->node_count++;
+}
+
+/* What the node recorded before is here. Without room for it, readers hold records back for a fixed time. */
+static void take_mark(struct mirror *m, const struct read_watermark *mark)
+{
+    struct watermark to = {.low = mark->low, .at = clock_now()};
+    if (!m->watermarks && watermarks_open(m->o->dir, &m->watermarks) != 0)
+        return;
+    memcpy(to.uuid, mark->node, sizeof to.uuid);
+    to.at = mark->age < (uint64_t)to.at ? to.at - (int64_t)mark->age : 1;
+    watermarks_put(m->watermarks, find_mark(m, mark->node), &to);
+}
+
 static int take(struct mirror *m, const struct read_message *message)
 {
     int err = 0;
@@ -235,6 +269,9 @@ static int take(struct mirror *m, const struct read_message *message)
         return err ? fail_rows(m, err) : 0;
     case READ_STEP:
         return take_step(m, &message->step);
+    case READ_WATERMARK:
+        take_mark(m, &message->watermark);
+        return 0;
     default:
         return remote_link_fail(&m->link, BEZEL_EMALFORMED, "%s sends what a mirror is not sent", m->link.place);
     }
@@ -358,6 +395,8 @@ int mirror_run(const struct mirror_options *o)
         if (m.once_connected)
             (void)set_state(&m, MIRROR_CUT);
     }
+    watermarks_close(m.watermarks);
+    free(m.nodes);
     if (m.files.folder >= 0)
         close(m.files.folder); /* with its lock: nobody takes the run for one that goes on */
     if (!err)

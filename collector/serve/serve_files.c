@@ -25,7 +25,7 @@ struct serve_file {
     enum state state;
     bool due, cut;
     struct timespec changed; /* as it was measured last; of a whole file: when it was sent */
-    uint64_t size, inode;
+    uint64_t size, inode, mark;
     struct trace_reader reader; /* at: the first byte that was not sent */
     uint64_t covered;           /* bytes of the cover that the mirror was told of */
     uint64_t unexplained;       /* the look at which the model lacked the next packet's dictionary; 0: it did not */
@@ -488,6 +488,22 @@ static int send_stream(struct serve_files *f, struct serve_file *it)
     if (is == 0 && f->left > 0)
         it->due = false;
     return is < 0 ? is : 0;
+}
+
+void serve_files_mark(struct serve_files *f)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        f->list[i].mark = f->list[i].size;
+}
+
+bool serve_files_passed(const struct serve_files *f)
+{
+    bool passed = true;
+    for (uint32_t i = 0; i < f->count && passed; i++) {
+        const struct serve_file *it = &f->list[i];
+        passed = !it->stream || (it->state == READY && (!it->due || it->reader.at.bytes >= it->mark));
+    }
+    return passed;
 }
 
 int serve_files_send(struct serve_files *f, bool *more)

@@ -72,6 +72,12 @@ int serve_files_take(struct serve_files *f, const struct read_have *have) BEZEL_
  */
 int serve_files_send(struct serve_files *f, bool *more) BEZEL_MUST_CHECK;
 
+/**
+ * Marks where the streams end by now, as they were measured; later: whether the mirror has been sent all up to there.
+ */
+void serve_files_mark(struct serve_files *f);
+bool serve_files_passed(const struct serve_files *f);
+
 /** Whether answers of the mirror are to come. */
 static inline bool serve_files_waits(const struct serve_files *f)
 {

@@ -10,6 +10,7 @@
 #include "run/rundb/rundb_changes.h"
 #include "run/rundb/rundb_live.h"
 #include "run/store/mirror_state.h"
+#include "run/store/watermarks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@
 #define MEASURE_QUIET (10 * CLOCK_MS) /* else */
 #define SHARE         20
 
+enum { MARKS = 4096 }; /* nodes whose watermarks are sent: as many as a collector can have */
+
 struct serve_mirror {
     const char *run;
     struct serve_socket *socket;
@@ -38,6 +41,8 @@ struct serve_mirror {
     bool caught_up; /* the mirror was told so, once */
     int64_t look_at, measure_at;
     struct read_step said;
+    struct watermark *marks, *sent; /* that are to be sent; the last ones that were. NULL: there were none yet */
+    size_t mark_count, sent_count;  /* mark_count 0: none is to be sent */
     uint8_t bytes[READ_BYTES_MAX];
 };
 
@@ -115,6 +120,44 @@ static int send_rows(struct serve_mirror *v)
     return err ? err : send_step(v, true);
 }
 
+/* ---- watermarks -------------------------------------------------------------------------------------------------- */
+
+/* Reads them, before the look that finds what was stored by then. */
+static void read_marks(struct serve_mirror *v)
+{
+    if (v->mark_count > 0)
+        return;
+    if (!v->marks)
+        v->marks = calloc(2 * MARKS, sizeof *v->marks);
+    if (!v->marks)
+        return; /* the mirror gives records as if the collector had none */
+    v->sent = v->marks + MARKS;
+    v->mark_count = watermarks_read(v->run, v->marks, MARKS);
+}
+
+/* Sends those that are new, where all is sent that was stored when they were read. */
+static int send_marks(struct serve_mirror *v)
+{
+    struct read_watermark *m = &v->socket->message.watermark;
+    int err = 0;
+    if (v->mark_count == 0 || !serve_files_passed(&v->files))
+        return 0;
+    int64_t now = clock_now();
+    for (size_t i = 0; i < v->mark_count && !err; i++) {
+        const struct watermark *it = &v->marks[i];
+        if (i < v->sent_count && memcmp(it, &v->sent[i], sizeof *it) == 0)
+            continue;
+        v->socket->message.type = READ_WATERMARK;
+        *m = (struct read_watermark){.low = it->low, .age = now > it->at ? (uint64_t)(now - it->at) : 0};
+        memcpy(m->node, it->uuid, sizeof m->node);
+        err = serve_socket_send(v->socket);
+    }
+    memcpy(v->sent, v->marks, v->mark_count * sizeof *v->marks);
+    v->sent_count = v->mark_count;
+    v->mark_count = 0;
+    return err;
+}
+
 /* ---- the course -------------------------------------------------------------------------------------------------- */
 
 /* Looks for what is new but packets, and sends it. Rows come after the model was loaded, so they explain as much. */
@@ -165,10 +208,14 @@ static bool is_closing(const struct serve_mirror *v)
 static int look_at_run(struct serve_mirror *v)
 {
     bool over = !goes_on(v), last = !v->follow || over || (v->ending && !is_closing(v)); /* before the look */
+    bool has_marks = v->mark_count > 0;
+    read_marks(v);
     int err = look(v);
     if (!err && v->ending && !last)
         err = send_step(v, false); /* the server stays for those that still take something */
     measure(v, true);
+    if (!has_marks)
+        serve_files_mark(&v->files);
     v->last = last;
     v->over = over;
     v->grows = !over;
@@ -195,6 +242,8 @@ static int send_some(struct serve_mirror *v, bool *more)
     bool caught_up = !err && !*more;
     bool news = v->files.behind != v->said.behind || v->grows != v->said.grows || (caught_up && !v->caught_up);
     v->caught_up = v->caught_up || caught_up;
+    if (!err)
+        err = send_marks(v);
     return err ? err : news ? send_step(v, false) : 0;
 }
 
@@ -277,6 +326,7 @@ int serve_mirror(const char *run, struct serve_socket *socket, const struct read
         err = serve_socket_send_end(socket);
     rundb_changes_close(v->changes);
     serve_files_fini(&v->files);
+    free(v->marks);
     if (v->rows)
         (void)!fclose(v->rows);
     free(v);

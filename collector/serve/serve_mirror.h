@@ -13,6 +13,10 @@
  * A server that is told to end has the mirror take what is stored by then. But where the collector has finished and
  * `bezel run` has not, its last rows are about to come: they are waited for, as long as the server is there.
  *
+ * What also holds: when it has a low watermark of a node, it has all packets that the collector had stored when it had
+ * that. So a watermark is read before the streams are looked for and measured, and sent when they have been sent up to
+ * there; no other is read meanwhile.
+ *
  * Rows are written to a temporary file first, and sent from there. A mirror that takes nothing would otherwise hold a
  * snapshot open for as long, and the collector's write-ahead log would grow.
  */

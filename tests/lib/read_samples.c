@@ -151,6 +151,11 @@ const char *read_sample(unsigned i, struct read_message *m)
         m->type = READ_STEP;
         m->step = (struct read_step){.behind = 65536, .grows = true, .commit = true};
         return "step";
+    case 14:
+        m->type = READ_WATERMARK;
+        m->watermark = (struct read_watermark){.low = 1000000007, .age = 20000000};
+        memcpy(m->watermark.node, "a trace's uuid..", sizeof m->watermark.node);
+        return "watermark";
     default:
         m->type = READ_END;
         m->end = (struct read_end){.why = READ_END_STOPPED,

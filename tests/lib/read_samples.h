@@ -7,7 +7,7 @@
 
 #include "mdr/read_message.h"
 
-enum { READ_SAMPLES = 14 };
+enum { READ_SAMPLES = 15 };
 
 /** Fills *m with sample `i`, and returns its name. What it borrows is static. */
 const char *read_sample(unsigned i, struct read_message *m);

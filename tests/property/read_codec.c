@@ -134,6 +134,12 @@ static void random_mirror_message(uint64_t *seed)
     case READ_ROWS:
         m.rows.count = random_bytes(seed, READ_BYTES_MAX, &m.rows.bytes);
         break;
+    case READ_WATERMARK:
+        for (size_t i = 0; i < sizeof m.watermark.node; i++)
+            m.watermark.node[i] = (uint8_t)seed_next(seed);
+        m.watermark.low = (int64_t)seed_next(seed);
+        m.watermark.age = seed_next(seed);
+        break;
     default:
         m.step = (struct read_step){seed_next(seed), seed_next(seed) % 2, seed_next(seed) % 2};
     }
@@ -292,6 +298,11 @@ static void assert_same_mirror(const struct read_message *p, const mdr_read_body
     case READ_ROWS:
         assert_same_bytes(p->rows.bytes, p->rows.count, q->mdr_read_body_u.rows.bytes.bytes_val,
                           q->mdr_read_body_u.rows.bytes.bytes_len);
+        break;
+    case READ_WATERMARK:
+        assert_memory_equal(p->watermark.node, q->mdr_read_body_u.watermark.node, sizeof p->watermark.node);
+        SAME(p->watermark.low, q->mdr_read_body_u.watermark.low);
+        SAME(p->watermark.age, q->mdr_read_body_u.watermark.age);
         break;
     default:
         SAME(p->step.behind, q->mdr_read_body_u.step.behind);

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Mirrors of runs that grow, end, are damaged, or expire, through kills and cuts; and of a server that lies. */
+/* Mirrors of runs that grow, end, are damaged, or expire, through kills and cuts. */
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "collector/remote/mirror_files.h"
 #include "mdr/link/link.h"
 #include "run/store/cover.h"
 #include "run/store/mirror_state.h"
 #include "run/store/trace_reader.h"
+#include "run/store/watermarks.h"
 #include "run/verify/verify.h"
 #include "tests/lib/key_pair.h"
 #include "tests/lib/namespaces.h"
@@ -354,6 +354,65 @@ static void a_server_that_ends_before_the_run_leaves_no_complete_mirror(void **s
     stop(&s);
 }
 
+/* The watermark that the mirror has, once it has one of at least `least`; others on the way keep what they promise. */
+static int64_t await_low(int64_t least, const uint64_t *stored)
+{
+    int64_t deadline = clock_now() + PATIENCE, now;
+    struct watermark mark;
+    do {
+        assert_true((now = clock_now()) < deadline);
+        size_t n = watermarks_read(copy, &mark, 1);
+        uint64_t here = trace_reader_trace_bytes(copy);
+        assert_true(n == 0 || here >= stored[mark.low]);
+        assert_true(n == 0 || mark.at <= now);
+        assert_true(n == 0 || memcmp(mark.uuid, run_id, sizeof run_id) == 0);
+        if (n == 0)
+            mark.low = -1;
+    } while (mark.low < least);
+    return mark.low;
+}
+
+/* A watermark says which bytes are there: no mirror has it before them. */
+static void watermarks_come_when_all_is_there_that_they_promise(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 40 };
+    static const char *const once[] = {"--once", NULL};
+    struct served s = begin_run((struct store_keep){0});
+    struct watermarks *w;
+    struct watermark mark = {.low = 0};
+    uint64_t stored[ROUNDS + 1];
+    char path[sizeof copy + 16];
+    assert_int_equal(watermarks_open(run, &w), 0);
+    int place = watermarks_add(w);
+    memcpy(mark.uuid, run_id, sizeof run_id);
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    pid_t pid = mirror(s.server.endpoint, NULL);
+    for (int i = 0; i <= ROUNDS; i++) {
+        grow(&s, 20);
+        stored[i] = trace_reader_trace_bytes(run);
+        mark.low = i;
+        mark.at = clock_now();
+        watermarks_put(w, place, &mark);
+        (void)await_low(i % 10 == 0 ? i - 1 : -1, stored);
+    }
+    mark.low = WATERMARK_LEFT;
+    assert_int_equal(await_low(ROUNDS, stored), ROUNDS);
+    watermarks_put(w, place, &mark);
+    struct watermark got = {.low = 0};
+    int64_t deadline = clock_now() + PATIENCE;
+    while (watermarks_read(copy, &got, 1) != 1 || got.low != WATERMARK_LEFT)
+        assert_true(clock_now() < deadline);
+    watermarks_close(w);
+    end_run(&s);
+    assert_int_equal(wait_for(pid), EXIT_OK);
+    snprintf(path, sizeof path, "%s/watermarks", copy);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(wait_for(mirror(s.server.endpoint, once)), EXIT_OK);
+    assert_complete();
+    stop(&s);
+}
+
 /* ---- kills and cuts ---------------------------------------------------------------------------------------------- */
 
 static void kills_of_either_side_cost_nothing(void **state)
@@ -618,141 +677,6 @@ static void a_mirror_needs_the_role_read_or_control(void **state)
     stop(&s);
 }
 
-/* ---- a server that lies ------------------------------------------------------------------------------------------ */
-
-static int take(struct mirror_files *f, uint32_t number, const char *name, bool stream)
-{
-    struct read_file m = {.number = number, .stream = stream, .bytes = 4};
-    struct read_have have;
-    snprintf(m.name, sizeof m.name, "%s", name);
-    return mirror_files_take(f, &m, &have);
-}
-
-static int put(struct mirror_files *f, uint32_t number, uint64_t offset, uint32_t count)
-{
-    static const uint8_t bytes[READ_BYTES_MAX];
-    const struct read_bytes m = {.number = number, .offset = offset, .count = count, .bytes = bytes};
-    return mirror_files_write(f, &m);
-}
-
-static void names_that_no_run_has_are_refused(void **state)
-{
-    (void)state;
-    static const char *const names[] = {
-        "run.db",     "../run",     "trace/../../x/y", "/etc/passwd",       "trace/x",
-        "trace/.x/y", "trace/x/.y", "trace/x/y/z",     "trace//y",          "log/bezeld.log",
-        "mirror",     "control",    "trace/x/y\n",     "experiment.yaml/x", "",
-        "away"};
-    struct mirror_files f = {.folder = scratch_folder.fd};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(take(&f, 0, names[i], true), BEZEL_EMALFORMED);
-        assert_int_equal(take(&f, 0, names[i], false), BEZEL_EMALFORMED);
-    }
-    assert_int_equal(take(&f, 0, "experiment.yaml", true), BEZEL_EMALFORMED); /* it is no stream */
-    assert_int_equal(take(&f, UINT32_MAX, "trace/x/y", true), BEZEL_EMALFORMED);
-    mirror_files_forget(&f);
-}
-
-static void bytes_belong_where_the_file_ends_or_before(void **state)
-{
-    (void)state;
-    struct mirror_files f = {.folder = scratch_folder.fd};
-    assert_int_equal(put(&f, 0, 0, 1), BEZEL_EMALFORMED); /* no such file */
-    assert_int_equal(take(&f, 3, "trace/node/a", true), 1);
-    assert_int_equal(put(&f, 3, 1, 1), BEZEL_EMALFORMED); /* a gap */
-    assert_int_equal(put(&f, 3, 0, 100), 0);
-    assert_int_equal(put(&f, 3, 50, 10), 0); /* it begins anew there */
-    assert_int_equal(put(&f, 3, 100, 1), BEZEL_EMALFORMED);
-    assert_int_equal(put(&f, 2, 0, 1), BEZEL_EMALFORMED);
-    assert_int_equal(take(&f, 3, "trace/node/b", true), BEZEL_EMALFORMED); /* another name */
-    assert_int_equal(take(&f, 4, "trace/node/metadata", false), 0);
-    assert_int_equal(put(&f, 4, 0, 5), BEZEL_EMALFORMED); /* more than it said */
-    assert_int_equal(put(&f, 4, 1, 1), BEZEL_EMALFORMED);
-    assert_int_equal(take(&f, 5, "README", false), BEZEL_EMALFORMED); /* two at once */
-    mirror_files_forget(&f);
-    assert_int_equal(take(&f, 4, "trace/node/metadata", false), 0);
-    assert_int_equal(put(&f, 4, 0, 2), 0);
-    assert_int_equal(faccessat(scratch_folder.fd, "trace/node/metadata", F_OK, 0), -1); /* not before it is whole */
-    assert_int_equal(put(&f, 4, 2, 2), 0);
-    assert_int_equal(faccessat(scratch_folder.fd, "trace/node/metadata", F_OK, 0), 0);
-    mirror_files_forget(&f);
-}
-
-static void links_are_not_followed(void **state)
-{
-    (void)state;
-    struct mirror_files f = {.folder = scratch_folder.fd};
-    (void)!unlinkat(scratch_folder.fd, "trace/node/link", 0);
-    assert_int_equal(take(&f, 0, "trace/node/a", true), 1);
-    assert_int_equal(symlinkat("/etc/passwd", scratch_folder.fd, "trace/node/link"), 0);
-    assert_int_equal(symlinkat("/tmp", scratch_folder.fd, "trace/away"), 0);
-    assert_true(take(&f, 1, "trace/node/link", true) < 0);
-    assert_true(take(&f, 2, "trace/away/file", true) < 0);
-    assert_int_equal(linkat(scratch_folder.fd, "trace/node/a", scratch_folder.fd, "trace/node/twin", 0), 0);
-    mirror_files_forget(&f);
-    assert_true(take(&f, 3, "trace/node/twin", true) < 0); /* it is another file, too */
-    mirror_files_forget(&f);
-}
-
-static void a_cover_that_is_none_is_refused(void **state)
-{
-    (void)state;
-    static const uint8_t nonsense[PACKET_HEADER_BYTES] = "nonsense";
-    struct mirror_files f = {.folder = scratch_folder.fd};
-    struct read_file m = {.name = "trace/node/c", .stream = true, .cover = nonsense, .cover_bytes = 60};
-    struct read_have have;
-    assert_int_equal(mirror_files_take(&f, &m, &have), BEZEL_EMALFORMED);
-    m.cover_bytes = sizeof nonsense;
-    assert_int_equal(mirror_files_take(&f, &m, &have), BEZEL_EMALFORMED);
-    mirror_files_forget(&f);
-}
-
-/* ---- the file that says how it stands ---------------------------------------------------------------------------- */
-
-static void the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror(void **state)
-{
-    (void)state;
-    static const char *const nonsense[] = {"x", "is: great\n", "is: complete\nlacking: 3\n", "lacks: a\n",
-                                           "key: value\n"};
-    struct mirror_state s = {.is = MIRROR_CUT,
-                             .endpoint = "tcp://desk:7770",
-                             .run = "a run",
-                             .since = CLOCK_S,
-                             .behind = 4711,
-                             .grows = true},
-                        t;
-    struct mirror_look look;
-    char path[SCRATCH_PATH + 16];
-    for (unsigned i = 0; i < MIRROR_STATE_LACKS + 3; i++)
-        mirror_state_lack(&s, "trace/desk/client-1-0", "bytes that\nare no packet");
-    assert_int_equal(mirror_state_write(scratch_dir, &s), 0);
-    assert_int_equal(mirror_state_read(scratch_dir, &t), 1);
-    assert_int_equal(t.is, s.is);
-    assert_string_equal(t.endpoint, s.endpoint);
-    assert_string_equal(t.run, s.run);
-    assert_int_equal(t.since, s.since);
-    assert_int_equal(t.behind, s.behind);
-    assert_true(t.grows);
-    assert_int_equal(t.lacking, s.lacking);
-    assert_string_equal(t.lacks[0], "trace/desk/client-1-0: bytes that?are no packet");
-    mirror_state_look(scratch_dir, &look);
-    assert_true(look.partial && look.stale && look.grows);
-    assert_string_equal(look.endpoint, "");
-    s.temporary = true;
-    assert_int_equal(mirror_state_write(scratch_dir, &s), 0);
-    mirror_state_look(scratch_dir, &look);
-    assert_string_equal(look.endpoint, "tcp://desk:7770");
-    snprintf(path, sizeof path, "%s/mirror", scratch_dir);
-    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
-        assert_int_equal(file_replace(path, nonsense[i], strlen(nonsense[i])), 0);
-        mirror_state_look(scratch_dir, &look);
-        assert_true(look.partial && look.text[0]);
-    }
-    assert_int_equal(unlink(path), 0);
-    mirror_state_look(scratch_dir, &look);
-    assert_false(look.partial || look.text[0]);
-}
-
 static int begin(void **state)
 {
     int err = scratch_begin(state);
@@ -766,15 +690,11 @@ static int begin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_no_run_has_are_refused),
-        cmocka_unit_test(bytes_belong_where_the_file_ends_or_before),
-        cmocka_unit_test(links_are_not_followed),
-        cmocka_unit_test(a_cover_that_is_none_is_refused),
-        cmocka_unit_test(the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror),
         cmocka_unit_test(a_run_that_grows_is_followed_to_its_end),
         cmocka_unit_test(what_is_stored_by_now_is_no_complete_mirror),
         cmocka_unit_test(what_a_mirror_lacks_is_damage_only_where_it_had_all),
         cmocka_unit_test(a_server_that_ends_before_the_run_leaves_no_complete_mirror),
+        cmocka_unit_test(watermarks_come_when_all_is_there_that_they_promise),
         cmocka_unit_test(kills_of_either_side_cost_nothing),
         cmocka_unit_test(a_link_that_is_cut_is_mended),
         cmocka_unit_test(a_killed_collector_s_run_is_mirrored_as_it_is_recovered),
