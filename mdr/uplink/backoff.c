@@ -4,7 +4,7 @@
 
 struct backoff backoff_make(uint64_t seed, int64_t first_ns, int64_t last_ns)
 {
-    return (struct backoff){.seed = seed, .first_ns = first_ns, .last_ns = last_ns, .next_ns = first_ns};
+    return (struct backoff){.seed = seed, .first_ns = first_ns, .last_ns = last_ns};
 }
 
 /* SplitMix64: neighbouring seeds, such as those of nodes, have nothing in common. */
@@ -18,12 +18,11 @@ static uint64_t draw(uint64_t *seed)
 
 int64_t backoff_next(struct backoff *b)
 {
-    int64_t longest = b->next_ns, half = longest / 2;
-    b->next_ns = longest > b->last_ns / 2 ? b->last_ns : 2 * longest;
-    return longest - (int64_t)(draw(&b->seed) % (uint64_t)(half + 1));
+    retry_timer_fail(&b->timer, true, b->first_ns, b->last_ns);
+    return b->timer.pause - (int64_t)(draw(&b->seed) % (uint64_t)(b->timer.pause / 2 + 1));
 }
 
 void backoff_reset(struct backoff *b)
 {
-    b->next_ns = b->first_ns;
+    b->timer.pause = 0;
 }

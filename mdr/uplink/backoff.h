@@ -8,11 +8,12 @@
 #ifndef BEZEL_MDR_UPLINK_BACKOFF_H
 #define BEZEL_MDR_UPLINK_BACKOFF_H
 
-#include <stdint.h>
+#include "base/retry_timer.h"
 
 struct backoff {
     uint64_t seed;
-    int64_t first_ns, last_ns, next_ns;
+    int64_t first_ns, last_ns;
+    struct retry_timer timer; /* its pause is the longest that the last one could be */
 };
 
 /** Pauses from `first_ns` to `last_ns`, 0 < first_ns <= last_ns. */
