@@ -167,28 +167,6 @@ static int recover_packets(struct recovery *r, const char *path, struct trace_re
     return more < 0 && !*reason ? more : 0;
 }
 
-static int recover_file(const char *path, void *context)
-{
-    struct recovery *r = context;
-    struct trace_reader *reader;
-    const char *reason = NULL;
-    int err = trace_reader_open(path, &reader);
-    if (err == BEZEL_EMALFORMED) {
-        log_error("BEZEL-STORE-FOREIGN", "%s is not a regular file: ignored; move it out of the run directory", path);
-        return 0;
-    }
-    if (err)
-        return err;
-    struct model_stream *s;
-    err = look_first(r, path, reader, &s, &reason);
-    if (s) {
-        follow_cover(r, path, s, reader->expired);
-        err = recover_packets(r, path, reader, s, &reason);
-    }
-    trace_reader_close(reader);
-    return err ? err : truncate_tail(r->store, path, s ? s->bytes : 0, reason);
-}
-
 /* Writes only the rows. A packet's loss is what the counter grew by, as when the packet was stored. */
 static int rows_of_stream(const struct recovery *r, struct trace_reader *reader, const struct model_stream *s)
 {
@@ -205,20 +183,26 @@ static int rows_of_stream(const struct recovery *r, struct trace_reader *reader,
     return err == BEZEL_EMALFORMED || err == BEZEL_EVERSION ? 0 : err;
 }
 
-static int rows_of_file(const char *path, void *context)
+static int recover_file(const char *path, void *context)
 {
-    const struct recovery *r = context;
+    struct recovery *r = context;
     struct trace_reader *reader;
-    struct model_stream *s;
-    const char *reason;
+    const char *reason = NULL;
     int err = trace_reader_open(path, &reader);
+    if (err == BEZEL_EMALFORMED && !r->rows_only)
+        log_error("BEZEL-STORE-FOREIGN", "%s is not a regular file: ignored; move it out of the run directory", path);
     if (err)
         return err == BEZEL_EMALFORMED ? 0 : err;
+    struct model_stream *s;
     err = look_first(r, path, reader, &s, &reason);
-    if (s)
+    if (s && r->rows_only) {
         err = rows_of_stream(r, reader, s);
+    } else if (s) {
+        follow_cover(r, path, s, reader->expired);
+        err = recover_packets(r, path, reader, s, &reason);
+    }
     trace_reader_close(reader);
-    return err;
+    return err || r->rows_only ? err : truncate_tail(r->store, path, s ? s->bytes : 0, reason);
 }
 
 /* Files whose names begin with a dot were never finished. */
@@ -247,7 +231,7 @@ static int recover_node(struct recovery *r)
             return 0; /* nothing of this node is stored yet */
     }
     if (!err)
-        err = trace_reader_list(dir, r->rows_only ? rows_of_file : recover_file, r);
+        err = trace_reader_list(dir, recover_file, r);
     return err == BEZEL_ENOENT && r->rows_only ? 0 : err;
 }
 
