@@ -28,20 +28,22 @@ static void describe(int sys, char *text, size_t size)
     rlim_t value;
     text[0] = '\0';
     if (sys == EMFILE && is_bounded(RLIMIT_NOFILE, &value))
-        snprintf(text, size, ": this process may have %llu (ulimit -n); raise that, as with `ulimit -n 1024`",
+        snprintf(text, size,
+                 ": this process may have %llu (ulimit -n); raise the limit, for example with `ulimit -n 1024`",
                  (unsigned long long)value);
     else if (sys == EFBIG && is_bounded(RLIMIT_FSIZE, &value))
         snprintf(text, size,
-                 ": this process may write files of %s (ulimit -f); raise that, as with `ulimit -f "
+                 ": this process may write files of %s (ulimit -f); raise the limit, for example with `ulimit -f "
                  "unlimited`",
                  units_bytes(value).s);
     else if ((sys == ENOMEM || sys == EAGAIN) && is_bounded(RLIMIT_AS, &value))
         snprintf(text, size,
-                 ": this process may have %s of memory (ulimit -v); raise that, as with `ulimit -v "
+                 ": this process may have %s of memory (ulimit -v); raise the limit, for example with `ulimit -v "
                  "unlimited`",
                  units_bytes(value).s);
     else if (sys == EAGAIN && is_bounded(RLIMIT_NPROC, &value))
-        snprintf(text, size, ": this user may have %llu processes and threads (ulimit -u); raise that, or end some",
+        snprintf(text, size,
+                 ": this user may have %llu processes and threads (ulimit -u); raise the limit, or end some",
                  (unsigned long long)value);
 }
 
@@ -74,8 +76,8 @@ int ulimit_check_files(unsigned files)
     if (!is_bounded(RLIMIT_NOFILE, &value) || value >= files)
         return 0;
     log_error("BEZEL-LIMIT-FILES",
-              "this process may have %llu files open at once (ulimit -n), and needs %u: raise that, as with `ulimit -n "
-              "1024`",
+              "this process may have %llu files open at once (ulimit -n), and needs %u: raise the limit, for example "
+              "with `ulimit -n 1024`",
               (unsigned long long)value, files);
     errno = EMFILE;
     return BEZEL_ESYS;
@@ -86,11 +88,10 @@ bool ulimit_covers_clients(unsigned clients, unsigned others)
     rlim_t value;
     if (!is_bounded(RLIMIT_NOFILE, &value) || value >= (rlim_t)clients + others)
         return true;
-    log_warn(
-        "BEZEL-LIMIT-FILES",
-        "this process may have %llu files open at once (ulimit -n): it takes some %llu connections at a time, and %u "
-        "may come; who comes then gets no answer; raise that limit, or allow fewer",
-        (unsigned long long)value, (unsigned long long)(value > others ? value - others : 0), clients);
+    log_warn("BEZEL-LIMIT-FILES",
+             "this process may have %llu files open at once (ulimit -n): it accepts some %llu connections at a time, "
+             "but %u may come, and the others get no answer; raise the limit, or allow fewer",
+             (unsigned long long)value, (unsigned long long)(value > others ? value - others : 0), clients);
     return false;
 }
 
@@ -100,7 +101,8 @@ int ulimit_check_file_size(uint64_t bytes)
     if (!is_bounded(RLIMIT_FSIZE, &value) || value >= bytes)
         return 0;
     log_error("BEZEL-LIMIT-FILE-SIZE",
-              "this process may write files of %s (ulimit -f), and needs %s: raise that, as with `ulimit -f unlimited`",
+              "this process may write files of %s (ulimit -f), and needs %s: raise the limit, for example with `ulimit "
+              "-f unlimited`",
               units_bytes(value).s, units_bytes(bytes).s);
     errno = EFBIG;
     return BEZEL_ESYS;

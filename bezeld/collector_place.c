@@ -232,7 +232,8 @@ void collector_places_turn(struct collector_places *all)
         programs_turn((*p)->programs);
         if ((*p)->silence == 0 || now - (*p)->heard < (*p)->silence + AFTER_THE_NODES)
             continue;
-        log_warn("BEZEL-IDLE-TIMEOUT", "no command from `bezel run` about the collector of experiment %s: it ends",
+        log_warn("BEZEL-IDLE-TIMEOUT",
+                 "no command from `bezel run` about the collector of experiment %s: the collector ends",
                  (*p)->experiment->name);
         remove_place(all, p, false);
     }

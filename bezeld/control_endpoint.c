@@ -89,7 +89,7 @@ static int take_folder(struct control_endpoint *d, const char *socket)
         log_error("BEZEL-CONTROL-BUSY", "another bezeld uses %s: end it, or name another folder", dir);
     else if (err == BEZEL_EPERM)
         log_error("BEZEL-CONTROL-FOLDER",
-                  "others can enter %s: give it to this user alone, mode 0700, or name another folder", dir);
+                  "other users can enter %s: give it to this user alone, mode 0700, or name another folder", dir);
     else if (err)
         log_error("BEZEL-CONTROL-FOLDER", "cannot open the control endpoint in %s: %s", dir, strerror(errno));
     return err;
@@ -200,7 +200,7 @@ static bool has_ended(const struct control_endpoint *d, const struct message_env
                 snprintf(why, SESSION_WHY_MAX, "the session has ended: it received no command from `bezel run` for %s",
                          units_duration(d->ended[i].idle).s);
             else
-                snprintf(why, SESSION_WHY_MAX, "the session has ended: this bezeld was told to end its sessions");
+                snprintf(why, SESSION_WHY_MAX, "the session has ended: this bezeld was asked to end its sessions");
             return true;
         }
     return false;

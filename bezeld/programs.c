@@ -123,7 +123,7 @@ void programs_close(struct programs *p, bool forget)
             launcher_connect(p->options.launcher, p->name, &p->launcher) == 0 && launcher_send(&p->launcher, &m) == 0;
     }
     if (forget && !sent)
-        log_warn("BEZEL-LAUNCHER", "%s: the launcher could not be told that the run is over: it ends by itself",
+        log_warn("BEZEL-LAUNCHER", "%s: cannot send the launcher the end of the run: the launcher ends by itself",
                  p->name);
     (void)launcher_close(&p->launcher);
     free(p);

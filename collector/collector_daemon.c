@@ -90,11 +90,10 @@ static int lock_directory(const struct collector_daemon_options *options, bool *
     int fd = open(options->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->id ? O_NOFOLLOW : 0));
     bool own = fd >= 0 && (!options->id || is_own(fd)), locked = own && flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (own && !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)) {
-        log_warn(
-            "BEZEL-RUN-UNLOCKED",
-            "%s cannot be locked: %s; nothing keeps a second collector away from it, and a reader may take the run "
-            "for one that nobody serves",
-            options->run, strerror(errno));
+        log_warn("BEZEL-RUN-UNLOCKED",
+                 "%s cannot be locked: %s; nothing keeps a second collector away from it, and readers may report that "
+                 "the run has ended",
+                 options->run, strerror(errno));
         locked = true;
     }
     if (!locked) {
@@ -127,7 +126,7 @@ static int read_id(struct collector_daemon *v, char run[MODEL_UUID_TEXT])
     return rundb_put(v->rundb, "run", run);
 }
 
-/* What is not the default is told to those who read the run. */
+/* Readers of the run find in run.db the settings of its order that differ from the defaults. */
 static int put_order(struct collector_daemon *v)
 {
     const struct order_settings *order = &v->options->order, *ours = &order_settings_default;
@@ -141,7 +140,7 @@ static int put_order(struct collector_daemon *v)
     return err;
 }
 
-/* The clock of the first collector is the run's, and the order that it was told is that of all readers. */
+/* The clock of the first collector is the run's. All readers use the order settings with which it was started. */
 static int begin_clock(struct collector_daemon *v)
 {
     char text[MODEL_UUID_TEXT];

@@ -183,7 +183,7 @@ static void accept_one(struct proxy_server *s, const struct target *to)
     int fd = accept4(to->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct connection *c = fd >= 0 && s->count < PROXY_SERVER_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
     if (fd >= 0 && s->count == PROXY_SERVER_CONNECTIONS && !s->full) {
-        log_warn("BEZEL-PROXY", "a connection is refused: there are %zu, as many as may be", s->count);
+        log_warn("BEZEL-PROXY", "a connection is refused: there are %zu already, the maximum", s->count);
         s->full = true;
     }
     if (!c) {

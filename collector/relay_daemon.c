@@ -46,7 +46,7 @@ static void open_clock(struct relay_daemon *v)
     if (err)
         log_warn("BEZEL-CLOCK",
                  "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
-                 "compared by their wall clocks alone",
+                 "compared by the wall clocks alone",
                  listen, ulimit_reason(err));
     relay_set_clock_port(v->relay, clock_server_port(v->clock));
 }

@@ -239,7 +239,8 @@ static int put_by_two_steps(const char *made, const char *target)
     if (rename(made, target) != 0) {
         int sys = errno;
         if (there && rename(aside, target) != 0)
-            log_warn("BEZEL-EXPORT-LEFTOVER", "the export of before is %s now: %s", aside, strerror(errno));
+            log_warn("BEZEL-EXPORT-LEFTOVER", "the previous export is now %s, and cannot be moved back: %s", aside,
+                     strerror(errno));
         return errno = sys, err_from_errno(sys);
     }
     if (there)

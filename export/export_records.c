@@ -213,7 +213,7 @@ static int check(const struct records *x)
     char why[512];
     int err = record_filter_check(x->filter, x->model, why, sizeof why);
     if (err == BEZEL_ENOENT && x->served) {
-        log_warn("BEZEL-EXPORT-NAME", "%s; so far: the run goes on, and it may still come", why);
+        log_warn("BEZEL-EXPORT-NAME", "%s; the run goes on, and may still bring it", why);
         return 0;
     }
     if (err)

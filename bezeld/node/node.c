@@ -309,8 +309,8 @@ static void note_gap(struct node *n, int64_t parted)
 {
     int64_t now = clock_now();
     notes_record(n->external, NULL, now, "BEZEL-CLOCK-GAP",
-                 "the node did not observe its processes for %s, while its trace before this one was stored: what they "
-                 "recorded then is in no books",
+                 "the node did not observe its processes for %s, while its trace before this one was stored: records "
+                 "of that time are in no books",
                  units_duration(now - parted).s);
 }
 

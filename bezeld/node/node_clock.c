@@ -24,8 +24,8 @@ static void open_client(struct node *n)
         clock_client_open(n->options.data_keys, &n->options.experiment->nodes[n->options.node].clock, &n->clock.client);
     if (err)
         notes_record(n->external, NULL, clock_now(), "BEZEL-CLOCK",
-                     "times of this node are compared with other nodes' by the wall clocks alone: the thread that asks "
-                     "the collector for the time cannot be started: %s",
+                     "cannot start the thread that asks the collector for the time: %s: times of this node are "
+                     "compared with other nodes' by the wall clocks alone",
                      ulimit_reason(err));
 }
 
@@ -65,8 +65,8 @@ static void note_contradiction(struct node *n)
     if (!n->clock.contradicted)
         notes_record(n->external, NULL, clock_now(), "BEZEL-CLOCK-CONTRADICTED",
                      "the wall clocks of this node and of the collector's machine are further apart than their 'clock' "
-                     "in the experiment's file allows, as exchanges of times show: they are not believed as long as "
-                     "that is so; see what keeps them");
+                     "in the experiment's file allows, as exchanges of times show: they are not used while that lasts; "
+                     "check what synchronises them");
     n->clock.contradicted = true;
 }
 
@@ -86,9 +86,9 @@ static void note_jump(struct node *n, int64_t step)
     notes_record(
         n->external, NULL, now, "BEZEL-CLOCK-JUMPED",
         "the collector's clock has jumped by %s%s against this node's, as when one of the machines sleeps: the "
-        "node goes on in a new trace%s, and does not observe its processes until this one is stored",
+        "node goes on in a new trace%s, and does not observe its processes until the old one is stored",
         step < 0 ? "-" : "", units_duration(step < 0 ? -step : step).s,
-        node_new_trace_due(n) <= now ? "" : " when this one is 5 s old");
+        node_new_trace_due(n) <= now ? "" : " when the old one is 5 s old");
 }
 
 bool node_wants_new_trace(const struct node *n)

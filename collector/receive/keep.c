@@ -126,7 +126,7 @@ static int expire_oldest(struct keep *k)
 static void say_first(struct keep *k)
 {
     if (!k->told)
-        log_info("BEZEL-STORE-EXPIRES", "the store has come to %s: from now on the oldest packets expire (store.keep)",
+        log_info("BEZEL-STORE-EXPIRES", "the store has reached %s: from now on the oldest packets expire (store.keep)",
                  store_keep_print(&k->to).s);
     k->told = true;
 }
@@ -134,9 +134,9 @@ static void say_first(struct keep *k)
 static int step(struct keep *k, int64_t now, const char **what)
 {
     int err = is_full(k, now) ? begin_section(k, now) : 0;
-    *what = "a section of the store could not be begun";
+    *what = "a new section of the store could not be begun";
     while (!err && is_over(k, now)) {
-        *what = "the oldest packets could not be let go";
+        *what = "the oldest packets could not be removed";
         say_first(k);
         err = expire_oldest(k);
     }

@@ -77,10 +77,10 @@ void receiver_on_direct(struct receiver *in, struct peer *peer, const struct mes
     peer->direct_proof = m->proof;
 }
 
-/* What is offered makes no sense, or is gone: the node is to send what is missing by the link. */
+/* The offered packets are invalid or gone: the node is to send the missing ones over the link. */
 static void give_up(struct receiver *in, struct peer *peer)
 {
-    log_warn("BEZEL-DIRECT", "node %s: its window cannot be read on: packets that are missing take the link",
+    log_warn("BEZEL-DIRECT", "node %s: its window can no longer be read: the missing packets come over the link",
              peer->node->name);
     receiver_leave_direct(in, peer);
     in->out.type = MESSAGE_DIRECT;

@@ -282,7 +282,7 @@ static int finish_node(struct rundb *f, struct store *s, struct model_node *node
                     node->dir, model_file(p, ring).name, stream->saved.bytes - stream->bytes);
             int sys = stream ? store_expire(s, stream) : 0; /* a kill may have come in between */
             if (sys)
-                log_warn("BEZEL-STORE-EXPIRE", "trace/%s/%s: what expired takes its room still: %s", node->dir,
+                log_warn("BEZEL-STORE-EXPIRE", "trace/%s/%s: cannot free the space of expired packets: %s", node->dir,
                          model_file(p, ring).name, strerror(sys));
             else if (stream)
                 stream->covered = stream->expired.bytes;

@@ -227,7 +227,7 @@ static struct share *share_of(struct relay *r, const struct message_hello *hello
     if (!share || share_hello(share, now))
         return share;
     log_warn("BEZEL-NODE-SHARE",
-             "node %s sends HELLO more than 8 times a second, which is its share: what is beyond is dropped",
+             "node %s sends HELLO more than 8 times a second, which is its share: further ones are dropped",
              hello->node);
     r->status.refused++;
     return NULL;
@@ -308,7 +308,7 @@ static bool take_below(struct relay *r, int64_t now)
     }
     struct relay_child *child = sender_of(r, &u->frame, now);
     if (child && is_beyond_credit(r, child)) {
-        log_warn("BEZEL-PEER-RATE", "node %s sends more than its credit: it is to begin anew", child->node);
+        log_warn("BEZEL-PEER-RATE", "node %s sends more than its credit: it has to connect again", child->node);
         r->status.forgotten++;
         relay_forget(r, child);
         child = NULL;
@@ -351,8 +351,8 @@ static void pass_down(struct relay *r, const struct link_frame *frame, struct re
     int err =
         type == MESSAGE_WELCOME ? pass_welcome(r, frame) : link_send(r->below, &frame->peer, frame->data, frame->size);
     bool leaves = type == MESSAGE_BYE || type == MESSAGE_REFUSE;
-    if (err && err != BEZEL_EUNREACH) { /* it misses an answer, so it has to begin anew */
-        log_warn("BEZEL-RELAY-CHILD", "node %s does not take its answers: it is to begin anew", child->node);
+    if (err && err != BEZEL_EUNREACH) { /* it misses an answer, so it has to begin again */
+        log_warn("BEZEL-RELAY-CHILD", "node %s does not receive its answers: it has to connect again", child->node);
         r->status.forgotten++;
     }
     if (leaves)

@@ -111,7 +111,7 @@ static int watch_silence(struct remote_link *l, int64_t now)
     if (now - l->heard >= (l->answered ? REMOTE_LINK_SILENCE : REMOTE_LINK_PATIENCE))
         return l->answered ? remote_link_fail(l, BEZEL_EUNREACH,
                                               "%s has not answered for 10 s: the server has ended, or the "
-                                              "network is cut; what comes later can be read from there anew",
+                                              "network is cut; read the run again once it is reached",
                                               l->place)
                : why       ? remote_link_fail(l, BEZEL_EUNREACH, "%s %s", l->place, why)
                            : remote_link_fail(l, BEZEL_EUNREACH,

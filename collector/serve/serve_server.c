@@ -292,7 +292,7 @@ static void stop(struct serve_server *v)
     link_close(v->link, LINGER_MS);
     link_keys_close(&v->keys);
     unidentified_peers_free(v->unidentified);
-    log_info("BEZEL-SERVE-END", "%s consumers in all were sent %s; this took %.2f s of CPU time, their readers %.2f s",
+    log_info("BEZEL-SERVE-END", "%s consumers received %s in all; this took %.2f s of CPU time, their readers %.2f s",
              units_count(v->begun).s, units_bytes(v->sent).s, cpu_of(RUSAGE_SELF), cpu_of(RUSAGE_CHILDREN));
     if (v->signals >= 0)
         close(v->signals);

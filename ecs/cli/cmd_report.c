@@ -32,7 +32,7 @@ int cmd_report(int argc, char **argv)
          "print it as a page for a browser, with plots against time, of less than 2 MB, that refers to nothing else",
          .flag = &html},
         {"all", 0, NULL,
-         "print every section, whole: among them the books of every process, rates, values, messages, the cost of the "
+         "print every section in full: among them the books of every process, rates, values, messages, the cost of the "
          "monitor, each decision and the snapshots",
          .flag = &all},
         COMMAND_RUNS(&t),

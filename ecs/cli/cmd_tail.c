@@ -142,7 +142,7 @@ static int check_filter(const struct tail *t)
     char text[512];
     int err = record_filter_check(&t->filter, run_reader_model(t->reader, NULL), text, sizeof text);
     if (err == BEZEL_ENOENT && goes_on(t)) {
-        log_warn("BEZEL-TAIL-NAME", "%s; so far: the run goes on, and it may still come", text);
+        log_warn("BEZEL-TAIL-NAME", "%s; the run goes on, and may still bring it", text);
         return OPTIONS_GO_ON;
     }
     return err ? options_misuse("%s", text) : OPTIONS_GO_ON;
@@ -164,7 +164,7 @@ static int print_records(struct tail *t)
     return more;
 }
 
-/* What the lines do not tell. */
+/* Losses and other findings that no printed line shows. */
 static void print_totals(const struct tail *t, struct run_reader_totals totals, bool growing)
 {
     uint64_t left_out = record_writer_left_out(t->writer);
@@ -176,11 +176,12 @@ static void print_totals(const struct tail *t, struct run_reader_totals totals, 
                  units_count(totals.proofs[RECORD_LATE]).s);
     if (totals.proofs[RECORD_CONTRARY])
         log_warn("BEZEL-TAIL-CONTRARY",
-                 "%s messages were sent after they were received, by more than the bounds of the "
-                 "clocks, or by tags that contradict each other",
+                 "%s messages seem to have been received before they were sent: the clocks are wrong by more than "
+                 "their bounds, or tags contradict each other",
                  units_count(totals.proofs[RECORD_CONTRARY]).s);
     if (totals.rest && !growing)
-        log_warn("BEZEL-READ-TORN", "%s bytes at the ends of streams are no complete packets; see 'bezel verify'",
+        log_warn("BEZEL-READ-TORN",
+                 "the last packets of streams are incomplete (%s bytes), and are not read; see 'bezel verify'",
                  units_count(totals.rest).s);
     if (left_out)
         log_warn("BEZEL-TAIL-COLUMNS", "%s values have no column, as their fields came after the heading: use jsonl",
@@ -271,7 +272,7 @@ static int check_note(const struct read_reading *said)
         return OPTIONS_GO_ON;
     if (!said->grows)
         return options_misuse("%s", said->note);
-    log_warn("BEZEL-TAIL-NAME", "%s; so far: the run goes on, and it may still come", said->note);
+    log_warn("BEZEL-TAIL-NAME", "%s; the run goes on, and may still bring it", said->note);
     return OPTIONS_GO_ON;
 }
 

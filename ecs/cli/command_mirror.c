@@ -207,7 +207,7 @@ static int open_server(const struct command_mirror *m, const char *endpoint, enu
     o.place.endpoint = endpoint;
     int held = m->dir ? -1 : make_folder(temporary);
     if (!m->dir && held < 0) {
-        log_error("BEZEL-MIRROR", "a folder for a copy of the run cannot be made: %s; name one by --mirror DIR",
+        log_error("BEZEL-MIRROR", "cannot make a folder for the copy of the run: %s; name a folder with --mirror DIR",
                   strerror(errno));
         return EXIT_FAILED;
     }
@@ -216,7 +216,7 @@ static int open_server(const struct command_mirror *m, const char *endpoint, enu
     if (held >= 0)
         close(held); /* the child has it */
     if (ready < 0) {
-        log_error("BEZEL-MIRROR", "a process that copies the run cannot be started: %s", strerror(errno));
+        log_error("BEZEL-MIRROR", "cannot start the process that copies the run: %s", strerror(errno));
         return EXIT_FAILED;
     }
     return wait_for(ready);

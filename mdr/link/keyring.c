@@ -211,11 +211,10 @@ static void log_losses(const char *dir, const struct keys *before, const struct 
             if (memcmp(now->list[k].key.bytes, was->key.bytes, KEY_BYTES) == 0)
                 lost &= ~now->list[k].key.roles;
         if (lost)
-            log_warn(
-                "BEZEL-KEY-TAKEN",
-                "key %s has no longer the roles %s, by its file in %s: what its peers send in these roles is refused "
-                "from now on; nodes keep their packets, in case the key is given back",
-                was->name, key_roles_text(lost, roles), dir);
+            log_warn("BEZEL-KEY-TAKEN",
+                     "key %s no longer has the roles %s, as its file in %s says: messages that need these roles are "
+                     "refused from now on; nodes keep their packets, in case the key gets the roles back",
+                     was->name, key_roles_text(lost, roles), dir);
     }
 }
 

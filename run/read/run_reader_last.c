@@ -97,7 +97,7 @@ int run_reader_newest(const char *run, const struct record_filter *filter, int64
     *ns = n.believed > INT64_MIN ? n.believed : n.any;
     if (n.ahead && n.believed > INT64_MIN)
         log_warn("BEZEL-READ-AHEAD",
-                 "%s packets have times that are still to come: the newest record is looked for among the others",
+                 "%s packets have times in the future: the newest record is searched for among the others",
                  units_count(n.ahead).s);
     run_reader_close(r);
     return err;

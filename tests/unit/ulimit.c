@@ -37,11 +37,13 @@ static void a_limit_that_is_behind_an_error_is_named_with_its_value(void **state
     (void)state;
     struct rlimit before = limited(RLIMIT_NOFILE, 40);
     expect_reason(BEZEL_ESYS, EMFILE,
-                  "Too many open files: this process may have 40 (ulimit -n); raise that, as with `ulimit -n 1024`");
+                  "Too many open files: this process may have 40 (ulimit -n); raise the limit, for example with "
+                  "`ulimit -n 1024`");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     before = limited(RLIMIT_FSIZE, 100 << 10);
     expect_reason(BEZEL_ENOSPC, EFBIG,
-                  "File too large: this process may write files of 100 KiB (ulimit -f); raise that, as with `ulimit -f "
+                  "File too large: this process may write files of 100 KiB (ulimit -f); raise the limit, for example "
+                  "with `ulimit -f "
                   "unlimited`");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     expect_reason(BEZEL_ENOSPC, ENOSPC, "No space left on device");
@@ -70,7 +72,7 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
     assert_int_equal(ulimit_check_files(41), BEZEL_ESYS);
     assert_string_equal(log_last_error(),
                         "this process may have 40 files open at once (ulimit -n), and needs 41: raise "
-                        "that, as with `ulimit -n 1024`");
+                        "the limit, for example with `ulimit -n 1024`");
     assert_true(ulimit_covers_clients(30, 10));
     assert_false(ulimit_covers_clients(31, 10));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -79,7 +81,7 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
     log_forget_error();
     assert_int_equal(ulimit_check_file_size(17 << 20), BEZEL_ESYS);
     assert_string_equal(log_last_error(), "this process may write files of 1.00 MiB (ulimit -f), and needs 17.0 MiB: "
-                                          "raise that, as with `ulimit -f unlimited`");
+                                          "raise the limit, for example with `ulimit -f unlimited`");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 

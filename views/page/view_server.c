@@ -60,7 +60,7 @@ struct server {
     struct run_view *run;
     struct control control;
     struct report_maker maker;
-    struct linked *linked; /* NULL: other programs are not told */
+    struct linked *linked; /* NULL: this view is not linked with others */
     struct page pages[WEB_PAGES];
     size_t turn;     /* the page that is served first */
     int64_t free_at; /* what pages want takes no more than half of the time */
@@ -171,7 +171,7 @@ static void send_picture(struct server *s, struct page *p, int64_t now)
     free(bytes);
 }
 
-/* When the page is to get what it wants. INT64_MAX: nothing is due. */
+/* The time at which the next picture or list for the page is due. INT64_MAX: nothing is due. */
 static int64_t due(const struct server *s, const struct page *p)
 {
     int64_t at = p->sent_at + p->interval;
@@ -528,7 +528,8 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
     int code = start(&s, stop);
     if (code == EXIT_OK) {
         if (linked_open(run_view_id(s.run), &s.linked) != 0)
-            log_warn("BEZEL-VIEW-LINKED", "other views of the run are not told of this one's window: %s",
+            log_warn("BEZEL-VIEW-LINKED",
+                     "cannot link this view with other views of the run: %s; their windows stay apart",
                      strerror(errno));
         say_where(&s);
         serve(&s, stop);
