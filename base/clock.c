@@ -92,7 +92,7 @@ void clock_boot_id(uint8_t id[16])
     fclose(f);
 }
 
-/* By how much the time namespace of this process shifts CLOCK_MONOTONIC, ns; 0 where the kernel has none. */
+/* By how much the time namespace of this process shifts CLOCK_MONOTONIC, ns; 0 if the kernel has none. */
 static int64_t namespace_shift(void)
 {
     char name[16];

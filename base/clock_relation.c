@@ -150,7 +150,7 @@ static struct rate rate_between(const struct clock_knot *a, const struct clock_k
 /*
  * The rate at knot `i` as the knots before it (`step` -1) or behind it (1) show, over the window that shows it best.
  * The longer a window, the smaller the share of the round trips; but if the rate changes within it, the shorter ones at
- * the knot differ from it, and this is added. False where there is no other knot.
+ * the knot differ from it, and this is added. False if there is no other knot.
  */
 static bool rate_beside(const struct clock_relation *r, uint32_t i, int step, struct rate *best)
 {

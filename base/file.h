@@ -52,7 +52,7 @@ int file_open_below(int folder, const char *path) BEZEL_MUST_CHECK;
 
 /**
  * Reads a regular file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. A
- * longer file is BEZEL_EINVAL. Never blocks for data: EAGAIN where there is none yet, as in /proc/kmsg.
+ * longer file is BEZEL_EINVAL. Never blocks for data: EAGAIN if there is none yet, as in /proc/kmsg.
  */
 int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
@@ -112,7 +112,7 @@ void file_default_dir(char path[FILE_DEFAULT_DIR_BYTES]);
 void file_bezel_dir(char *path, size_t size);
 
 /**
- * The folder for files and sockets of this session, $XDG_RUNTIME_DIR. NULL where it is not set, or is none that only
+ * The folder for files and sockets of this session, $XDG_RUNTIME_DIR. NULL if it is not set, or is none that only
  * this user can write in: sudo and su keep the name of another user's folder, and a container that of a missing one.
  * The text is that of the environment.
  */

@@ -49,12 +49,12 @@ bool folder_is_private(const struct stat *st);
  */
 int folder_make_private(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 
-/** Does nothing where the folder is not open. Keeps errno. */
+/** Does nothing if the folder is not open. Keeps errno. */
 void folder_close(struct folder *f);
 
 /**
  * Opens file `name` of the folder with `flags`; O_CREAT makes it 0600. Follows no symbolic link and does not block.
- * Returns the descriptor, or -1 with errno: EPERM where it is no regular file, where another user owns it in a folder
+ * Returns the descriptor, or -1 with errno: EPERM if it is no regular file, where another user owns it in a folder
  * that is not shared, or, with O_CREAT, where the file has a second name (a hard link), so that a write would change
  * another file.
  */

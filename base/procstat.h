@@ -16,7 +16,7 @@ struct procstat {
     uint64_t start_time; /* in clock ticks since boot: distinguishes processes that had the same pid */
 };
 
-/** Reads the state of process `pid` of our pid namespace (0: the caller); false where there is none. */
+/** Reads the state of process `pid` of our pid namespace (0: the caller); false if there is none. */
 bool procstat_read(pid_t pid, struct procstat *p);
 
 /**

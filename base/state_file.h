@@ -32,7 +32,7 @@ void state_file_init(struct state_file *f, const char *dir, const char *name, co
 /** Writes `text`, of at most STATE_FILE_MAX bytes. On failure it logs a warning, and the file stays as it was. */
 void state_file_write(const struct state_file *f, const char *text);
 
-/** The text that was written last, to be freed; NULL where this run has none, or it cannot be read. */
+/** The text that was written last, to be freed; NULL if this run has none, or it cannot be read. */
 char *state_file_read(const struct state_file *f) BEZEL_MUST_CHECK;
 
 /** Removes the file, where there is one. */

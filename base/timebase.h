@@ -120,7 +120,7 @@ static inline uint64_t timebase_scale(uint64_t ticks, uint64_t factor, uint32_t 
 int64_t timebase_ns_anywhere(const struct timebase *tb, uint64_t ticks);
 
 /**
- * `ticks` as nanoseconds of CLOCK_MONOTONIC, held within 0 .. INT64_MAX; 0 where the timebase is not ready. Ticks are
+ * `ticks` as nanoseconds of CLOCK_MONOTONIC, held within 0 .. INT64_MAX; 0 if the timebase is not ready. Ticks are
  * compared modulo 2^64: more than 2^63 ahead of the newest piece is behind it.
  */
 static inline int64_t timebase_ns(const struct timebase *tb, uint64_t ticks)

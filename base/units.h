@@ -60,13 +60,15 @@ int64_t units_time(const char *unit);
  */
 struct units_text units_exact_duration(int64_t ns);
 
-/** For people: as units_exact_duration(), but as units_duration() in place of many digits with ns: "7.68 ms". */
+/** For people: like units_exact_duration(), but rounded like units_duration() if that needs many digits of ns: "7.68
+ * ms". */
 struct units_text units_brief_duration(int64_t ns);
 
 /** Exact, in the largest power of 1024 that leaves a whole number: "16 MiB"; units_read_size() gives it back. */
 struct units_text units_exact_size(uint64_t bytes);
 
-/** Up to 6 decimals, no more than needed: "29.97". `v` is 0 .. 1e9; what a reader above gave is given back exactly. */
+/** Up to 6 decimals, no more than needed: "29.97". `v` is 0 .. 1e9. A number that a function above has read comes out
+ * as it was written. */
 struct units_text units_exact_number(double v);
 
 /** Rounded to three digits, for people: "1.23 ms", "45.6 s"; from a minute on "2 min 05 s", "3 h 20 min". */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /*
- * Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 where there is none, or NUL (RFC 3629, section 4).
+ * Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 if there is none, or NUL (RFC 3629, section 4).
  */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {

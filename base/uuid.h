@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Reads a UUID; false where `text` is none. Pure. */
+/** Reads a UUID; false if `text` is none. Pure. */
 bool uuid_read(const char *text, uint8_t id[16]);
 
 /** Writes it. Returns `text`. Pure. */

@@ -32,7 +32,7 @@ enum {
 struct control_endpoint {
     struct command_server *control;
     struct link_keys link_keys;         /* over tcp */
-    char dir[PATH_MAX], keys[PATH_MAX]; /* dir: "" over tcp; keys: "" where there are none */
+    char dir[PATH_MAX], keys[PATH_MAX]; /* dir: "" over tcp; keys: "" if there are none */
     int lock;
     bool shut;
     int64_t idle_timeout;

@@ -21,7 +21,7 @@ struct clock_server;
  * Binds the link beside the data link, which listens at `data`: one port above it; at any free port if that does
  * (":*"). `keys` are borrowed until clock_server_close(); `keeping` is what keeps this machine's wall clock. Returns 0
  * with *s, which is NULL where `data` is over ipc or loopback: then the nodes are on this machine. Else link_bind()'s
- * error, BEZEL_EINVAL where there is no port above, BEZEL_ENOMEM or BEZEL_ESYS.
+ * error, BEZEL_EINVAL if there is no port above, BEZEL_ENOMEM or BEZEL_ESYS.
  */
 int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
                       struct clock_server **s) BEZEL_MUST_CHECK;

@@ -31,7 +31,7 @@ struct proxy_server;
  * Listens for the first endpoint of `forward` at `listen`, tcp://HOST:PORT with a number or `*` as HOST, for each
  * further one at the next port; port `*`: each at any. `forward` lists endpoints tcp://HOST:PORT, separated by blanks;
  * behind '=' stands where to connect in its place, the port of another proxy. Returns 0 with *s for
- * proxy_server_close(); BEZEL_EINVAL where one of them is not as said; BEZEL_EBUSY where a port is in use; or another
+ * proxy_server_close(); BEZEL_EINVAL if one of them is not as said; BEZEL_EBUSY where a port is in use; or another
  * error, with errno. Logs which port cannot be used.
  */
 int proxy_server_open(const char *listen, const char *forward, struct proxy_server **s) BEZEL_MUST_CHECK;

@@ -65,7 +65,7 @@ struct dict {
 /**
  * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok(); field names differ; dict_kind_ok();
  * `unit` and `labels` may be NULL for none) or of a string to the `used` bytes at `at`, where `capacity` bytes are in
- * all. Returns the new number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL where the entry breaks a limit or a text is not
+ * all. Returns the new number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL if the entry breaks a limit or a text is not
  * UTF-8. Order of ids and uniqueness of aspect names are the caller's care. The bytes behind `used` may be changed on
  * failure. Depends on libc's string functions alone. Pure.
  */
@@ -78,7 +78,7 @@ int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, c
  */
 int dict_name_ok(const char *name);
 
-/** "event", "span" and so on; "?" where `kind` is none. Static storage. Pure. */
+/** "event", "span" and so on; "?" if `kind` is none. Static storage. Pure. */
 const char *dict_kind_name(enum dict_kind kind);
 
 /** Whether `a` opens with the fields that its kind has (mdr.x); more may follow. Pure. */

@@ -3,8 +3,9 @@
 
 /**
  * Messages as tables of their fields. A table says once how a struct in memory and its bytes (XDR, as mdr/mdr.x and
- * mdr/read.x define them) correspond; one walk encodes and decodes by it, so that the two cannot differ. The walk knows
- * bytes as units of four alone, which its coder takes: libtirpc in mdr/message.c, plain memory in mdr/read_message.c.
+ * mdr/read.x define them) correspond; one walk encodes and decodes by it, so that the two cannot differ. The walk
+ * produces and takes units of four bytes; a coder moves them: libtirpc in mdr/message.c, plain memory in
+ * mdr/read_message.c.
  *
  * Decoding is strict: non-zero padding, unknown values of an enum, booleans other than 0 and 1, texts that are not
  * UTF-8, and counts above their bounds break it. Pure.
@@ -18,7 +19,7 @@
 
 enum { FIELDS_MAGIC = 0x425A4C31 };
 
-/** What takes the bytes. While encoding, only what `m` points to is read, never written. */
+/** The coder. While encoding, the walk reads what `m` points to, and writes nothing there. */
 struct fields_coder {
     bool decode;
     bool broken; /* a bound is broken; else, where the walk fails, the bytes end */
@@ -38,7 +39,7 @@ enum fields_kind {
     FIELDS_BLOB,  /* a count of bytes, at `count_at`, and these */
     FIELDS_ROWS,  /* a count, at `count_at`, and so many structs of `size` bytes */
     FIELDS_STRUCT,
-    FIELDS_CHOICE, /* an enum, and of `cases` the one that it selects; none is an error */
+    FIELDS_CHOICE, /* an enum, and the case that it selects among `cases`; a value without a case is an error */
     FIELDS_CALL,   /* what `call` does, mostly a check */
 };
 

@@ -104,7 +104,7 @@ int packet_get_cover(const void *p, size_t n, struct packet_header *h, uint64_t 
 /**
  * Walks the records of a packet that packet_get_header() accepted. `field_counts[id]` is the number of fields of aspect
  * `id`, for ids 1 to `aspects`. Start with *offset = PACKET_HEADER_BYTES. Returns 1 with *r filled and *offset moved
- * on, 0 at the end, BEZEL_EMALFORMED where the bytes do not fit the aspects. It does not check timestamps. Pure.
+ * on, 0 at the end, BEZEL_EMALFORMED if the bytes do not fit the aspects. It does not check timestamps. Pure.
  */
 int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
                        uint32_t aspects, size_t *offset, struct packet_record *r) BEZEL_MUST_CHECK;
@@ -132,7 +132,7 @@ static inline int packet_read_record(const uint8_t *packet, size_t end, const ui
     return 1;
 }
 
-/** As packet_next_record(), all records at once that follow each other and are of one aspect. */
+/** Like packet_next_record(), but takes all consecutive records of one aspect at once. */
 int packet_next_run(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,
                     size_t *offset, struct packet_run *run) BEZEL_MUST_CHECK;
 

@@ -6,7 +6,7 @@
 
 enum { NAME_MAX_BYTES = 160 };
 
-/* The length of the name that `path` begins with; 0 where it is none. */
+/* The length of the name that `path` begins with; 0 if it is none. */
 static size_t name_length(const char *path)
 {
     size_t n = 0;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The files of a run directory that go from the machine of the collector to a mirror: which names they can have. Who
- * receives them trusts none of it. Pure.
+ * Names of the files that a mirror of a run receives. A name comes from another machine, so the receiver checks it here
+ * before it uses it. Pure.
  */
 #ifndef BEZEL_MDR_RUN_FILE_H
 #define BEZEL_MDR_RUN_FILE_H

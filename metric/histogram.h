@@ -83,10 +83,10 @@ static inline int64_t histogram_first(const struct histogram *h, int64_t bucket)
     return bucket * (INT64_C(1) << (HISTOGRAM_SHIFT + h->coarser));
 }
 
-/** The counters of a row; NULL where it has none. */
+/** The counters of a row; NULL if it has none. */
 uint64_t *histogram_row(const struct histogram *h, int64_t row);
 
-/** The counter of a bucket, made if it is new; NULL where that needs memory that there is not. */
+/** The counter of a bucket, made if it is new; NULL if that needs memory that there is not. */
 uint64_t *histogram_new_counter(struct histogram *h, int64_t bucket, size_t *memory);
 
 /** As histogram_new_counter(). Inline: nearly always the row is in its place. */
@@ -108,7 +108,7 @@ static inline void histogram_end(struct histogram_cursor *c)
 }
 
 /**
- * Adds `value`, which is not NaN. Returns false where it needs memory that there is not, or that `*memory` does not
+ * Adds `value`, which is not NaN. Returns false if it needs memory that there is not, or that `*memory` does not
  * have: the bytes that all histograms with this pointer may still take; NULL: any. Inline: neighbours are often of one
  * bucket, and then a register counts them. Some 2 ns.
  */
@@ -136,10 +136,10 @@ bool histogram_add_many(struct histogram *h, double value, uint64_t n, size_t *m
  */
 uint64_t histogram_rank(uint64_t count, double q);
 
-/** The bucket where the quantile of `share` (0 .. 1) lies, and its counter; NULL where there is no number. */
+/** The bucket where the quantile of `share` (0 .. 1) lies, and its counter; NULL if there is no number. */
 const uint64_t *histogram_find(const struct histogram *h, double share, int64_t *bucket);
 
-/** The quantile of `share` (0 .. 1) within the error above; NaN where there is no number. */
+/** The quantile of `share` (0 .. 1) within the error above; NaN if there is no number. */
 double histogram_quantile(const struct histogram *h, double share);
 
 /** The bytes of one bucket that is not empty, packed: its number (u32), count (u64), big-endian. */

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "metric/ratio.h"
 
-enum { MARKS = RATIO_MARKS + 2 }; /* a window of them, the one before it, and the one that moves */
+enum { MARKS = RATIO_MARKS + 2 }; /* the marks of a window, one older mark, and the newest, which still moves */
 
 void ratio_start(struct ratio *r, int64_t window)
 {

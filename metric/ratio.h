@@ -44,7 +44,7 @@ bool ratio_level(const struct ratio *r, uint64_t level, double *percent);
 /** The growth of both counters in the window, at the last reading. False where no full window has passed. */
 bool ratio_growth(const struct ratio *r, uint64_t *whole, uint64_t *part);
 
-/** The same; where no full window has passed, since the first reading. False where `whole` did not grow since then. */
+/** The same; where no full window has passed, since the first reading. False if `whole` did not grow since then. */
 bool ratio_growth_so_far(const struct ratio *r, uint64_t *whole, uint64_t *part);
 
 #endif

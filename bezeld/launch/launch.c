@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL counts as empty. Returns false where there is no room. */
+/* NULL counts as empty. Returns false if there is no room. */
 static bool add(struct message_launch *m, const char *text)
 {
     size_t n = text ? strlen(text) + 1 : 1;

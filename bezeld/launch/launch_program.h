@@ -23,7 +23,7 @@ int launch_program_make(const struct experiment *e, const struct experiment_proc
 void launch_program_free(struct launch_program *program);
 
 /**
- * Finds the process, and its instance, that has `name` on node `node` and a command. Returns NULL where there is none.
+ * Finds the process, and its instance, that has `name` on node `node` and a command. Returns NULL if there is none.
  */
 const struct experiment_process *launch_program_find(const struct experiment *e, uint32_t node, const char *name,
                                                      uint32_t *instance);

@@ -50,7 +50,7 @@ int launcher_fork(int64_t grace, struct launcher *l) BEZEL_MUST_CHECK;
 
 /**
  * Connects to the launcher of session `name` in the service's folder `dir`, or else has the service start it. Returns 0
- * with *l for launcher_close(); BEZEL_ENOENT or BEZEL_EUNREACH where there is no service, with errno; BEZEL_EAGAIN
+ * with *l for launcher_close(); BEZEL_ENOENT or BEZEL_EUNREACH if there is no service, with errno; BEZEL_EAGAIN
  * where it is being started: call again soon. Does not block.
  */
 int launcher_connect(const char *dir, const char *name, struct launcher *l) BEZEL_MUST_CHECK;

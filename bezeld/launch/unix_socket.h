@@ -23,7 +23,7 @@ int unix_socket_listen(int folder, const char *name, int *fd) BEZEL_MUST_CHECK;
 int unix_socket_accept(int listening);
 
 /**
- * Connects. Returns 0 with *fd; BEZEL_ENOENT where there is no such socket; BEZEL_EUNREACH where nobody listens;
+ * Connects. Returns 0 with *fd; BEZEL_ENOENT if there is no such socket; BEZEL_EUNREACH where nobody listens;
  * BEZEL_EAGAIN where too many wait already; BEZEL_EPERM where a process of another user but root listens; or another
  * error with errno.
  */

@@ -107,10 +107,10 @@ bool node_ends(const struct node *n);
 bool node_spins(const struct node *n);
 
 /**
- * A new trace, which a jump of a clock asks for (docs/CLOCKS.md). Where node_wants_new_trace(), node_part() drains the
- * node, but keeps settings, knobs and doorbell; node_drain() still ends it for good. Once it has node_parted(),
- * node_go_on() closes it, and opens the node that goes on in its place. On an error *n is NULL, and a line is on
- * stderr.
+ * After a jump of a clock a node goes on in a new trace (docs/CLOCKS.md), in three steps. node_wants_new_trace() says
+ * that one is due; node_part() drains the node, but keeps settings, knobs and doorbell; once it has node_parted(),
+ * node_go_on() closes it, and opens the next node in its place. On an error *n is NULL, and a line is on stderr.
+ * node_drain() ends a node for good, also in between.
  */
 bool node_wants_new_trace(const struct node *n);
 void node_part(struct node *n);

@@ -79,7 +79,7 @@ struct receiver {
 int receiver_peers_open(struct receiver *in) BEZEL_MUST_CHECK;
 void receiver_peers_close(struct receiver *in);
 
-/** The peer of connection `id`, or of a node; NULL where there is none. */
+/** The peer of connection `id`, or of a node; NULL if there is none. */
 struct peer *receiver_find(struct receiver *in, const struct link_peer *id);
 struct peer *receiver_find_node(const struct receiver *in, const struct model_node *node);
 

@@ -365,7 +365,8 @@ static void add_row(struct model_count *c, const struct message_books_row *row)
     c->spool += row->spool;
 }
 
-/* Counters of a running process are not read at one moment: only in final ones losses cannot exceed attempts. */
+/* The counters of a running process are read one after the other, so losses may exceed attempts; in final ones they
+ * cannot. */
 static bool row_is_possible(const struct message_books_row *row, bool final)
 {
     const uint64_t lost[] = {row->full, row->off, row->no_ring, row->window, row->spool};

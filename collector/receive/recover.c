@@ -112,7 +112,7 @@ static int truncate_tail(const struct store *store, const char *path, uint64_t g
 
 /*
  * What the file's beginning says of its stream: its first packet, or its cover. Returns 0, with *s
- * NULL where it is no stream's, with a reason if there is one; or an error.
+ * NULL if it is no stream's, with a reason if there is one; or an error.
  */
 static int look_first(const struct recovery *r, const char *path, struct trace_reader *reader, struct model_stream **s,
                       const char **reason)

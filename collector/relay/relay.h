@@ -71,13 +71,13 @@ const struct relay_clock *relay_clock(const struct relay *r);
 /** WELCOME names this port instead, where the children may ask for the time; 0, as at first: none. */
 void relay_set_clock_port(struct relay *r, uint32_t port);
 
-/** Present values, but for counts since relay_new(). */
+/** What a relay holds now; frames, bytes, refused and dropped count since relay_new(). */
 struct relay_status {
     unsigned children;
     uint64_t frames, bytes; /* passed to a parent */
     uint64_t held;          /* bytes in queues to the parent */
     uint64_t refused;       /* HELLOs */
-    uint64_t dropped;       /* frames of connections that are no child, or to such */
+    uint64_t dropped;       /* frames from connections that are no child, or to them */
     uint64_t forgotten;     /* children that had too much under way, or did not read */
     uint64_t unidentified;  /* connections that were ended, since they belong to no child */
     uint64_t moves;         /* from one parent to the next */

@@ -296,7 +296,7 @@ static int connect_to(struct mirror *m, uint8_t token[READ_TOKEN_MAX])
     return remote_link_open(&m->link, &m->o->place, &request);
 }
 
-/* Lets the caller look after what is his. */
+/* Calls the caller's function, which may end the mirror. */
 static void turn(struct mirror *m)
 {
     int64_t now = clock_now();

@@ -93,7 +93,7 @@ static bool read_record(struct remote_reader *r, const struct read_item *item, c
     return to->aspect >= 1 && to->aspect <= d->aspect_count && d->field_counts[to->aspect] == to->value_count;
 }
 
-/* Gives the next item of the last message. Returns 1, 0 where there is none, or an error. */
+/* Gives the next item of the last message. Returns 1, 0 if there is none, or an error. */
 static int next_item(struct remote_reader *r, struct record_item *to)
 {
     struct read_item item;

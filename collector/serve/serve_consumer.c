@@ -181,7 +181,7 @@ int serve_consumer_fd(const struct serve_consumer *c)
     return c->held || c->waiting > c->credit ? -1 : c->fd;
 }
 
-/* Sends `n` bytes of a message. Returns 0; BEZEL_EAGAIN where ZeroMQ's queue has no room; or another error. */
+/* Sends `n` bytes of a message. Returns 0; BEZEL_EAGAIN if ZeroMQ's queue has no room; or another error. */
 static int pass_on(struct serve_server *v, struct serve_consumer *c, const uint8_t *bytes, size_t n)
 {
     int err = link_send(v->link, &c->peer, bytes, n);

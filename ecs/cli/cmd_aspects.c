@@ -49,7 +49,7 @@ static int join_patterns(char **patterns, struct message_command *c)
     return OPTIONS_GO_ON;
 }
 
-/* Reads the command from the words; *run: the word for the run, NULL where there is none. */
+/* Reads the command from the words; *run: the word for the run, NULL if there is none. */
 static int read_words(char **words, struct message_command *c, const char **run)
 {
     *c = (struct message_command){.verb = VERB_SET, .subject = SUBJECT_ASPECTS};

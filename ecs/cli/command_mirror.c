@@ -110,7 +110,8 @@ int command_mirror_exit(int err)
     }
 }
 
-/* Mirrors until this process's parent has ended, or ends it. Removes the folder `temporary` then; "": it stays. */
+/* Mirrors until the parent of this process ends it, or has ended. Then removes the folder `temporary`, unless that is
+ * "". */
 static int mirror(struct mirror_options *o, const char *temporary, pid_t parent, int ready)
 {
     const struct sigaction action = {.sa_handler = on_stop}, ignore = {.sa_handler = SIG_IGN};

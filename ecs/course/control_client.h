@@ -36,7 +36,7 @@ struct control_client {
 /**
  * Connects to daemons of run directory `run`: to the collector, inner collectors or the resource manager, or to the
  * bezelds of all nodes, or to that of node `node` alone where it is not NULL. Returns an exit_code: EXIT_OK with *r for
- * control_client_close(); EXIT_USAGE where there is no such node, or no manager, EXIT_UNREACHABLE where
+ * control_client_close(); EXIT_USAGE if there is no such node, or no manager, EXIT_UNREACHABLE where
  * the run is not running, EXIT_FAILED otherwise. Logs each error to stderr.
  */
 int control_client_open(const char *run, enum control_client_whom whom, const char *node, struct control_client *r);
@@ -59,7 +59,7 @@ void control_client_close(struct control_client *r);
 
 /**
  * Sends `command` to each node, with an id chosen here, and passes each REPLY whose answer is `wanted` to `take`.
- * Returns EXIT_OK; EXIT_UNREACHABLE where a node did not answer within five seconds, and two more for each proxy;
+ * Returns EXIT_OK; EXIT_UNREACHABLE if a node did not answer within five seconds, and two more for each proxy;
  * EXIT_FAILED where one refused, or where `take` returned false. Logs nodes that did not answer, or refused.
  */
 int control_client_ask(struct control_client *r, const struct message_command *command, enum message_answer wanted,

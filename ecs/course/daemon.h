@@ -60,7 +60,7 @@ int daemon_serves(struct daemon *d, char *line, size_t size) BEZEL_MUST_CHECK;
 int daemon_command(struct daemon *d, const struct message_command *command) BEZEL_MUST_CHECK;
 int daemon_ask(struct daemon *d, enum message_verb verb) BEZEL_MUST_CHECK;
 
-/** Takes the next reply into *m: 0, or BEZEL_EAGAIN where there is none. Drops other messages. */
+/** Takes the next reply into *m: 0, or BEZEL_EAGAIN if there is none. Drops other messages. */
 int daemon_answer(struct daemon *d, struct message *m) BEZEL_MUST_CHECK;
 
 /** Whether it is a session at a persistent bezeld, which is not our child. */
@@ -74,7 +74,7 @@ bool daemon_ended(struct daemon *d, int *status);
 
 /**
  * The reason why its session is over, or does not serve yet; else the last line that it wrote into its log since its
- * start, without the newline; "" where there is none.
+ * start, without the newline; "" if there is none.
  */
 void daemon_last_messages(const struct daemon *d, char *text, size_t size);
 

@@ -119,7 +119,7 @@ void daemons_inner_free(struct daemons *f);
 
 /**
  * Lists where `parents` take packets, separated by blanks, for somebody on another machine or, with `here`, a child of
- * this process. One that has not served yet is left out. Returns 0, or BEZEL_EFULL where the list has no room.
+ * this process. One that has not served yet is left out. Returns 0, or BEZEL_EFULL if the list has no room.
  */
 int daemons_list_parents(const struct daemons *f, const struct experiment_parents *parents, bool here, char *text,
                          size_t size) BEZEL_MUST_CHECK;

@@ -414,7 +414,7 @@ static bool needs_escape(uint32_t c)
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || (c & 0xfffe) == 0xfffe;
 }
 
-/* Writes `s` as a double-quoted scalar; false where it is not UTF-8. */
+/* Writes `s` as a double-quoted scalar; false if it is not UTF-8. */
 static bool put_quoted(FILE *out, const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;

@@ -27,14 +27,14 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e) B
 /**
  * Writes the experiment that runs the one command `argv`. If `name` is NULL, it is named after the command; if
  * `duration` is NULL, it lasts as long as the command. Returns 0 with *text, NUL-terminated, for the caller to free;
- * BEZEL_EINVAL where an argument is not UTF-8, which YAML cannot hold; BEZEL_ENOMEM.
+ * BEZEL_EINVAL if an argument is not UTF-8, which YAML cannot hold; BEZEL_ENOMEM.
  */
 int load_command(char *const *argv, const char *name, const char *duration, char **text, size_t *n) BEZEL_MUST_CHECK;
 
 /**
  * Finds the file that `p` would execute. A command with a '/' is a path relative to its working directory; another one
  * is searched in the PATH of its environment. Returns 0 with the absolute path; else an error, with the reason in *why
- * (static storage), which is about the working directory where *of_directory is set, else about the command.
+ * (static storage). *of_directory: the reason is about the working directory, not the command.
  */
 int load_find_command(const struct experiment_process *p, char *path, size_t size, const char **why,
                       bool *of_directory) BEZEL_MUST_CHECK;

@@ -59,7 +59,7 @@ struct run_journal {
 int run_journal_print(const struct run_journal *j, char **text, size_t *n) BEZEL_MUST_CHECK;
 
 /**
- * Reads the `n` bytes at `text`. Returns 0 with *j for run_journal_free(); BEZEL_EMALFORMED where it is no journal, or
+ * Reads the `n` bytes at `text`. Returns 0 with *j for run_journal_free(); BEZEL_EMALFORMED if it is no journal, or
  * a damaged one; BEZEL_EVERSION where it is of another version; BEZEL_ENOMEM.
  */
 int run_journal_parse(const char *text, size_t n, struct run_journal **j) BEZEL_MUST_CHECK;

@@ -29,7 +29,7 @@ const char *rundir_runs(const char *option);
 
 /**
  * Finds the run that a command's argument names: `argument` itself, or where it is NULL, the newest, `<runs>/latest`,
- * with `runs` as of rundir_runs(). Returns 0 with its path; BEZEL_ENOENT where it is no directory; or BEZEL_EINVAL,
+ * with `runs` as of rundir_runs(). Returns 0 with its path; BEZEL_ENOENT if it is no directory; or BEZEL_EINVAL,
  * with its path, where it is a directory without a part of a run: experiment.yaml, run.db or trace.
  */
 int rundir_find(const char *argument, const char *runs, char *path, size_t size) BEZEL_MUST_CHECK;
@@ -79,7 +79,7 @@ int rundir_publish(const struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
  * Finds the private folder of run directory `run`, which another process made. Returns 0 with its path and
- * the run's id; BEZEL_EUNREACH where the run is not running, BEZEL_EPERM where the folder is not this user's alone,
+ * the run's id; BEZEL_EUNREACH if the run is not running, BEZEL_EPERM if the folder is not this user's alone,
  * BEZEL_EINVAL where its path is too long.
  */
 int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uuid[16]) BEZEL_MUST_CHECK;

@@ -75,7 +75,7 @@ void command_caller_close(struct command_caller *c, int linger_ms);
 
 /**
  * Sends m->command, with m->configure where it is one; envelope, number and deadline are filled in here. Returns the
- * number of the command, 1 or more; 0 where the daemon's life is not known yet: then a QUERY was sent in its place, and
+ * number of the command, 1 or more; 0 if the daemon's life is not known yet: then a QUERY was sent in its place, and
  * the caller repeats the command after the REPLY; or an error of link_send() or message_encode(), and BEZEL_EUNREACH
  * where the link is closed.
  */
@@ -89,7 +89,7 @@ int command_caller_tell(struct command_caller *c, struct message *m) BEZEL_MUST_
 
 /**
  * Takes the next message of the daemon, and learns its life and clock: 0 with *m; BEZEL_EVERSION, and *m is a REFUSE;
- * BEZEL_EAGAIN where there is none; BEZEL_EMALFORMED where it is none, or none of control.
+ * BEZEL_EAGAIN if there is none; BEZEL_EMALFORMED if it is none, or none of control.
  */
 int command_caller_receive(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
 

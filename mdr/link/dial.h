@@ -35,7 +35,7 @@ int dial_fd(const struct dial *dial);
 
 /**
  * The answer: 0 with *found, a number that accepted a connection, or the only address of a name, which was not tried;
- * BEZEL_EAGAIN where there is none yet; BEZEL_ENOENT where the name has no address; BEZEL_EUNREACH where no address
+ * BEZEL_EAGAIN if there is none yet; BEZEL_ENOENT if the name has no address; BEZEL_EUNREACH where no address
  * accepted one. Except for 0 and BEZEL_EAGAIN, `why` is a sentence that goes on behind the address.
  */
 int dial_answer(struct dial *dial, struct address *found, char why[DIAL_WHY_MAX]) BEZEL_MUST_CHECK;

@@ -31,8 +31,8 @@ int endpoint_check(const char *endpoint) BEZEL_MUST_CHECK;
 int endpoint_check_bind(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 
 /**
- * Whether a link may be connected there: 0; BEZEL_EPERM on tcp beyond loopback, or at a name, without keys;
- * BEZEL_EINVAL where the host or the port is `*`.
+ * Checks whether a link may connect there. Returns 0; BEZEL_EPERM if it has no keys, and the address is tcp beyond
+ * loopback or a name; BEZEL_EINVAL if the host or the port is `*`.
  */
 int endpoint_check_connect(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 

@@ -56,7 +56,7 @@ struct key_public {
     char nodes[KEY_NODES_MAX + 1]; /* patterns, separated by one blank; "": the key's own name */
 };
 
-/** Z85 of a key, NUL-terminated, and back: 0, or BEZEL_EMALFORMED where 40 characters at `text` are no Z85. */
+/** Z85 of a key, NUL-terminated, and back: 0, or BEZEL_EMALFORMED if 40 characters at `text` are no Z85. */
 void key_to_z85(const uint8_t bytes[KEY_BYTES], char text[KEY_Z85 + 1]);
 int key_from_z85(const char *text, uint8_t bytes[KEY_BYTES]) BEZEL_MUST_CHECK;
 

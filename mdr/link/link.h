@@ -72,7 +72,7 @@ uint32_t link_peer_sizes(const struct link_peer *peer);
 struct link_frame {
     struct link_peer peer;
     unsigned roles;             /* of enum key_role: the sender's; all of them where the link has no keys */
-    char key[KEY_NAME_MAX + 1]; /* name of the sender's key; "" where the link has no keys, or the key was taken back */
+    char key[KEY_NAME_MAX + 1]; /* name of the sender's key; "" if the link has no keys, or the key was taken back */
     const void *data;
     size_t size;
     uint64_t handle[8]; /* room for ZeroMQ's message */
@@ -81,7 +81,7 @@ struct link_frame {
 /**
  * Binds a link that serves many peers. Returns 0 with *link owned by the caller (link_close), BEZEL_EBUSY where the
  * endpoint is in use (an ipc path: also by a file that is no socket; a socket that a dead process left is replaced),
- * BEZEL_EINVAL where it is not an endpoint or its path is too long for a socket, BEZEL_EPERM where it may not be bound
+ * BEZEL_EINVAL if it is not an endpoint or its path is too long for a socket, BEZEL_EPERM where it may not be bound
  * or is tcp on anything but loopback without keys, BEZEL_ENOENT where its folder is missing, BEZEL_ENOMEM, BEZEL_ESYS
  * (errno ENOTSUP: this ZeroMQ has no CURVE). A tcp endpoint may end in ":*": ZeroMQ then chooses a port, which
  * link_endpoint() returns. HOST is a number, an interface, or `*` (all addresses, of IPv4 and IPv6). `max_frame` bounds
@@ -118,10 +118,10 @@ const char *link_endpoint(const struct link *link);
 void link_set_relay(struct link *link);
 
 /**
- * Queues a copy of `n` bytes for `peer`: of a bound link a peer; of a relay's connected link the peer of its bound link
- * in whose name it speaks; of another connected link NULL. Returns 0; BEZEL_EAGAIN where the queue is full;
- * BEZEL_EUNREACH where a bound link has no such peer any more; BEZEL_EFULL where the path through all relays is too
- * long; BEZEL_EINVAL where a link gets no peer that needs one, or the other way round; BEZEL_ENOMEM; BEZEL_ESYS.
+ * Queues a copy of `n` bytes. `peer`: on a bound link the receiver; on a relay's connected link the child, a peer of
+ * its bound link, whose frame it passes on; on another connected link NULL. Returns 0; BEZEL_EAGAIN where the queue is
+ * full; BEZEL_EUNREACH if a bound link has no such peer any more; BEZEL_EFULL where the path through all relays is
+ * too long; BEZEL_EINVAL where a link gets no peer that needs one, or the other way round; BEZEL_ENOMEM; BEZEL_ESYS.
  */
 int link_send(struct link *link, const struct link_peer *peer, const void *data, size_t n) BEZEL_MUST_CHECK;
 
@@ -134,7 +134,7 @@ int link_send_shared(struct link *link, const struct link_peer *peer, void *data
                      void (*release)(void *data, void *hint), void *hint) BEZEL_MUST_CHECK;
 
 /**
- * Takes the next frame: 0 with *frame to be freed by link_frame_free(), BEZEL_EAGAIN where there is none, BEZEL_ESYS.
+ * Takes the next frame: 0 with *frame to be freed by link_frame_free(), BEZEL_EAGAIN if there is none, BEZEL_ESYS.
  * Never blocks. Messages of other parts than Bezel sends are dropped.
  */
 int link_receive(struct link *link, struct link_frame *frame) BEZEL_MUST_CHECK;
@@ -147,7 +147,7 @@ void link_frame_free(struct link_frame *frame);
  */
 uint64_t link_connection(const struct link_frame *frame);
 
-/** The address from which `frame` came, as a number, with brackets for IPv6; "" where it did not come over tcp. */
+/** The address from which `frame` came, as a number, with brackets for IPv6; "" if it did not come over tcp. */
 void link_host(const struct link_frame *frame, char host[LINK_HOST_MAX + 1]);
 
 /**
@@ -166,7 +166,7 @@ int link_wait(struct link *const *links, size_t link_count, const int *fds, size
 int link_keys_open(const char *own, const char *known, const char *server, struct link_keys *keys) BEZEL_MUST_CHECK;
 void link_keys_close(struct link_keys *keys);
 
-/** Whether the sender of `frame` has `role`; logs a warning where it has not. */
+/** Whether the sender of `frame` has `role`; logs a warning if not. */
 bool link_may(const struct link_frame *frame, enum key_role role);
 
 /** Whether the sender of `frame`, which `link` received, may speak for `node`; everybody may where it has no keys. */

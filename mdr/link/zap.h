@@ -28,13 +28,13 @@ struct zap_request {
 
 struct zap_answer {
     const char *status, *text; /* static */
-    char user[ZAP_USER_MAX];   /* "" where the peer is not admitted */
+    char user[ZAP_USER_MAX];   /* "" if the peer is not admitted */
 };
 
 /** Parses a request: 0, or BEZEL_EMALFORMED; borrows the parts. */
 int zap_read(const struct zap_part *parts, size_t count, struct zap_request *request) BEZEL_MUST_CHECK;
 
-/** Decides at time `now`; `ring` is that of the request's domain, NULL where there is none: then nobody is admitted. */
+/** Decides at time `now`; `ring` is that of the request's domain, NULL if there is none: then nobody is admitted. */
 void zap_decide(const struct zap_request *request, struct keyring *ring, int64_t now, struct zap_answer *answer);
 
 /** The public key of user id `user`: 0, or BEZEL_EMALFORMED where it is NULL or not one of ours. */

@@ -38,7 +38,7 @@
 #define DIRECT_BELL_NAME "bell"
 
 struct direct_page {
-    uint64_t magic, proof; /* proof: drawn at random; DIRECT says it too */
+    uint64_t magic, proof; /* proof: drawn at random; the message DIRECT has the same */
     uint8_t run[16], uuid[16];
 
     alignas(64) _Atomic uint64_t from; /* the sender's, with its tag; 0: nothing is offered */

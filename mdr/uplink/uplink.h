@@ -53,7 +53,7 @@ struct uplink_source {
     /** The number of unobserved processes in the node's own books: they are sent whenever it has changed. */
     uint64_t (*unobserved)(const void *context);
 
-    /** Note `i` for the operator, NULL where there are no more than `i`. Notes stay as they are. */
+    /** Note `i` for the operator, NULL if there are no more than `i`. Notes stay as they are. */
     const struct message_note *(*note)(const void *context, uint32_t i);
 
     /** Adds a note under `code`, about process `instance`, or about the node where that is 0. */

@@ -12,7 +12,7 @@
 
 /**
  * Makes a link to each node of `e`, as `o` says, also to nodes that do not serve yet. Returns 0 with `nodes`, in the
- * order of nodes, for command_caller_close(). Else an error, with its reason logged: BEZEL_EINVAL where `o` does not
+ * order of nodes, for command_caller_close(). Else an error, with its reason logged: BEZEL_EINVAL if `o` does not
  * fit the experiment, BEZEL_EPERM where keys are missing, or what command_caller_open() returns.
  * Those that were opened before the error are in `nodes` all the same; the others are left as they are.
  */

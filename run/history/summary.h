@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The run database in memory: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a node are its
- * CLOCK_MONOTONIC, started and ended of the run CLOCK_REALTIME. Times that nodes sent may be anything, so they are
+ * The run database in memory: the input of the report. Times are nanoseconds: of a node (`at`, `*_ns`) of its
+ * CLOCK_MONOTONIC; when the run started and ended, of CLOCK_REALTIME. Nodes may send any time, so their times are
  * clamped (saturate_ns()). Texts belong to the summary. Records of the own trace are in the structs of mdr/builtin.h.
  */
 #ifndef BEZEL_RUN_HISTORY_SUMMARY_H

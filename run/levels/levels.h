@@ -23,7 +23,7 @@ struct levels;
 
 /**
  * Opens run directory `run`, finished or growing. Returns 0 with *l for levels_close(), or an error as
- * run_reader_open(): of the database, which rundb_why() explains; BEZEL_ENOENT where there is none (yet).
+ * run_reader_open(): of the database, which rundb_why() explains; BEZEL_ENOENT if there is none (yet).
  */
 int levels_open(const char *run, struct levels **l) BEZEL_MUST_CHECK;
 

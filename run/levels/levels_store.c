@@ -245,7 +245,7 @@ void levels_store_drop(struct levels_tree *t, struct levels_list *list)
     list->dropped = (uint64_t)list->blocks * list->block_rows;
 }
 
-/* Reads a block into the cache. NULL where it is not what it must be. */
+/* Reads a block into the cache. NULL if it is not what it must be. */
 static const uint8_t *read_block(struct levels_tree *t, const struct levels_list *list, const struct block_head *is)
 {
     struct levels_store *s = t->store;

@@ -171,7 +171,7 @@ void levels_leaf_row(const struct levels_track *k, void *row);
 
 /**
  * Takes in the packet behind t->at, up to position `to`: `bytes` are all of it. Returns 0 with t->at moved there;
- * BEZEL_EMALFORMED where it does not fit `d`; or another error. After an error the tree must not be used any more.
+ * BEZEL_EMALFORMED if it does not fit `d`; or another error. After an error the tree must not be used any more.
  */
 int levels_build_packet(struct levels_tree *t, const struct dict *d, const struct trace_position *to,
                         const uint8_t *bytes) BEZEL_MUST_CHECK;

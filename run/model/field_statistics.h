@@ -70,7 +70,7 @@ int field_unpack(struct field_statistics *s, const uint8_t *from, size_t n, size
 /** The sum of an int64 field, at the end of the range where it is beyond. */
 int64_t field_total(const struct field_statistics *s);
 
-/** The mean of a field of `type`; NaN where there is no number. */
+/** The mean of a field of `type`; NaN if there is no number. */
 double field_mean(const struct field_statistics *s, enum dict_type type);
 
 /**

@@ -27,7 +27,7 @@ int64_t latency_bucket_start(int64_t ns);
 
 /**
  * The smallest latency that a share `q` (0 .. 1) of all does not exceed, or up to 1/32 more, and never above the
- * maximum; 0 where there is none.
+ * maximum; 0 if there is none.
  */
 int64_t latency_quantile(const struct latency *l, double q);
 

@@ -220,7 +220,7 @@ struct model {
     int64_t finished; /* of a reader: when a collector ended with everything saved, ns of CLOCK_REALTIME; 0: unknown */
 };
 
-/** Makes an empty model of run `run` ("" where it is not known yet). NULL where memory is short. */
+/** Makes an empty model of run `run` ("" if it is not known yet). NULL where memory is short. */
 struct model *model_new(const char *run);
 void model_free(struct model *m);
 
@@ -276,10 +276,10 @@ struct model_file {
 /** The name of the file of a stream. */
 struct model_file model_file(const struct model_process *process, uint32_t ring);
 
-/** The stream of `node` of which packets expired and whose file has this name; NULL where there is none. */
+/** The stream of `node` of which packets expired and whose file has this name; NULL if there is none. */
 struct model_stream *model_find_expired(const struct model_node *node, const char *name);
 
-/** Returns the stream of a ring; NULL where it has none. */
+/** Returns the stream of a ring; NULL if it has none. */
 static inline struct model_stream *model_find_stream(const struct model_process *process, uint32_t ring)
 {
     return ring < process->ring_count ? process->streams[ring] : NULL;
@@ -288,7 +288,7 @@ static inline struct model_stream *model_find_stream(const struct model_process 
 /** Adds a stream to those whose position is to be sent, as an acknowledgement. */
 void model_touch(struct model_stream *stream);
 
-/** Takes the next of these streams from the list and returns it; NULL where there is none. */
+/** Takes the next of these streams from the list and returns it; NULL if there is none. */
 struct model_stream *model_next_touched(struct model_node *node);
 
 /**

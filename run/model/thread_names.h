@@ -32,7 +32,7 @@ struct thread_names {
  * it is in another order. */
 int thread_names_add(struct thread_names *n, uint32_t thread, int64_t at, const char *name) BEZEL_MUST_CHECK;
 
-/** The name of a thread at a time; NULL where it is not known. */
+/** The name of a thread at a time; NULL if it is not known. */
 const char *thread_names_at(const struct thread_names *n, uint32_t thread, int64_t at);
 
 void thread_names_fini(struct thread_names *n);

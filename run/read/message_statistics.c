@@ -28,7 +28,7 @@ struct message_reading {
     size_t memory;
 };
 
-/* The row of an aspect; NULL where there is none. */
+/* The row of an aspect; NULL if there is none. */
 static struct row *row_of(struct message_reading *r, int64_t process, uint32_t aspect)
 {
     int i = r->capacity ? hash_index_find(&r->index, (uint64_t)process, aspect) : -1;

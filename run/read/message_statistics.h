@@ -25,8 +25,8 @@ struct message_statistics {
     uint64_t contrary;   /* sendings that stand behind a receiving of their message */
     uint64_t timed;      /* receivings whose latency is known */
     /*
-     * ns from sending to receiving, in the run's time. p50 and p99 as histogram_quantile() has them. Negative where
-     * clocks of two nodes are known no better.
+     * ns from sending to receiving, in the run's time. p50 and p99 are computed by histogram_quantile(). A value is
+     * negative if the clocks of two nodes are not known well enough.
      */
     double min, mean, p50, p99, max;
     int64_t bound; /* of the error of these, ns: the widest; 0 within one node */

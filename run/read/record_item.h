@@ -68,7 +68,7 @@ struct record_value record_item_value(const struct dict *d, const struct packet_
 
 /**
  * The name of the thread that a record is about: of a sample of `thread_scheduling` the sampled one, else that which
- * recorded it. NULL where it is not known.
+ * recorded it. NULL if it is not known.
  */
 const char *record_item_thread(const struct record_item *item);
 

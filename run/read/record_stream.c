@@ -127,7 +127,7 @@ static void begin_packet(struct record_stream *s, const struct record_source *of
     s->file.most = lean ? RECORD_BUFFER_LEAST : s->capacity; /* headers alone are read then */
 }
 
-/* Reads the header of the next packet. Returns 1; 0 where there is no complete one; or an error. */
+/* Reads the header of the next packet. Returns 1; 0 if there is no complete one; or an error. */
 static int next_packet(struct record_stream *s, const struct record_source *of)
 {
     int more = trace_reader_step(&s->file);

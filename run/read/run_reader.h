@@ -37,7 +37,7 @@ bool run_reader_goes_on(const char *run);
 
 /**
  * Opens run directory `run` for what `filter` wants; copies the filter, but borrows its globs. Returns 0 with *r for
- * run_reader_close(); or an error of the database, which rundb_why() explains: BEZEL_ENOENT where there is none (yet).
+ * run_reader_close(); or an error of the database, which rundb_why() explains: BEZEL_ENOENT if there is none (yet).
  */
 int run_reader_open(const char *run, const struct record_filter *filter, struct run_reader **r) BEZEL_MUST_CHECK;
 void run_reader_close(struct run_reader *r);

@@ -205,7 +205,7 @@ static int add_known(struct run_streams *s, const char *path)
 
 /* ---- a stream ---------------------------------------------------------------------------------------------------- */
 
-/* Reads the header of the first packet, or of the cover of what expired. Returns 1; 0 where the file has no complete
+/* Reads the header of the first packet, or of the cover of what expired. Returns 1; 0 if the file has no complete
  * one yet; or an error. */
 static int read_first(const char *path, struct packet_header *h)
 {

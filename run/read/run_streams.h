@@ -52,7 +52,7 @@ struct run_streams {
 
 /**
  * Loads the model of run directory `run`; `s` is otherwise all zeros. Returns 0, or an error of the database, which
- * rundb_why() explains: BEZEL_ENOENT where there is none (yet). run_streams_fini() in either case.
+ * rundb_why() explains: BEZEL_ENOENT if there is none (yet). run_streams_fini() in either case.
  */
 int run_streams_init(struct run_streams *s, const char *run, const struct run_streams_owner *owner) BEZEL_MUST_CHECK;
 void run_streams_fini(struct run_streams *s);

@@ -64,7 +64,7 @@ int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
 /** Property: the damage that collectors found when they started on the run. */
 #define RUNDB_DAMAGED "collector.damaged"
 
-/** Copies the value of property `key` into `value`. Returns BEZEL_ENOENT where there is none. */
+/** Copies the value of property `key` into `value`. Returns BEZEL_ENOENT if there is none. */
 int rundb_get(struct rundb *f, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
 
 /** Adds a node or process, sets its `row`, and commits. `dictionary`: its `n` bytes as in PROCESS. */

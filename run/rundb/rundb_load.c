@@ -53,7 +53,7 @@ static struct model_node *node_of_row(const struct model *m, int64_t row)
     return node;
 }
 
-/* The process whose node and instance are the first columns; NULL where there is none. */
+/* The process whose node and instance are the first columns; NULL if there is none. */
 static struct model_process *process_of_row(sqlite3_stmt *s, const struct model *m)
 {
     const struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));

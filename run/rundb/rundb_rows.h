@@ -94,7 +94,7 @@ int rundb_rows_rewritten(sqlite3 *db, uint64_t *sum) BEZEL_MUST_CHECK;
 /** The checksum of the row with rowid `last` of a table that grows; 0: there is none. */
 int rundb_rows_last_sum(sqlite3 *db, int table, int64_t last, uint64_t *sum) BEZEL_MUST_CHECK;
 
-/** A token as bytes, RUNDB_ROWS_TOKEN of them, and back; false where they are none. */
+/** A token as bytes, RUNDB_ROWS_TOKEN of them, and back; false if they are none. */
 enum { RUNDB_ROWS_TOKEN = 12 + 16 * RUNDB_ROWS_TABLES };
 void rundb_rows_put_token(const struct rundb_rows_token *t, uint8_t bytes[RUNDB_ROWS_TOKEN]);
 bool rundb_rows_get_token(struct rundb_rows_token *t, const uint8_t *bytes, size_t n);

@@ -55,7 +55,7 @@ struct rundb {
     sqlite3_stmt *statements[RUNDB_STATEMENTS];
 };
 
-/** The error for SQLite's result `rc`. Sets errno to that of the failed system call, 0 where there was none. */
+/** The error for SQLite's result `rc`. Sets errno to that of the failed system call, 0 if there was none. */
 int rundb_error(sqlite3 *db, int rc);
 
 /** Returns `err`, and makes rundb_why() return the sentence of `format` for it. */

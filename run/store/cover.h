@@ -33,7 +33,7 @@ bool cover_reaches(int fd, uint64_t offset, struct cover *c);
  * Writes the cover of stream file `path`, unless it has one that reaches as far, and frees the bytes below it. A file
  * that is missing or shorter is made as long. The caller fills size_bytes, seq, discarded, first_ordinal, timestamp_end
  * and the stream's identity; the rest comes from the first packet that the file has. Returns 0 or an errno value:
- * EOPNOTSUPP where the file system has no holes; then the cover is there, and the bytes stay. Blocks on the disk.
+ * EOPNOTSUPP if the file system has no holes; then the cover is there, and the bytes stay. Blocks on the disk.
  */
 int cover_write(const char *path, struct cover *c) BEZEL_MUST_CHECK;
 

@@ -51,7 +51,7 @@ void store_close(struct store *s);
 
 /**
  * Writes into `path` the directory of a node's trace or, if `stream` is not NULL, the file of that stream. Returns 0,
- * or BEZEL_EINVAL where `size` bytes do not suffice.
+ * or BEZEL_EINVAL if `size` bytes do not suffice.
  */
 int store_path(const struct store *s, const struct model_node *node, const struct model_stream *stream, char *path,
                size_t size) BEZEL_MUST_CHECK;
@@ -106,7 +106,7 @@ int store_metadata(struct store *s, struct model_node *node) BEZEL_MUST_CHECK;
  */
 int store_keep_damaged(const struct store *s, const char *path, uint64_t at, char *kept, size_t size) BEZEL_MUST_CHECK;
 
-/** The errno with which the store fails, 0 where it does not. *path, if not NULL, gets the file that it failed on. */
+/** The errno with which the store fails, 0 if it does not. *path, if not NULL, gets the file that it failed on. */
 int store_failure(const struct store *s, const char **path);
 
 /** Whether a failing store can be tried again at `now`, so that nodes should send again. At most every STORE_RETRY. */

@@ -103,7 +103,7 @@ struct trace_reader {
 
 /**
  * Opens stream file `path` for a reader of whole packets, from its beginning to where it ends by then. Returns 0 with
- * *r for trace_reader_close(); BEZEL_EMALFORMED where it is no regular file (opening a pipe would block) or a symbolic
+ * *r for trace_reader_close(); BEZEL_EMALFORMED if it is no regular file (opening a pipe would block) or a symbolic
  * link leads to it; BEZEL_ENOENT, BEZEL_ENOMEM, or another error.
  */
 int trace_reader_open(const char *path, struct trace_reader **r) BEZEL_MUST_CHECK;
@@ -141,7 +141,7 @@ uint64_t trace_reader_rest(const struct trace_reader *r);
 /**
  * Calls `each` for every stream file in directory `trace` (of one node), in the order of their names: all files but
  * `metadata` and those that begin with a dot. Stops at and returns the first non-zero result of `each`; else 0 or an
- * error, with errno ENOTDIR where it is no folder, ELOOP where a symbolic link leads to it.
+ * error, with errno ENOTDIR if it is no folder, ELOOP where a symbolic link leads to it.
  */
 int trace_reader_list(const char *trace, int (*each)(const char *path, void *context), void *context) BEZEL_MUST_CHECK;
 

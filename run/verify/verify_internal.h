@@ -31,7 +31,7 @@ bool verify_is_settled(struct verify_walk *w);
 
 /**
  * Reads the database again, after something was found that is newer than the first look. Returns the node of the walk
- * as it is now; or NULL with *err, which is 0 where the database does not have the node.
+ * as it is now; or NULL with *err, which is 0 if the database does not have the node.
  */
 struct model_node *verify_look_again(struct verify_walk *w, int *err);
 

@@ -44,7 +44,7 @@ static BEZEL_PRINTF(5, 6) void report(struct file *f, enum verify_is is, const c
                                                    .remedy = remedy});
 }
 
-/* The process of a packet in the database as it is now, with its dictionary; NULL where it is not there, or f->err. */
+/* The process of a packet in the database as it is now, with its dictionary; NULL if it is not there, or f->err. */
 static struct model_process *look_again(struct file *f, const struct packet_header *h)
 {
     struct verify_walk *w = f->walk;
@@ -75,7 +75,7 @@ static void take_dictionary(struct file *f, struct model_process *p, const struc
     f->walk->newer_stale = true;
 }
 
-/* The stream that a file belongs to by its first packet; NULL where there is none, which is reported. */
+/* The stream that a file belongs to by its first packet; NULL if there is none, which is reported. */
 static struct model_stream *stream_of(struct file *f, const struct packet_header *h)
 {
     const struct model_node *node = f->walk->node;

@@ -12,7 +12,7 @@
 #include "base/bitset.h"
 #include "sensor/external/attach.h"
 
-/** Processes that are checked in turn at each look: each of 1024 within 64 looks. */
+/** Processes that each look checks in turn: with 1024 processes, each is checked within 64 looks. */
 enum { LIVENESS_ASKED = 16 };
 
 struct liveness {

@@ -80,7 +80,7 @@ static uint32_t number_of(struct name_watch *n, struct process_names *of, const 
     return i + 1;
 }
 
-/* Reads the name of a thread. False where there is none to read: it has ended, or we have no right. */
+/* Reads the name of a thread. False if there is none to read: it has ended, or we have no right. */
 static bool read_name(uint32_t pid, uint32_t thread, char name[NAME_WATCH_BYTES + 1])
 {
     char path[64], text[32];
@@ -140,7 +140,7 @@ static bool is_over(struct look *look)
     return over;
 }
 
-/* A place for each ring. False where there is no memory. */
+/* A place for each ring. False if there is no memory. */
 static bool make_places(struct process_names *of, uint32_t count)
 {
     if (count <= of->count)

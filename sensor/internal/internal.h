@@ -9,10 +9,9 @@
  * function returns then, none aborts.
  *
  * One lock guards declarations and interned strings. Signals are blocked while it is held, so that a handler can
- * neither wait for it in the thread that holds it, nor jump out of it. What is called under the lock may be the
- * program's: functions that it, or a preloaded library, has in place of read() and the like, and handlers of a fork. A
- * record that they make of an aspect that is not declared is counted as lost. The write path and the claim of a ring
- * need no lock.
+ * neither wait for it in the thread that holds it, nor jump out of it. Code of the program may run under the lock: its
+ * own read() and the like, or a preloaded library's, and handlers of a fork. If such code records an aspect that is not
+ * declared yet, the record is counted as lost. The write path and the claim of a ring need no lock.
  */
 #ifndef BEZEL_SENSOR_INTERNAL_INTERNAL_H
 #define BEZEL_SENSOR_INTERNAL_INTERNAL_H

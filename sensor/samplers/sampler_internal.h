@@ -126,7 +126,7 @@ struct sampler_sources {
     struct sampler_cpu_count *cpus;
 };
 
-/** State of sampler_interrupts.c; all NULL where interrupts are not sampled. */
+/** State of sampler_interrupts.c; all NULL if interrupts are not sampled. */
 struct sampler_interrupts {
     uint32_t cpu_max;
     struct sampler_table columns;
@@ -213,7 +213,7 @@ int sampler_open_interrupts(struct samplers *s) BEZEL_MUST_CHECK;
 void sampler_close_interrupts(struct samplers *s);
 
 /**
- * What CPU `cpu` counted in the time between this sample of threads and the one before. False where that is not known:
+ * What CPU `cpu` counted in the time between this sample of threads and the one before. False if that is not known:
  * interrupts are sampled at other times than threads, or not at all.
  */
 struct sampler_cpu_share {

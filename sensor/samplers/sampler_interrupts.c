@@ -102,7 +102,7 @@ static void add_source(struct sampler_interrupts *i, struct sampler_sources *t, 
     }
 }
 
-/* Takes in the table in s->text: what each CPU counted since the one before. False where it is none. */
+/* Takes in the table in s->text: what each CPU counted since the one before. False if it is none. */
 static bool take_table(struct samplers *s, struct sampler_sources *t, const char *path, int64_t now)
 {
     struct sampler_interrupts *i = &s->interrupts;

@@ -78,7 +78,7 @@ static void begin_thread(struct samplers *s, struct sampler_process_state *p, ui
     s->thread_count += !other;
 }
 
-/* Makes a place for each ring; they are kept while the process lives. False where there is no memory. */
+/* Makes a place for each ring; they are kept while the process lives. False if there is no memory. */
 static bool make_places(struct sampler_process_state *p, uint32_t count)
 {
     if (count <= p->thread_count)

@@ -34,7 +34,7 @@ void journal_close(struct journal *j);
  */
 void journal_record(struct journal *j, uint32_t id, const uint64_t *values);
 
-/** The id of `text` as a value of type DICT_STRING; 0 where there is no room for one more. Allocates for a new text. */
+/** The id of `text` as a value of type DICT_STRING; 0 if there is no room for one more. Allocates for a new text. */
 uint32_t journal_string(struct journal *j, const char *text);
 
 #endif

@@ -53,12 +53,13 @@ struct clock_reading catalogue_time(const struct model_node *node, int64_t own);
 /** A record of stream `stream` as an item of the reader's. */
 struct record_item catalogue_item(const struct model_process *process, size_t stream, const struct packet_record *r);
 
-/** The node's time when the run's time is `time`: the latest that is not after it, but for the grain of doubles. */
+/** Converts `time` of the run into the node's time: the latest that is not after it, within the precision of a double.
+ */
 int64_t catalogue_own(const struct model_node *node, int64_t time);
 
 /**
- * The run's times of the first and the last packet that are stored; first > last: there is none. Streams that end in a
- * time that is still to come count only where all do. Returns how many there are beside others.
+ * The run's times of the first and the last stored packet; first > last: there is none. A stream that ends in the
+ * future counts only if all streams do. Returns how many such streams were left out.
  */
 uint64_t catalogue_range(const struct catalogue *c, int64_t *first, int64_t *last);
 

@@ -23,8 +23,8 @@ struct names_found {
 };
 
 /**
- * Whether metric `metric` of `e` cannot have a value for its name, field or unit: then true, and *found says why. False
- * also where that is not known: nothing was recorded yet, or built in.
+ * Returns true if metric `metric` of `e` can never have a value, because nothing recorded has its name, field or unit;
+ * *found says why. False also if that is unknown, as nothing was recorded yet, or if the metric is built in.
  */
 bool names_metric(const struct summary *s, const struct experiment *e, uint32_t metric, struct names_found *found);
 
@@ -33,8 +33,8 @@ bool names_knob(const struct summary *s, const struct experiment *e, uint32_t kn
 
 /**
  * Calls `take` with each: `what` is "limit p99 <= 5", "metric p99", "knob horizon" or, of an aspect that is similar to
- * one that is there, "sensing.aspects.off frmae", of the file. A metric that has limits is told by them. `running`:
- * leaves out what is only not there yet. Returns their number.
+ * one that is there, "sensing.aspects.off frmae", of the file. A metric that has limits appears as these limits.
+ * `running`: leaves out names that may still appear. Returns the number of calls.
  */
 size_t names_each(const struct summary *s, const struct experiment *e, bool running,
                   void (*take)(void *context, const char *what, const struct names_found *found), void *context);

@@ -117,10 +117,10 @@ void report_json_latency(const struct summary_latency *l, struct json *j);
 /** Whether a field of a sampler's aspect is a counter: it is among the kernel's counters, not the values. */
 bool report_is_counter(const char *aspect, const char *field);
 
-/** Whether a note tells of a change by an operator: that is in the timeline. */
+/** Whether a note is about a change by an operator; the timeline has these. */
 bool report_note_is_change(const struct report *r, const struct summary_note *n);
 
-/** JSON: how many items of each list are left out where it has `most` rows at most, as an object. */
+/** JSON: an object with the number of rows that each list would leave out if it had at most `most` rows. */
 void report_json_left_out(const struct report *r, size_t most, struct json *j);
 
 /** The unit in which a table shows its times, of which `least_ns` is the least but for 0: there it is not small. */

@@ -10,7 +10,7 @@ static bool is_running(const struct report *r)
     return r->verdict->run == RUN_RUNNING;
 }
 
-/* Says why nothing was judged of limit `limit` although its metric has what it needs; nothing where that is not known.
+/* Says why nothing was judged of limit `limit` although its metric has what it needs; nothing if that is not known.
  */
 static void say_no_time(const struct report *r, size_t limit, FILE *out)
 {

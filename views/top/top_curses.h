@@ -12,7 +12,7 @@ enum { TOP_KEY_RESIZED = -1 };
 
 /**
  * Takes the terminal of standard input and output. Messages on standard error are held back until top_curses_end().
- * Returns false where there is no terminal, or one that cannot move its cursor.
+ * Returns false if there is no terminal, or one that cannot move its cursor.
  */
 bool top_curses_begin(void);
 void top_curses_end(void);

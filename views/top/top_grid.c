@@ -42,7 +42,7 @@ void top_grid_clear(struct top_grid *g)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-/* The bytes of the character at `text`, which is not '\0'; 0 where it is none of UTF-8. *code is its number. */
+/* The bytes of the character at `text`, which is not '\0'; 0 if it is none of UTF-8. *code is its number. */
 static size_t character(const char *text, uint32_t *code)
 {
     const unsigned char *p = (const unsigned char *)text;

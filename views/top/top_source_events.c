@@ -65,7 +65,7 @@ static struct units_text period_text(int64_t ns)
     return ns == 0 ? (struct units_text){"off"} : units_duration(ns);
 }
 
-/* ", for fps >= 29"; "" where the event has no limit as its cause. */
+/* ", for fps >= 29"; "" if the event has no limit as its cause. */
 static void write_cause(const struct top_source *s, int64_t limit, char *text, size_t size)
 {
     text[0] = '\0';
