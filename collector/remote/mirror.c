@@ -361,7 +361,7 @@ static void wait_some(struct mirror *m, int err)
 /* What was asked for is here. */
 static int end(struct mirror *m)
 {
-    bool complete = !m->state.grows;
+    bool complete = !m->state.grows && !(m->o->home && m->o->temporary); /* its `bezel run` writes more elsewhere */
     m->state.behind = m->link.end.behind;
     while (m->link.end.cut > m->state.lacking)
         mirror_state_lack(&m->state, "trace", "the server has left out a file, which its log names");

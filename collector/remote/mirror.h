@@ -28,7 +28,7 @@ struct mirror_options {
     struct remote_place place;
     const char *dir;  /* made where it is missing */
     const char *home; /* the id of the run whose home it is; NULL: it is none */
-    bool temporary;   /* it is removed later */
+    bool temporary;   /* it is removed later; as a home, it is a copy of that, and lacks what is written there later */
     bool once;        /* what is stored by now; else until the run is over */
     /* Called when all that was stored there is here, for the first time, or with `once` at the end; may be NULL. */
     void (*caught_up)(void *context);

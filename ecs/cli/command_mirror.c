@@ -8,6 +8,8 @@
 #include "collector/remote/mirror.h"
 #include "config/experiment.h"
 #include "ecs/course/rundir.h"
+#include "run/rundb/rundb.h"
+#include "run/rundb/rundb_live.h"
 #include "run/store/mirror_state.h"
 #include "views/report/report.h"
 
@@ -22,6 +24,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { HOME_FILE_MAX = 64 << 20, HOME_ID = 64 };
 
 /* ---- where it lies ----------------------------------------------------------------------------------------------- */
 
@@ -198,12 +202,45 @@ static int name_run(const char *folder, const char *endpoint, char run[PATH_MAX]
     return n;
 }
 
+/* ---- a run that lies with its collector -------------------------------------------------------------------------- */
+
+static bool copy_file(const char *from, const char *to, const char *name)
+{
+    char path[PATH_MAX + 32], *bytes;
+    size_t n;
+    snprintf(path, sizeof path, "%s/%s", from, name);
+    if (file_read_plain(path, 1, HOME_FILE_MAX, &bytes, &n) != 0)
+        return false;
+    snprintf(path, sizeof path, "%s/%s", to, name);
+    bool copied = file_replace(path, bytes, n) == 0;
+    free(bytes);
+    return copied;
+}
+
+/*
+ * Puts into folder `run` what `bezel run` has written into `home`, which the collector does not have: the mirror is
+ * joined with it. Until its end `bezel run` writes there only when it begins. False: it cannot be read, or written.
+ */
+static bool copy_home(const char *home, const char *run, char id[HOME_ID])
+{
+    static const char *const names[] = {"experiment.yaml", "versions.txt", "README", "run.db"};
+    struct rundb *db;
+    bool copied = file_make_dirs(run, 0700) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && copied; i++)
+        copied = copy_file(home, run, names[i]);
+    if (!copied || rundb_open_read(run, &db) != 0)
+        return false;
+    copied = rundb_get(db, "run", id, HOME_ID) == 0;
+    return rundb_close(db) == 0 && copied;
+}
+
 /* ---- a command's run --------------------------------------------------------------------------------------------- */
 
-static int open_server(const struct command_mirror *m, const char *endpoint, enum command_wants wants,
+/* `home`: the directory of `bezel run`, where the run lies with its collector; else NULL. */
+static int open_server(const struct command_mirror *m, const char *endpoint, enum command_wants wants, const char *home,
                        char run[PATH_MAX])
 {
-    char temporary[PATH_MAX] = "";
+    char temporary[PATH_MAX] = "", id[HOME_ID];
     struct mirror_options o = {.place = m->place, .dir = run, .once = wants == COMMAND_NOW, .temporary = !m->dir};
     o.place.endpoint = endpoint;
     int held = m->dir ? -1 : make_folder(temporary);
@@ -213,6 +250,10 @@ static int open_server(const struct command_mirror *m, const char *endpoint, enu
         return EXIT_FAILED;
     }
     int n = m->dir ? snprintf(run, PATH_MAX, "%s", m->dir) : name_run(temporary, endpoint, run);
+    if (home && n < PATH_MAX) {
+        o.home = copy_home(home, run, id) ? id : NULL;
+        n = o.home ? n : PATH_MAX;
+    }
     int ready = n < PATH_MAX ? start(&o, temporary) : -1;
     if (held >= 0)
         close(held); /* the child has it */
@@ -251,15 +292,17 @@ int command_open_mirrored(const struct command_target *t, const struct command_m
                           enum command_wants wants, char run[PATH_MAX])
 {
     if (word && remote_link_is_endpoint(word))
-        return open_server(m, word, wants, run);
+        return open_server(m, word, wants, NULL, run);
     if (m->place.keys || m->place.key || m->place.server || m->dir)
         return options_misuse("--keys, --key, --server-key and --mirror go with an ENDPOINT, such as tcp://desk:7770");
-    char endpoint[ADDRESS_TEXT_MAX];
+    char endpoint[ADDRESS_TEXT_MAX], home[PATH_MAX];
     struct command_mirror away = *m;
     int code = command_find_run(t, word, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (find_server(run, endpoint, &away.place))
-        return open_server(&away, endpoint, wants, run);
+    if (find_server(run, endpoint, &away.place)) {
+        memcpy(home, run, sizeof home);
+        return open_server(&away, endpoint, wants, home, run);
+    }
     return wants == COMMAND_NOW ? command_open_run(t, word, run) : command_open_real(t, word, run);
 }

@@ -49,13 +49,13 @@ static char home[SCRATCH_PATH], away[SCRATCH_PATH], sockets[SCRATCH_PATH], endpo
 static struct fake_sensor *sensor;
 static struct stored_run stored;
 static struct serve_process server;
-static struct command_server *bezeld;
+static struct command_server *bezeld, *collector; /* NULL: it does not run */
 static pthread_t thread;
 static atomic_bool over;
 static atomic_uint started[PROGRAMS];
 static struct {
     unsigned incarnation; /* that the launcher knows */
-    bool listed;
+    bool ended;
 } launched[PROGRAMS];
 
 /* Ends the run there as a collector does. */
@@ -73,11 +73,11 @@ static void start_program(int which, uint32_t incarnation)
 {
     atomic_fetch_add(&started[which], 1);
     launched[which].incarnation = incarnation;
-    launched[which].listed = false;
+    launched[which].ended = which == DISCARD;
     if (which == SERVER && !serve_process_start(&server, away, endpoint, NULL))
         abort();
-    if (which == COLLECTOR)
-        finish_there();
+    if (which == COLLECTOR && command_server_open(endpoint, NULL, &collector) != 0)
+        abort();
     if (which == DISCARD && file_remove_tree(away) != 0)
         abort();
 }
@@ -89,18 +89,16 @@ static void end_server(void)
     server.pid = 0;
 }
 
-/* The server runs; the others are seen once, and have ended then. */
 static void list_programs(struct message_launched_list *list)
 {
     for (int i = 0; i < PROGRAMS; i++) {
         if (launched[i].incarnation == 0)
             continue;
-        bool runs = i == SERVER || !launched[i].listed;
         struct message_launched *row = &list->rows[list->count++];
-        *row = (struct message_launched){
-            .of.incarnation = launched[i].incarnation, .pid = 4711, .state = runs ? LAUNCHED_RUNS : LAUNCHED_ENDED};
+        *row = (struct message_launched){.of.incarnation = launched[i].incarnation,
+                                         .pid = 4711,
+                                         .state = launched[i].ended ? LAUNCHED_ENDED : LAUNCHED_RUNS};
         snprintf(row->of.process, sizeof row->of.process, "%s", names[i]);
-        launched[i].listed = true;
     }
 }
 
@@ -130,14 +128,30 @@ static void answer(const struct command_request *to)
     command_server_reply(bezeld, to, NULL, &reply);
 }
 
+/* A collector that finishes what there is, once it is told to end. */
+static void answer_as_collector(const struct command_request *to)
+{
+    bool ends = command_server_message(collector)->command.verb == VERB_SHUTDOWN;
+    command_server_reply(collector, to, NULL,
+                         &(struct message_reply){.state = DAEMON_ACTIVE, .answer = ANSWER_COLLECTOR});
+    if (!ends)
+        return;
+    finish_there();
+    command_server_close(collector, 100);
+    collector = NULL;
+    launched[COLLECTOR].ended = true;
+}
+
 static void *serve(void *unused)
 {
-    struct link *links[] = {command_server_link(bezeld)};
     struct command_request from;
     while (!atomic_load(&over)) {
-        (void)link_wait(links, 1, NULL, 0, 20 * CLOCK_MS);
+        struct link *links[] = {command_server_link(bezeld), collector ? command_server_link(collector) : NULL};
+        (void)link_wait(links, 2, NULL, 0, 20 * CLOCK_MS);
         for (int budget = 64; command_server_receive(bezeld, &budget, &from);)
             answer(&from);
+        for (int budget = 64; collector && command_server_receive(collector, &budget, &from);)
+            answer_as_collector(&from);
     }
     return unused;
 }
