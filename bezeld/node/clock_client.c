@@ -14,6 +14,20 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * One thread asks, the owner takes samples. The link and the relation of the clocks are the thread's alone: neither
+ * needs the lock. Between the two stand, under `lock`: what the owner wants (the endpoint and how often it was set,
+ * `ends`, `at_once`), which `wake` announces, and the ring of samples, of which `count` may be read without the lock to
+ * see that there is none. The lock is never held in a call of the link, so the owner, which polls rings, waits for a
+ * few copies at most; clock_client_last() alone waits for the network.
+ *
+ * One question is under way at a time, and has a number. An answer counts only if it has that number, which goes up at
+ * once: a late answer to an earlier question, or a second one, would make the way there look longer than it was.
+ * Without an answer for ANSWER_MAX the question is asked again, under a new number; without any for DEAF_MAX the
+ * connection is made anew. An answer by another clock, which its identity shows, begins a new relation. If the owner
+ * takes no samples, the ring fills, and further ones are dropped: the relation has seen them all the same.
+ */
+
 #define ANSWER_MAX CLOCK_S       /* a question is repeated after it */
 #define DEAF_MAX   (8 * CLOCK_S) /* without an answer: connects again */
 

@@ -2,10 +2,23 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A session at a bezeld, as `bezel run` sees it: it requests the session with CONFIGURE. A bezeld that was restarted
- * and lost the session gets the request again. One thread.
+ * A session at a bezeld, as `bezel run` sees it. One thread.
  *
  *     NONE -> ASKED -> SERVED -> OVER; a refusal leads from any of these to OVER
+ *
+ * CONFIGURE requests the session. It may be repeated without harm, because a bezeld that serves the session already
+ * only answers. So it is sent every half second until it is answered, and again when a session that served gave no
+ * answer for a second: a request, an answer, or the bezeld itself may be lost. A bezeld that is our child is not asked
+ * again once it serves, since waitpid() reports its end.
+ *
+ * While the bezeld's life is not known, a question for it goes in place of the request (`introduced`), since every
+ * command names the life that is to carry it out.
+ *
+ * If a session that served is answered as one that has begun, another bezeld has taken the place of the first one. The
+ * session is OVER then, with that reason, and the caller starts it again. The answer says whether the new bezeld
+ * resumes what the first one left in window and segments, or begins a new session because the first one had ended in
+ * good order (`left`): then processes went unobserved for a time that nobody knows. `taken`: somebody with a higher
+ * epoch commands the session now. SHUTDOWN ends a session with its answer; `why` stays empty.
  */
 #ifndef BEZEL_ECS_COURSE_REMOTE_SESSION_H
 #define BEZEL_ECS_COURSE_REMOTE_SESSION_H

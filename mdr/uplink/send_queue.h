@@ -3,8 +3,24 @@
 
 /**
  * Packets that wait to be sent or acknowledged: the spool, if there is one, and then the window, as one queue in order.
- * The spool contains the older packets of each stream. When the window is nearly full, its oldest packets move to the
- * spool: they are written there, and then leave the window. Part of the sender; one owner, one thread.
+ * Part of the sender; one owner, one thread.
+ *
+ * When the window is more than three quarters full, its oldest packets move to the end of the spool, so many bytes at a
+ * time, and not below half. So of each stream the spool has the older packets, and the queue keeps the order of every
+ * stream.
+ *
+ * Which packets of a stream are acknowledged, and which moved, says the stream's entry in the window (`acked_seq`,
+ * `spooled_seq`), which survives a kill. A packet is freed, at either place, once it is acknowledged. A move writes to
+ * the spool first, and then notes it in the entry and frees the packet in the window. A kill in between leaves the
+ * packet at both places: the next daemon reads the spool, and takes back into the entry what it finds there, so the
+ * window's packet is passed over.
+ *
+ * `spool_sending` and `sending` say what was sent on this connection; a new connection begins at the oldest packet
+ * again. A packet that moves after it was sent counts as sent in the spool too.
+ *
+ * A write that fails loses nothing: the packet stays in the window, and the next attempt is made half a second later,
+ * or, if the spool has reached its size, as soon as it has room. A packet that cannot be read back from the spool is
+ * lost, and noted. Each call does a bounded part of the work.
  */
 #ifndef BEZEL_MDR_UPLINK_SEND_QUEUE_H
 #define BEZEL_MDR_UPLINK_SEND_QUEUE_H

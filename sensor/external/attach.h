@@ -2,8 +2,23 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Attaching: the external sensor's view of one segment. Everything in a segment is hostile: segment_attach() checks its
- * head and copies it into struct attached; later only what changes is read again. One owner; no function blocks.
+ * Attaching: the external sensor's view of one segment. One owner; no function blocks.
+ *
+ * The process may write anything, anywhere in its segment, at any time. So nothing there is checked in place and used
+ * afterwards. segment_attach() reads each number of the head once, and copies the head into struct attached. Later only
+ * what changes is read again: states of rings, counters, dictionary, notices. Each is copied, then checked, then used
+ * from the copy. A longer dictionary must contain the one before. A counter that says more than one event for each
+ * nanosecond since the machine started is impossible; then no counter of the process is believed any more. The process
+ * may also truncate the file: a guard puts zeros under such a read (base/sigbus_guard.h), and the owner asks whether
+ * that has happened.
+ *
+ * Two locks on the file, of open file descriptions, show who is there. The process holds one: segment_alive() looks at
+ * it, and at the pid. The reader holds the other one from segment_attach() to segment_detach(), so a second reader gets
+ * BEZEL_EBUSY, and a killed one keeps nobody out.
+ *
+ * All that has to outlive a reader is in the segment or the window, not here: the tails of rings, the causes of losses,
+ * the session. The next reader attaches and goes on. The process may end at any moment; its file stays until the reader
+ * has drained its rings, and removes it.
  */
 #ifndef BEZEL_SENSOR_EXTERNAL_ATTACH_H
 #define BEZEL_SENSOR_EXTERNAL_ATTACH_H

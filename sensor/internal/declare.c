@@ -2,8 +2,24 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Declaring aspects: each gets an entry in the dictionary, an id and an enable word. The write path only reads what is
- * published.
+ * Declaring aspects: each gets an entry in the dictionary, an id and an enable word.
+ *
+ * Declarations run under the lock of internal.h. The write path takes no lock, and the reader in bezeld is another
+ * process, so both see a declaration only by what it publishes, in this order: the enable word of the id; the entry in
+ * the dictionary, by `dict_used` (D0); the aspect's id (L0); the aspect's pointer to its enable word (E0), which lets
+ * records pass. So each record in a ring has an id that the dictionary explains. A kill in between leaves an entry
+ * without records. The dictionary only grows, and no entry changes.
+ *
+ * Before, the aspect points to bezel_enable_unset, which sends its first record here. Attempts until then are counted
+ * in the aspect (`early`). The declaring thread and one that counts may both move that count to the segment: each takes
+ * it by an exchange with 0, so it is moved once.
+ *
+ * An aspect that cannot be declared points to sensor_enable_undeclared for good: its attempts count under
+ * bezel_undeclared, for which an id and room in the dictionary are reserved. If there can be no segment, it points to
+ * sensor_enable_never.
+ *
+ * The loader has a lock too, and may call us while it holds it. So the functions that take it (sensor_pin()) are called
+ * before our lock is taken.
  */
 #include "mdr/dict.h"
 #include "sensor/internal/internal.h"

@@ -2,8 +2,24 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Claiming and releasing rings of this process's segment. A claim may come from a signal handler that interrupted
- * anything, even libbezel: so it takes no lock, and tries each ring at most once.
+ * Claiming and releasing rings of this process's segment. A ring's state is one word of the segment:
+ *
+ *     FRESH -> CLAIMED -> OWNED <-> RELEASED
+ *
+ * FRESH was never used, and may have no memory; CLAIMED: its memory is being reserved; OWNED: a thread writes it;
+ * RELEASED: that thread has ended, records and counters stay. Without memory a ring goes back to FRESH. A thread has a
+ * ring once its compare-and-exchange has taken the ring out of FRESH or RELEASED; from then on it alone changes the
+ * state. The reader looks at OWNED and RELEASED rings only, so it never meets memory that is not there; `ring_changes`
+ * makes it look.
+ *
+ * A claim may come from a signal handler that interrupted anything, even libbezel. So a claim takes no lock, and tries
+ * each ring at most once in either state. Signals of the thread are blocked meanwhile: a handler finds a complete ring
+ * or none, and cannot jump out of a claim. Each level of interruption has a ring of its own, so a ring has one writer.
+ *
+ * A kill may leave a ring in any state. The reader drains what is OWNED; a CLAIMED ring has no records. After fork()
+ * the child leaves the parent's rings alone: sensor_forget_rings() takes them from its writers, or marks a writer as
+ * stale if the fork interrupted a record of it. A thread that found no ring searches again only after another thread
+ * has released one.
  */
 #include "sensor/internal/internal.h"
 #include "sensor/shm/ring_writer.h"
