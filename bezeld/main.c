@@ -157,7 +157,7 @@ static void serve(struct host *h)
         lifetime_ready(&h->ready);
         int64_t now = clock_now();
         if (now >= look) {
-            look = now + 10 * CLOCK_MS;
+            look = now + 50 * CLOCK_MS;
             if (must_end(h))
                 end(h);
         }

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#define CONTROL_EVERY (10 * CLOCK_MS)  /* the control endpoint is looked at this often, however short the waits; ... */
-#define CONTROL_SOON  (2 * CLOCK_MS)   /* ... and this often ... */
-#define CONTROL_LASTS (100 * CLOCK_MS) /* ... for so long after a command, as another one often follows its answer */
-#define SLEEP_MAX     (5 * CLOCK_MS)   /* up to here a bare timer; beyond it also wakes for links */
+#define CONTROL_EVERY (25 * CLOCK_MS) /* the control endpoint is looked at this often, however short the waits; ... */
+#define CONTROL_SOON  (2 * CLOCK_MS)  /* ... and this often ... */
+#define CONTROL_LASTS (20 * CLOCK_MS) /* ... for so long after a command, as another one often follows its answer */
+#define SLEEP_MAX     (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
 #define SPIN_MAX      (100 * CLOCK_US)
 
 enum {
@@ -148,12 +148,32 @@ static void wait_alone(const struct scheduler *all, int64_t now, int64_t due)
         clock_sleep_until(due);
 }
 
+/* Those of a node that is found still again and again. */
+static void look_in_a_row(const struct scheduler *all, struct node *n, int64_t now, int64_t until)
+{
+    struct node_look look;
+    if (!node_look_begin(n, &look))
+        return;
+    until = earliest(until, look.until);
+    while (look.due < until) {
+        if (look.due < now + all->min_sleep)
+            clock_spin_until(look.due);
+        else
+            clock_sleep_until(look.due);
+        now = clock_now();
+        if (!node_look(&look, now))
+            break;
+    }
+    node_looked(n, &look);
+}
+
 /* Turns of a single session that only look at its rings need nothing of the loop around them. */
 static void look_on(struct scheduler *all)
 {
     struct session *s = all->list[0];
     int64_t now = clock_now(), until = earliest(control_due(all, now), all->control_due);
     for (int64_t due; all->count == 1 && session_looks(s, now); now = clock_now()) {
+        look_in_a_row(all, s->node, now, until);
         if ((due = session_due(s)) >= until)
             return;
         wait_alone(all, now, due);

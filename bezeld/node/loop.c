@@ -4,8 +4,9 @@
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
 
-#define NODE_DRAIN_TURN CLOCK_MS        /* between two turns while draining */
-#define NODE_TASKS_MAX  (10 * CLOCK_MS) /* what has no time of its own is looked at this often: exchanges of times */
+#define NODE_DRAIN_TURN CLOCK_MS /* between two turns while draining */
+#define NODE_EXCHANGES                                                                                                 \
+    (10 * CLOCK_MS) /* answers to questions for the time are looked at this often, if any are asked */
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
 
@@ -25,8 +26,10 @@ static void sample(struct node *n, int64_t now)
     node_report_broken(n, now);
     if (limit_changes_records_all(&n->limits, o->limit_changed, now))
         node_record_limits(n, o);
-    if (schedule_takes(&n->schedule.sample_due, now, SCHEDULE_HOUSEKEEP))
+    if (schedule_takes(&n->schedule.sample_due, now, n->took_sut ? SCHEDULE_HOUSEKEEP : CLOCK_S)) {
         node_record_sample(n);
+        n->took_sut = false;
+    }
     bool second = schedule_takes(&n->schedule.metric_due, now, CLOCK_S);
     node_record_threads(n, second, now);
     if (second) {
@@ -87,7 +90,9 @@ static int64_t tasks_due(const struct node *n, int64_t now)
     if (n->draining || s->asleep || !polls(n))
         return INT64_MIN;
     int64_t due = earliest(schedule_due(s, false), earliest(sender_due(n->sender), samplers_due(n->samplers)));
-    return earliest(due, earliest(n->managed.beat_due, earliest(snapshot_due(&n->snapshot), now + NODE_TASKS_MAX)));
+    if (n->clock.client)
+        due = earliest(due, now + NODE_EXCHANGES);
+    return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
 bool node_looks(struct node *n, int64_t now)
@@ -103,6 +108,37 @@ bool node_looks(struct node *n, int64_t now)
     return true;
 }
 
+bool node_look_begin(const struct node *n, struct node_look *l)
+{
+    const struct schedule *s = &n->schedule;
+    if (s->busy_wait || n->usage.cpu_budget.share > 0 || !node_gap_is_settled(n))
+        return false;
+    *l = (struct node_look){.due = s->poll_due, .until = n->tasks_due, .gap = n->gap, .stats = n->usage.poll_stats};
+    return external_row_begin(n->external, s->turned, &l->row);
+}
+
+bool node_look(struct node_look *l, int64_t now)
+{
+    if (now >= l->until || !external_row_is_still(&l->row, now))
+        return false;
+    poll_stats_poll(&l->stats, now);
+    l->looks++;
+    l->due = schedule_next(l->due, now, l->gap);
+    return true;
+}
+
+void node_looked(struct node *n, const struct node_look *l)
+{
+    external_row_end(n->external, &l->row);
+    if (l->looks == 0)
+        return;
+    n->schedule.turns += l->looks;
+    n->schedule.turned = l->stats.last;
+    n->schedule.poll_due = l->due;
+    n->usage.polls += l->looks;
+    n->usage.poll_stats = l->stats;
+}
+
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
@@ -113,8 +149,10 @@ void node_turn(struct node *n)
     bool news = n->draining || s->asleep || now >= sender_due(n->sender);
     if (polls(n) && !n->draining && now >= s->poll_due && !s->asleep && !is_deferred(n, now))
         news = node_poll(n, now) || news;
-    if (!n->draining && now >= s->step_due && !s->asleep)
+    if (!n->draining && now >= s->step_due && !s->asleep) {
         sample(n, now);
+        schedule_housekeep_within(s, now, SCHEDULE_HOUSEKEEP / 2); /* one wake-up for both */
+    }
     if (!n->draining)
         news = snapshot_take_turn(n, now) || news;
     if (!n->draining)

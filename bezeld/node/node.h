@@ -10,8 +10,10 @@
 #ifndef BEZEL_BEZELD_NODE_NODE_H
 #define BEZEL_BEZELD_NODE_NODE_H
 
+#include "bezeld/node/poll_stats.h"
 #include "config/experiment.h"
 #include "mdr/message.h"
+#include "sensor/external/external.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,6 +60,26 @@ void node_attend(struct node *n);
  * node_turn() is to follow.
  */
 bool node_looks(struct node *n, int64_t now);
+
+/**
+ * Looks in a row, each when it is due, while all that is due are polls that find nothing. A look that wakes up finds
+ * cold caches, so what it touches is here, on the caller's stack, and the node's memory is left alone. At the end,
+ * node_looked() tells the node of them.
+ */
+struct node_look {
+    struct external_row row;
+    int64_t due, until; /* ns: the next look; nothing else is due before `until` */
+    int64_t gap;        /* between two looks */
+    struct poll_stats stats;
+    uint64_t looks; /* that found nothing */
+};
+
+/** False: the node looks in no row now, but waits busily, has a CPU budget, or changes its gap. */
+bool node_look_begin(const struct node *n, struct node_look *l);
+
+/** Looks at `now`, when it is due. False: node_turn() is to follow. */
+bool node_look(struct node_look *l, int64_t now);
+void node_looked(struct node *n, const struct node_look *l);
 
 /**
  * Limits a turn to `slice` records, because other nodes have turns on this thread; a poll that finds more continues in

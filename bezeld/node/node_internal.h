@@ -136,6 +136,7 @@ struct node {
     bool has_asker;
     struct message_leadership owner; /* whose commands are those of the run's `bezel run`; epoch 0: anybody's */
     struct state_file owner_file;    /* keeps it for a restarted daemon */
+    bool took_sut;                   /* records of the SUT since the last sample: the next one comes soon */
     bool stop_wanted;                /* somebody else has sent STOP */
     int64_t last_received;           /* when the owner's last command was received, or the node was opened */
     int64_t realtime_offset;         /* as sent to the collector, ns */
@@ -195,6 +196,7 @@ void node_pause(struct node *n, bool on, int64_t now);
  * records them; _end() when the node drains, has a last one first.
  */
 void node_clock_start(struct node *n);
+bool node_gap_is_settled(const struct node *n);   /* a poll that finds nothing leaves the gap as it is */
 int64_t node_new_trace_due(const struct node *n); /* from when on the node wants a new trace; INT64_MAX: it does not */
 void node_clock_turn(struct node *n);
 void node_clock_end(struct node *n);

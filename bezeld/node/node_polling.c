@@ -24,18 +24,23 @@ static bool chooses_gap(const struct node *n)
     return n->schedule.busy_wait || (s->period_quiet > s->period && !(n->poll_settings.now.given & POLL_GIVES_PERIOD));
 }
 
-/* How long after this poll the next one comes. */
-static int64_t until_next(struct node *n)
+/* How long after a poll, or look, that found rings filled by `fill` the next one comes. */
+static int64_t until_next(const struct node *n, uint32_t fill)
 {
     const struct experiment *e = n->options.experiment;
     int64_t shortest = n->schedule.busy_wait ? 0 : n->policy.period, longest = e->sensing.period_quiet;
     if (!chooses_gap(n))
-        return n->gap = n->policy.period;
+        return n->policy.period;
     if (n->schedule.busy_wait)
         longest = gap_spin_longest(experiment_asked_latency(e));
     else if (experiment_quiet_period(external_least_slots(n->external)) < longest)
         longest = experiment_quiet_period(external_least_slots(n->external));
-    return n->gap = gap_next(n->gap, external_fill(n->external), shortest, longest);
+    return gap_next(n->gap, fill, shortest, longest);
+}
+
+bool node_gap_is_settled(const struct node *n)
+{
+    return n->gap == until_next(n, 0);
 }
 
 bool node_poll(struct node *n, int64_t now)
@@ -47,13 +52,15 @@ bool node_poll(struct node *n, int64_t now)
         return true;
     }
     node_polled(n, now);
+    n->took_sut = n->took_sut || external_took_sut(n->external);
     return external_took_sut(n->external); /* the node's own records wait for the next step of the sender */
 }
 
 void node_polled(struct node *n, int64_t now)
 {
     int64_t earliest = cpu_usage_polled(&n->usage, now);
-    schedule_polled(&n->schedule, now, until_next(n));
+    n->gap = until_next(n, external_fill(n->external));
+    schedule_polled(&n->schedule, now, n->gap);
     schedule_poll_after(&n->schedule, earliest);
 }
 

@@ -97,17 +97,18 @@ void sender_take_refusal(struct sender *f, int64_t now)
              sender_endpoint(f));
 }
 
-/* Whether the next low watermark is due: it goes with other messages, which costs no wake-up of its own, if it can. */
-static bool low_is_due(const struct sender *f, int64_t now)
+/* It goes with other messages, which costs no wake-up of its own, if it can; and rarely from a node that is quiet. */
+bool sender_low_is_due(const struct sender *f, bool others, int64_t now)
 {
-    return now - f->low_at >= (f->sent_at == now ? SENDER_LOW_NS : SENDER_LOW_ALONE_NS);
+    int64_t alone = now - f->packet_at >= SENDER_QUIET_NS ? SENDER_LOW_QUIET_NS : SENDER_LOW_ALONE_NS;
+    return now - f->low_at >= (others ? SENDER_LOW_NS : alone);
 }
 
 /* A sign of life: a new low watermark, or a heartbeat after some silence. */
 static void beat(struct sender *f, int64_t now)
 {
     bool by_link = !f->direct.used; /* else it goes with the packets */
-    int64_t low = by_link && low_is_due(f, now) ? send_queue_low(&f->send_queue) : 0;
+    int64_t low = by_link && sender_low_is_due(f, f->sent_at == now, now) ? send_queue_low(&f->send_queue) : 0;
     if (low > f->low) {
         f->message.type = MESSAGE_WATERMARK;
         f->message.watermark.low = (uint64_t)low;

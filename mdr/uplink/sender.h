@@ -16,12 +16,14 @@
 #include "mdr/uplink/uplink.h"
 
 enum {
-    SENDER_ALIVE_NS = 250000000,    /* a heartbeat is sent after this time without another message */
-    SENDER_SILENCE_NS = 2000000000, /* without a message for this long, or a WELCOME, the connection is given up */
-    SENDER_LOW_NS = 50000000,       /* time between two low watermarks at least ... */
-    SENDER_LOW_ALONE_NS = 75000000, /* ... where no other message goes with it */
-    SENDER_LOOK_NS = 5000000,       /* time between two looks for acknowledgements, while there is room without them */
-    SENDER_IDLE_LOOK_NS = 40000000, /* the same while none is expected */
+    SENDER_ALIVE_NS = 250000000,     /* a heartbeat is sent after this time without another message */
+    SENDER_SILENCE_NS = 2000000000,  /* without a message for this long, or a WELCOME, the connection is given up */
+    SENDER_LOW_NS = 50000000,        /* time between two low watermarks at least ... */
+    SENDER_LOW_ALONE_NS = 75000000,  /* ... where no other message goes with it ... */
+    SENDER_LOW_QUIET_NS = 240000000, /* ... and there was no packet for SENDER_QUIET_NS */
+    SENDER_QUIET_NS = 300000000,
+    SENDER_LOOK_NS = 5000000,        /* time between two looks for acknowledgements, while there is room without them */
+    SENDER_IDLE_LOOK_NS = 100000000, /* the same while none is expected */
     SENDER_BOOKS_NS = 1000000000,
     SENDER_ENDPOINTS_MAX = 4,
     SENDER_QUEUE = 1 << 20, /* frames in ZeroMQ's queue: more than any credit allows, so that the credit is the bound */

@@ -76,6 +76,8 @@ static void name_stream(struct sender_direct *d, const struct send_queue_packet 
     d->streams[packet->stream].instance = h->instance;
     d->streams[packet->stream].ring = h->ring;
     direct_offer_forget(&d->offer, packet->stream);
+    if (packet->stream >= d->stream_end)
+        d->stream_end = packet->stream + 1;
 }
 
 bool sender_may_go(struct sender *f, const struct send_queue_packet *packet, int64_t now)
@@ -102,12 +104,11 @@ void sender_offer(struct sender *f, int64_t now)
     if (!d->used || d->lost)
         return;
     bool any = d->offered != f->send_queue.sending;
-    bool is_due = now - d->low_at >= (any ? SENDER_LOW_NS : SENDER_LOW_ALONE_NS);
-    int64_t low = is_due ? send_queue_low(&f->send_queue) : 0;
+    int64_t low = sender_low_is_due(f, any, now) ? send_queue_low(&f->send_queue) : 0;
     bool rises = low > f->low;
     if (rises) {
         f->low = low;
-        d->low_at = now;
+        f->low_at = now;
     }
     d->offered = f->send_queue.sending;
     if (any || rises)
@@ -126,7 +127,7 @@ void sender_direct_acknowledged(struct sender *f, int64_t now)
     }
     if (!direct_offer_looks(&d->offer))
         return;
-    for (uint32_t i = 0; i < WINDOW_STREAMS; i++) {
+    for (uint32_t i = 0; i < d->stream_end; i++) {
         const struct window_stream *s = window_stream(f->window, i);
         if (!s->used || s->torn || s->acked_seq >= s->sent_seq || d->streams[i].instance != s->instance ||
             d->streams[i].ring != s->ring)

@@ -38,7 +38,7 @@ struct sender_direct {
     bool used;                 /* the last packet went so */
     bool lost;                 /* the receiver has given it up, or the offer ended: HELLO is to be said again */
     uint64_t offered;          /* position up to which packets are offered */
-    int64_t low_at;            /* when a low watermark was offered last */
+    uint32_t stream_end;       /* the numbers of all streams that were ever offered are below this */
     struct {
         uint64_t instance;
         uint32_t ring;
@@ -76,7 +76,8 @@ struct sender {
     int64_t look_at;               /* in UP: when to receive next */
     int64_t again_at;              /* no HELLO for the receiver's positions before this time */
     struct backoff attempts, asks; /* pauses between attempts, and between sender_ask_again() */
-    int64_t low, low_at;           /* the low watermark that was sent last on this connection, and when */
+    int64_t low, low_at;           /* the low watermark that was sent or offered last on this connection, and when */
+    int64_t packet_at;             /* when the last packet was sent or offered */
     uint32_t notes_sent;           /* notes that were sent on this connection */
     uint64_t unobserved_sent;      /* of the node's own books, on this connection */
     uint64_t unobserved_saved;     /* likewise, as far as the receiver has saved it */
@@ -91,6 +92,9 @@ struct sender {
 
 /** Sends f->message. False: the queue is full, or the message cannot be encoded, which is logged. */
 bool sender_message(struct sender *f, int64_t now);
+
+/** Whether the next low watermark is due; `others`: other messages go now. */
+bool sender_low_is_due(const struct sender *f, bool others, int64_t now);
 
 /** Sends packets as far as the credit allows, the description of a process before its first packet. */
 void sender_packets(struct sender *f, int64_t now);

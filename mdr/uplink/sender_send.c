@@ -89,6 +89,7 @@ void sender_packets(struct sender *f, int64_t now)
         if (!send_packet(f, &packet))
             break;
         send_queue_sent(&f->send_queue, &packet);
+        f->packet_at = now;
         read_back += packet.in_window ? 0 : packet.bytes;
         if (!f->direct.used)
             f->sent_at = now;

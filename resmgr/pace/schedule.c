@@ -23,9 +23,7 @@ void schedule_polled(struct schedule *s, int64_t now, int64_t period)
         s->poll_due = now + period;
         return;
     }
-    s->poll_due += period;
-    if (s->poll_due <= now) /* skip the missed polls, and keep the phase */
-        s->poll_due += ((now - s->poll_due) / period + 1) * period;
+    s->poll_due = schedule_next(s->poll_due, now, period);
 }
 
 void schedule_poll_at(struct schedule *s, int64_t at)
@@ -60,6 +58,12 @@ void schedule_stepped(struct schedule *s, int64_t now, int64_t every)
 void schedule_housekept(struct schedule *s, int64_t now)
 {
     s->housekeep_due = now + (s->asleep ? ASLEEP : SCHEDULE_HOUSEKEEP);
+}
+
+void schedule_housekeep_within(struct schedule *s, int64_t now, int64_t time)
+{
+    if (s->housekeep_due <= now + time)
+        s->housekeep_due = now;
 }
 
 void schedule_sleep(struct schedule *s, int64_t now)

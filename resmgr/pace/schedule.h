@@ -39,6 +39,13 @@ static inline bool schedule_takes(int64_t *due, int64_t now, int64_t every)
 /** A turn begins. */
 void schedule_turn(struct schedule *s, int64_t now);
 
+/** The poll after one that was due at `due` and came at `now`: those that were missed are skipped, the phase stays. */
+static inline int64_t schedule_next(int64_t due, int64_t now, int64_t period)
+{
+    due += period;
+    return due > now ? due : due + ((now - due) / period + 1) * period;
+}
+
 /** A poll is done: the next one is a period later, at once if that is 0. Missed polls are not made up for. */
 void schedule_polled(struct schedule *s, int64_t now, int64_t period);
 
@@ -54,7 +61,8 @@ void schedule_busy_wait(struct schedule *s, bool busy_wait);
 /** A sampling instant was taken. */
 void schedule_stepped(struct schedule *s, int64_t now, int64_t every);
 
-/** Housekeeping was done. */
+/** Housekeeping that is due within `time` is due now; it was done. */
+void schedule_housekeep_within(struct schedule *s, int64_t now, int64_t time);
 void schedule_housekept(struct schedule *s, int64_t now);
 
 /** The node falls asleep, or sleeps on; the node wakes. */

@@ -191,6 +191,31 @@ uint32_t external_poll(struct external *x, int64_t now);
  */
 bool external_is_still(struct external *x, int64_t now);
 
+/**
+ * Looks in a row, by one thread that does nothing else meanwhile, so nothing of its own changes: what each look reads
+ * of what others write is listed here. A look often finds cold caches, and then each line that it touches counts.
+ */
+enum { EXTERNAL_ROW_HEADS = 8 };
+struct external_row {
+    const _Atomic uint32_t *arrivals, *wake_bits;
+    uint32_t arrived, wake_words, count;
+    struct {
+        const _Atomic uint32_t *head; /* a ring's, or the count of a process's rings that changed */
+        uint32_t seen;
+    } heads[EXTERNAL_ROW_HEADS];
+    int64_t until;      /* the sensor has something else to do then */
+    int64_t at, before; /* the last two looks */
+};
+
+/** Begins a row after external_is_still() at `now`. False: there is too much to look at. */
+bool external_row_begin(const struct external *x, int64_t now, struct external_row *row);
+
+/** A look. False: something was found, and the row is over. */
+bool external_row_is_still(struct external_row *row, int64_t now);
+
+/** The row is over: its looks count as polls. */
+void external_row_end(struct external *x, const struct external_row *row);
+
 /** Whether the last poll took records of others than daemons. */
 bool external_took_sut(const struct external *x);
 

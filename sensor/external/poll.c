@@ -18,6 +18,8 @@
 #include "resmgr/pace/gap.h"
 #include "sensor/external/external_internal.h"
 
+#include <unistd.h>
+
 enum { POLL_TURN = 8192 /* records of a turn: about as many as the longest packet holds */ };
 
 struct poll {
@@ -282,10 +284,16 @@ static bool is_enough(struct external *x, int64_t now)
  * bits, the counts of changed rings, and heads, from a list. It changes nothing that a poll would have to know.
  */
 
+/* Words of wake bits that processes may have; others that somebody sets wake nobody. */
+static uint32_t wake_words(const struct external *x)
+{
+    return (x->process_count + 31) / 32;
+}
+
 static bool any_wake_bit(const struct external *x)
 {
     uint32_t wakes = 0;
-    for (uint32_t w = 0; w < DOORBELL_SLOTS / 32; w++)
+    for (uint32_t w = 0; w < wake_words(x); w++)
         wakes |=
             atomic_load_explicit(&x->doorbell->wake_bits[w], memory_order_relaxed); /* relaxed: a poll reads again */
     return wakes != 0;
@@ -344,6 +352,71 @@ bool external_is_still(struct external *x, int64_t now)
         accumulate_took(&x->accumulate, now, true);
     note_complete(x, now);
     return true;
+}
+
+/* ---- Looks in a row ---------------------------------------------------------------------------------------------- */
+
+/* Adds what a look reads of `p`. This process's own records come from the thread that looks. */
+static bool add_to_row(struct external_row *row, const struct external_process *p)
+{
+    const struct attached *a = p->at;
+    if (p->role == ROLE_DAEMON && segment_pid_is_ours(a) && a->pid == (uint32_t)getpid())
+        return true;
+    if (row->count + 1 + a->live_count > EXTERNAL_ROW_HEADS)
+        return false;
+    row->heads[row->count].head = &a->segment->ring_changes;
+    row->heads[row->count++].seen = a->ring_changes;
+    for (uint32_t n = 0; n < a->live_count; n++) {
+        const struct attached_ring *ring = &a->rings[a->live[n]];
+        if (ring->broken || a->when_full == SEGMENT_OVERWRITE)
+            continue;
+        row->heads[row->count].head = (const _Atomic uint32_t *)&ring->reader.ring->head;
+        row->heads[row->count++].seen = ring->reader.tail;
+    }
+    return true;
+}
+
+bool external_row_begin(const struct external *x, int64_t now, struct external_row *row)
+{
+    *row = (struct external_row){.arrivals = &x->doorbell->arrivals,
+                                 .wake_bits = x->doorbell->wake_bits,
+                                 .arrived = x->arrivals,
+                                 .wake_words = wake_words(x),
+                                 .until = timebase_due(&x->counter),
+                                 .at = now,
+                                 .before = now};
+    if (!x->heads.known || x->accumulate.records > 1 || row->wake_words > 1)
+        return false;
+    for
+        BITSET_EACH (i, &x->polled)
+            if (!add_to_row(row, x->processes[i]))
+                return false;
+    return true;
+}
+
+bool external_row_is_still(struct external_row *row, int64_t now)
+{
+    uint32_t moved = atomic_load_explicit(row->arrivals, memory_order_relaxed) ^ row->arrived; /* relaxed: then B1 */
+    if (now >= row->until)
+        return false;
+    for (uint32_t w = 0; w < row->wake_words; w++)
+        moved |= atomic_load_explicit(&row->wake_bits[w], memory_order_relaxed); /* relaxed: a poll reads it again */
+    for (uint32_t i = 0; i < row->count; i++)
+        moved |=
+            atomic_load_explicit(row->heads[i].head, memory_order_relaxed) ^ row->heads[i].seen; /* relaxed: R1, T1 */
+    if (moved)
+        return false;
+    row->before = row->at;
+    row->at = now;
+    return true;
+}
+
+void external_row_end(struct external *x, const struct external_row *row)
+{
+    if (row->at == x->polled_at)
+        return;
+    note_complete(x, row->before);
+    note_complete(x, row->at);
 }
 
 /* ---- Interface --------------------------------------------------------------------------------------------------- */
