@@ -128,7 +128,9 @@ static void nothing_is_told_before_all_is_known(void **state)
     assert_string_equal(metric("temprature", "value", false), "");
     processes[1].dict = kept;
     processes[0].role = processes[1].role = ROLE_DAEMON; /* no program has recorded */
-    assert_string_equal(metric("temprature", "value", false), "");
+    assert_string_equal(
+        metric("temprature", "value", false),
+        "no program that records was observed, and nothing else made a record of aspect \"temprature\"");
 }
 
 /* The sentence about a knob of `process` (-1: of any). */

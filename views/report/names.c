@@ -20,16 +20,26 @@ static const char *nobody(const struct summary *s)
     return unobserved || s->left_out ? "no process that was observed has" : "no process has";
 }
 
-/* Whether the aspects of all processes are known, and there is a program. */
-static bool knows_aspects(const struct summary *s)
+static bool has_program(const struct summary *s)
 {
-    bool program = false;
-    for (size_t i = 0; i < s->process_count; i++) {
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].role == ROLE_SUT)
+            return true;
+    return false;
+}
+
+/* Whether the aspects of all processes are known. */
+static bool has_dictionaries(const struct summary *s)
+{
+    for (size_t i = 0; i < s->process_count; i++)
         if (!s->processes[i].dict)
             return false;
-        program = program || s->processes[i].role == ROLE_SUT;
-    }
-    return program;
+    return true;
+}
+
+static bool knows_aspects(const struct summary *s)
+{
+    return has_program(s) && has_dictionaries(s);
 }
 
 /* ---- Metrics ----------------------------------------------------------------------------------------------------- */
@@ -112,10 +122,18 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
 {
     char subject[160];
     const struct experiment_metric *m = &e->metrics[metric];
-    if (!m->aspect || !knows_aspects(s))
+    if (!m->aspect || !has_dictionaries(s))
         return false;
     struct look l = look_for(s, m);
     *found = (struct names_found){.name = m->field ? m->field : m->aspect};
+    if (!has_program(s)) { /* also samplers look at none but those */
+        found->kind = NAMES_NO_RECORDS;
+        snprintf(found->text, sizeof found->text,
+                 "no program that records was observed, and nothing else made a "
+                 "record of aspect \"%s\"",
+                 m->aspect);
+        return l.attempts == 0;
+    }
     if (l.fits && (!m->field || l.attempts))
         return false;
     if (l.fits) {

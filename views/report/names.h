@@ -24,7 +24,7 @@ struct names_found {
 
 /**
  * Returns true if metric `metric` of `e` can never have a value, because nothing recorded has its name, field or unit;
- * *found says why. False also if that is unknown, as nothing was recorded yet, or if the metric is built in.
+ * *found says why. False also if that is unknown, as a dictionary is not there yet, or if the metric is built in.
  */
 bool names_metric(const struct summary *s, const struct experiment *e, uint32_t metric, struct names_found *found);
 
