@@ -85,9 +85,20 @@ static void write_name(sqlite3_str *out, int table, sqlite3_stmt *columns, int i
     sqlite3_str_appendf(out, is_rowid ? "%w" : "\"%w\"", sqlite3_column_name(columns, i));
 }
 
+/* Properties that `bezel run` alone writes. A server that has them, too, does not replace them. */
+#define OF_HOME                                                                                                        \
+    "(?1 IN ('run', 'name', '" RUNDB_EXPERIMENT "', 'started', 'ended', 'ended_by', 'outcome', '" RUNDB_UNDRAINED      \
+    "', '" RUNDB_UNENDED "', '" RUNDB_UNMANAGED "', '" RUNDB_SNAPSHOTS_REFUSED                                         \
+    "') OR ?1 GLOB 'versions.*' OR ?1 GLOB 'host.*')"
+
+static const char put_property[] = "INSERT OR REPLACE INTO properties(key, value) SELECT ?1, ?2 WHERE NOT (" OF_HOME
+                                   " AND EXISTS (SELECT 1 FROM properties WHERE key = ?1))";
+static const char delete_property[] = "DELETE FROM properties WHERE key = ?1 AND NOT " OF_HOME;
+
 /*
  * In a joined database notes of the collector have the negative of their rowid, 0 and above are those of `bezel run`:
- * notes of a collector are never deleted, so there is a -1, behind which SQLite counts on.
+ * notes of a collector are never deleted, so there is a -1, behind which SQLite counts on. Whatever rowid a server
+ * sends, it becomes one below 0.
  */
 static void write_put(sqlite3_str *out, int table, sqlite3_stmt *columns, bool negative)
 {
@@ -98,7 +109,8 @@ static void write_put(sqlite3_str *out, int table, sqlite3_stmt *columns, bool n
         write_name(out, table, columns, i);
     }
     for (int i = 0; i < count; i++)
-        sqlite3_str_appendf(out, "%s%s?%d", i == 0 ? ") VALUES(" : ", ", i == 0 && negative ? "-" : "", i + 1);
+        sqlite3_str_appendf(out, i == 0 && negative ? "%s-max(abs(?%d), 1)" : "%s?%d", i == 0 ? ") VALUES(" : ", ",
+                            i + 1);
     sqlite3_str_appendall(out, ")");
 }
 
@@ -108,7 +120,7 @@ static void write_delete(sqlite3_str *out, int table, sqlite3_stmt *columns, boo
     for (int i = 0; i < rundb_rows_table(table).keys; i++) {
         sqlite3_str_appendall(out, i == 0 ? " WHERE " : " AND ");
         write_name(out, table, columns, i);
-        sqlite3_str_appendf(out, " = %s?%d", negative ? "-" : "", i + 1);
+        sqlite3_str_appendf(out, negative ? " = -max(abs(?%d), 1)" : " = ?%d", i + 1);
     }
 }
 
@@ -125,18 +137,24 @@ static int prepare_writer(struct rundb_apply *a, int table)
 {
     struct writer *w = &a->writers[table];
     sqlite3 *db = a->f->db;
-    bool negative = a->joined && table == RUNDB_ROWS_NOTES;
+    bool negative = a->joined && table == RUNDB_ROWS_NOTES, properties = a->joined && table == RUNDB_ROWS_PROPERTIES;
     if (w->gone)
         return 0;
     int err = w->columns ? 0 : rundb_rows_query(db, table, "", &w->columns);
     if (!err && !w->put) {
         sqlite3_str *out = sqlite3_str_new(db);
-        write_put(out, table, w->columns, negative);
+        if (properties)
+            sqlite3_str_appendall(out, put_property);
+        else
+            write_put(out, table, w->columns, negative);
         err = prepare(db, out, &w->put);
     }
     if (!err) {
         sqlite3_str *out = sqlite3_str_new(db);
-        write_delete(out, table, w->columns, negative);
+        if (properties)
+            sqlite3_str_appendall(out, delete_property);
+        else
+            write_delete(out, table, w->columns, negative);
         err = prepare(db, out, &w->gone);
     }
     return err;

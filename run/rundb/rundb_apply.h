@@ -11,9 +11,9 @@
  *
  * A *joined* database is that of a `bezel run` whose collector is elsewhere, which itself writes properties, events,
  * programs and notes there meanwhile. It takes neither events nor programs, and only its own notes and properties stay
- * when rows are deleted. Notes of the collector have negative rowids there, so both can be told apart. The seal is made
- * here, with RUNDB_FINISHED: it covers the rows of both. Notes of rundb_silent() are
- * brought up to date by rundb_place_silent().
+ * when rows are deleted; a property that `bezel run` alone writes is never replaced. Notes of the collector have
+ * negative rowids there, so both can be told apart. The seal is made here, with RUNDB_FINISHED: it covers the rows of
+ * both. Notes of rundb_silent() are brought up to date by rundb_place_silent().
  *
  * One thread. Functions return 0 or an error that rundb_why() explains.
  */

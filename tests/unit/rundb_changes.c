@@ -154,11 +154,15 @@ static void what_is_at_home_stays_in_a_joined_copy(void **state)
     add_note(f, node, "worker", RUNDB_NO_SEGMENT);
     assert_int_equal(rundb_event(f, 1, false, "not of home"), 0);
     assert_int_equal(rundb_put(f, "run", "an id"), 0);
+    assert_int_equal(rundb_put(f, "collector.refused", "3"), 0);
     assert_int_equal(rundb_commit(f), 0);
     copy.joined = true;
     copy_all(&copy, false);
     write_at_home();
     assert_int_equal(number(mirror, "SELECT count(*) FROM notes"), 5);
+    assert_int_equal(rundb_put(f, "name", "a server's own"), 0); /* hostile: no collector does so */
+    assert_int_equal(rundb_put(f, "run", "another id"), 0);
+    assert_int_equal(rundb_put(f, "collector.refused", "4"), 0);
     add_process(f, node, "late", 18);
     add_process(f, node, "worker", 30); /* another one than the node's note is about: it stays */
     add_process(f, node, "its own name", 19);
@@ -176,8 +180,8 @@ static void what_is_at_home_stays_in_a_joined_copy(void **state)
     assert_int_equal(number(mirror, "SELECT count(*) FROM programs"), 1);
     assert_int_equal(number(mirror, "SELECT count(*) FROM events"), 1);
     assert_int_equal(number(mirror, "SELECT count(*) FROM properties WHERE (key, value) IN (VALUES('name', 'survey'),"
-                                    " ('run', 'an id'))"),
-                     2);
+                                    " ('run', 'an id'), ('collector.refused', '4'))"),
+                     3);
     assert_int_equal(number(mirror, "SELECT count(*) FROM notes WHERE name IN ('worker', 'refused', 'other') AND"
                                     " text = 'the node says so'"),
                      3);
