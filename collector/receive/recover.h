@@ -15,7 +15,7 @@
  * - A loss of power: bytes may be missing or changed, and the database may be older than the files. What it had saved
  *   of a stream, length and checksum, shows that. The finding is logged and stays in the database (RUNDB_DAMAGED),
  *   because the rows that are saved from now on agree with the files, and would hide it. Bytes from the first bad
- * packet on move to `damaged/`.
+ *   packet on move to `damaged/`.
  *
  * First the commit "not finished", then the files, at last the rows, which the caller commits. A kill during recovery
  * repeats it: files are cut only where they would be cut again.

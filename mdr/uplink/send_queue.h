@@ -5,9 +5,9 @@
  * Packets that wait to be sent or acknowledged: the spool, if there is one, and then the window, as one queue in order.
  * Part of the sender; one owner, one thread.
  *
- * When the window is more than three quarters full, its oldest packets move to the end of the spool, so many bytes at a
- * time, and not below half. So of each stream the spool has the older packets, and the queue keeps the order of every
- * stream.
+ * When the window is more than three quarters full, its oldest packets move to the end of the spool, some at
+ * a time, until it is half full. So of each stream the spool has the older packets, and the queue keeps the order of
+ * every stream.
  *
  * Which packets of a stream are acknowledged, and which moved, says the stream's entry in the window (`acked_seq`,
  * `spooled_seq`), which survives a kill. A packet is freed, at either place, once it is acknowledged. A move writes to
