@@ -30,8 +30,10 @@ static int make_page(struct direct_offer *o, const struct folder *folder, const 
     if (at == MAP_FAILED && sys == 0)
         sys = errno;
     close(fd);
-    if (at == MAP_FAILED)
+    if (at == MAP_FAILED) {
+        unlinkat(folder->fd, DIRECT_NAME, 0);
         return errno = sys, err_from_errno(sys);
+    }
     o->page = at;
     o->guard = sigbus_guard_add(at, sizeof *o->page);
     memcpy(o->page->run, run, sizeof o->page->run);

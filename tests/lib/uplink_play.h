@@ -340,4 +340,15 @@ static inline void settle(void)
         turn(false);
 }
 
+/* The sender gives its connection up, and greets on another one. */
+static inline void fall_silent(void)
+{
+    int64_t deadline = clock_now() + PATIENCE;
+    p.hellos = 0;
+    for (p.now += 2 * (int64_t)SENDER_SILENCE_NS; p.hellos == 0; p.now += CLOCK_MS) {
+        turn(false);
+        assert_true(clock_now() < deadline);
+    }
+}
+
 #endif

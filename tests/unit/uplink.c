@@ -292,17 +292,6 @@ static void a_leave_that_was_not_taken_is_not_granted(void **unused)
     play_close();
 }
 
-/* The sender gives its connection up, and greets on another one. */
-static void fall_silent(void)
-{
-    int64_t deadline = clock_now() + PATIENCE;
-    p.hellos = 0;
-    for (p.now += 2 * (int64_t)SENDER_SILENCE_NS; p.hellos == 0; p.now += CLOCK_MS) {
-        turn(false);
-        assert_true(clock_now() < deadline);
-    }
-}
-
 /* A welcome of several parts counts with its last one; one that nobody asked for does not count. */
 static void a_welcome_counts_once_and_whole(void **unused)
 {

@@ -6,6 +6,10 @@
 
 #include "mdr/uplink/direct.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 static bool has_asked(void)
 {
     return p.asks.proof != 0;
@@ -108,9 +112,76 @@ static void what_is_offered_moves_to_the_spool_while_nobody_takes_it(void **unus
     play_close();
 }
 
+/*
+ * A receiver that has mapped the page says what it likes there: what was never offered is not acknowledged, and while
+ * it acknowledges nothing the window keeps all, until another receiver takes it.
+ */
+static void a_receiver_that_lies_or_never_acknowledges_frees_nothing(void **unused)
+{
+    struct folder folder;
+    (void)unused;
+    play_open();
+    until(greeted, false);
+    struct direct_reader *reader = agree();
+    settle();
+    assert_int_equal(folder_open(scratch_dir, &folder), 0);
+    int fd = folder_open_file(&folder, DIRECT_NAME, O_RDWR);
+    struct direct_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    static const uint64_t lies[] = {PACKETS + 1, UINT64_MAX, UINT64_C(1) << 32};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        for (uint32_t stream = 0; stream < WINDOW_STREAMS; stream++)
+            atomic_store(&page->acks[stream], lies[i]);
+        atomic_fetch_add(&page->turn, 1);
+        settle();
+        assert_int_equal(p.stored, 0);
+        assert_int_equal(window_stream(p.window, 0)->acked_seq, 0);
+    }
+    munmap(page, sizeof *page);
+    close(fd);
+    folder_close(&folder);
+    direct_reader_close(reader);
+    fall_silent();
+    until(greeted, false);
+    reader = agree();
+    int64_t deadline = clock_now() + PATIENCE;
+    for (uint64_t n = 0; n < PROCESSES * PACKETS; n += read_directly(reader, UINT64_MAX)) {
+        turn(false);
+        assert_true(clock_now() < deadline);
+    }
+    acknowledge_all();
+    until(window_is_empty, false);
+    direct_reader_close(reader);
+    play_close();
+}
+
+/* As where the file system has no room: the page is not made, nothing of it stays, and packets take the link. */
+static void without_room_for_the_page_packets_take_the_link(void **unused)
+{
+    const struct rlimit little = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+    struct rlimit before;
+    struct direct_offer offer;
+    char path[SCRATCH_PATH + sizeof DIRECT_NAME];
+    (void)unused;
+    play_open();
+    sender_close(p.forward, true);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    int err = direct_offer_open(&offer, scratch_dir, run, uuid);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_true(err != 0 && !offer.page && offer.bell < 0);
+    snprintf(path, sizeof path, "%s/" DIRECT_NAME, scratch_dir);
+    assert_int_equal(access(path, F_OK), -1);
+    open_sender();
+    play_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_receiver_that_lies_or_never_acknowledges_frees_nothing),
+        cmocka_unit_test(without_room_for_the_page_packets_take_the_link),
         cmocka_unit_test(what_is_offered_moves_to_the_spool_while_nobody_takes_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
