@@ -23,9 +23,9 @@
     }
 
 /**
- * Returns a non-blocking descriptor from which SIGTERM is read, or -1 with errno; and SIGHUP, which ends a daemon in
- * the same order when its terminal is gone, unless it was started with nohup. Ignores SIGINT, which a terminal sends to
- * the whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread starts.
+ * Returns a non-blocking descriptor from which SIGTERM and SIGHUP are read, or -1 with errno. SIGHUP ends a daemon in
+ * the same order, when its terminal is gone; with nohup it is ignored. Ignores SIGINT, which a terminal sends to the
+ * whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread starts.
  */
 int lifetime_signals(void);
 

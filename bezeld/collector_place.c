@@ -134,7 +134,7 @@ static struct collector_place *make(struct collector_places *all, const struct m
     return NULL;
 }
 
-/* One that listens at all addresses is where the request came from. */
+/* A parent that listens at all addresses is reached at the address from which the request came. */
 static void see_parent(const char *text, const struct command_request *from, char endpoint[LAUNCH_COLLECTOR_ENDPOINT])
 {
     struct address address;

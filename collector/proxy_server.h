@@ -7,8 +7,8 @@
  * of a control link are those of its two ends, so the proxy can neither read a command nor make one.
  *
  * Bounds: PROXY_SERVER_CONNECTIONS at a time, PROXY_SERVER_BUFFER bytes in each direction, PROXY_SERVER_PATIENCE until
- * a connection is made, which is tried again and again. Who has more to send waits. A thread of its own; functions are
- * for one thread.
+ * a connection is made, which is tried again and again. A peer that sends more than a buffer holds waits. A thread of
+ * its own; functions are for one thread.
  */
 #ifndef BEZEL_COLLECTOR_PROXY_SERVER_H
 #define BEZEL_COLLECTOR_PROXY_SERVER_H

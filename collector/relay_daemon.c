@@ -30,7 +30,7 @@ struct relay_daemon {
     struct clock_server *clock;
     struct proxy_server *proxy;
     struct command_server *control;
-    struct relay_clock asked; /* what the clock server was told */
+    struct relay_clock asked; /* what the clock server has now */
     int signals;
     int64_t tick_at, end_at; /* end_at: 0: serving */
     bool drained, finish;

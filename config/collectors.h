@@ -20,9 +20,10 @@ void collectors_warn(struct reader *r, const struct tree *root, const struct exp
 bool collectors_leads_to_root(const struct experiment_parents *parents);
 
 /**
- * Prints the section, and the parents of a node after `before`. With `only` 0 or more just those that run on this node,
- * without parents and endpoints, which their bezeld is told. collectors_print_ways() then prints for each node through
- * which of these it may send: how many there are bounds what each may have under way. Nothing where there is nothing.
+ * Prints the section, and the parents of a node after `before`. With `only` 0 or more: just the inner collectors that
+ * run on this node, without parents and endpoints, which `bezel run` sends to their bezeld. collectors_print_ways()
+ * then prints for each node through which of these it may send: their number bounds what each may have under way.
+ * Prints nothing if there are none.
  */
 void collectors_print_ways(const struct experiment *e, uint32_t node, uint32_t only, const char *before, FILE *out);
 void collectors_print(const struct experiment *e, int64_t only, FILE *out);

@@ -191,7 +191,7 @@
     FIELD(INT,   applied,  "1", "setpoints that were applied")                                                         \
     FIELD(INT,   expired,  "1", "not applied: too late, of another life, or overridden by an operator")                \
     FIELD(INT,   outdated, "1", "not applied: of a manager that another one followed")                                 \
-    FIELD(INT,   repeated, "1", "not applied: they, or what follows them, had come before")                            \
+    FIELD(INT,   repeated, "1", "not applied: the same or a later one had come before")                                \
     FIELD(INT,   clamped,  "1", "applied, after they were moved into the bounds of the file")                          \
     FIELD(INT,   lost,     "1", "how often the manager was lost")                                                      \
     FIELD(INT,   unsent,   "1", "observations that could not be sent to it")
@@ -208,7 +208,7 @@
     FIELD(INT,   peer,     "ns", "the same on the collector's machine")                                                \
     FIELD(INT,   peer_error, "ns", "bound of the error of that; -1: nothing keeps CLOCK_REALTIME")
 
-/** The name of a thread, when the daemon found it or another one than before; within a second of the change. */
+/** The name of a thread: recorded when the daemon finds the thread, and within a second of a change of its name. */
 #define BUILTIN_THREAD_FIELDS(KEY, FIELD)                                                                              \
     FIELD(TEXT,  process,  "1", "name of the process")                                                                 \
     FIELD(INT,   instance, "1", "of the process")                                                                      \

@@ -358,7 +358,7 @@ struct message_launched_list {
 
 /** Output of a program that a launcher spools. */
 struct message_output {
-    uint64_t offset; /* of the first byte; greater than asked for where bytes are not kept any more */
+    uint64_t offset; /* of the first byte; greater than asked for if earlier bytes are not kept any more */
     bool last;       /* nothing follows, now or later */
     uint32_t count;
     uint8_t bytes[MESSAGE_OUTPUT_MAX];

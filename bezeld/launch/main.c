@@ -178,7 +178,7 @@ static void take_connection(struct service *s)
     close(fd);
 }
 
-/* Takes the end of launchers. What one that was killed leaves behind is killed too. */
+/* Notes which launchers have ended. Kills what a killed launcher left behind. */
 static void reap(struct service *s)
 {
     int status;

@@ -26,7 +26,7 @@ static void observe_end(void *context, int slot)
     agent_process_remove(((struct node *)context)->agent, slot);
 }
 
-/* Names of samplers' aspects are theirs alone. */
+/* Of the daemon only the samplers' aspects are observed; their names count from nobody else. */
 static int observe_watch(void *context, int slot, enum message_role role, const struct dict_aspect *aspect)
 {
     struct node *n = context;

@@ -31,7 +31,7 @@ struct serve_consumer *serve_find(const struct serve_server *v, const struct lin
 
 int serve_send(struct serve_server *v, const struct link_peer *peer, const struct read_message *m)
 {
-    uint8_t bytes[1024]; /* whatever is not read by a reader is short */
+    uint8_t bytes[1024]; /* what this process sends itself is short: readers send the run */
     int n = read_message_encode(m, bytes, sizeof bytes);
     return n < 0 ? n : link_send(v->link, peer, bytes, (size_t)n);
 }

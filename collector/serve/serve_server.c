@@ -22,14 +22,14 @@
 enum {
     LINGER_MS = 500,
     FRAMES_A_TURN = 64,
-    ENDING_LOOKS = 20, /* for a reader that ends, a millisecond apart */
+    ENDING_LOOKS = 20, /* looks for the end of a reader, a millisecond apart */
 };
 
 #define SERVE_LOOK (100 * CLOCK_MS) /* at least, between two looks at who is gone */
 
 /* ---- who is there ------------------------------------------------------------------------------------------------ */
 
-/* Which also finds those that are gone. */
+/* Sends heartbeats. An error of the link shows which consumers are gone. */
 static void beat(struct serve_server *v, int64_t now)
 {
     struct read_message m = {.type = READ_HEARTBEAT, .heartbeat.at = (uint64_t)now};

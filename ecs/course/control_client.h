@@ -34,10 +34,10 @@ struct control_client {
 };
 
 /**
- * Connects to daemons of run directory `run`: to the collector, inner collectors or the resource manager, or to the
- * bezelds of all nodes, or to that of node `node` alone where it is not NULL. Returns an exit_code: EXIT_OK with *r for
- * control_client_close(); EXIT_USAGE if there is no such node, or no manager, EXIT_UNREACHABLE where
- * the run is not running, EXIT_FAILED otherwise. Logs each error to stderr.
+ * Connects to daemons of run directory `run`: to the collector, the inner collectors, the resource manager, or the
+ * bezelds of all nodes. If `node` is not NULL: to the bezeld of that node alone. Returns an exit_code: EXIT_OK with *r
+ * for control_client_close(); EXIT_USAGE if there is no such node, or no manager; EXIT_UNREACHABLE if the run is not
+ * running; EXIT_FAILED otherwise. Logs each error to stderr.
  */
 int control_client_open(const char *run, enum control_client_whom whom, const char *node, struct control_client *r);
 

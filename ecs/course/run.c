@@ -314,7 +314,7 @@ static void add_place(char *text, size_t size, const char *before, const char *p
     snprintf(text + n, size - n, "%s%s%s", n ? ", " : "", before, place);
 }
 
-/* Records where no launcher has said that all programs have ended. What one has not begun needs no end. */
+/* Records the places whose launcher has not said that all programs have ended, except for launchers that began none. */
 static int put_unended(const struct run *r, struct rundb *f)
 {
     char text[1024] = "";

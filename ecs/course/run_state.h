@@ -183,7 +183,7 @@ struct state_saved run_state_save(const struct run_state *s);
 struct state_actions run_state_resume(struct run_state *s, const struct experiment *e, const struct state_saved *saved,
                                       uint32_t ended, bool stops, int64_t now);
 
-/** Applies one event, and returns what is to be done. After PHASE_DONE nothing is. */
+/** Applies one event, and returns what is to be done; after PHASE_DONE that is nothing. */
 struct state_actions run_state_step(struct run_state *s, const struct state_event *event, int64_t now);
 
 /**

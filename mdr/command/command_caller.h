@@ -89,7 +89,7 @@ int command_caller_tell(struct command_caller *c, struct message *m) BEZEL_MUST_
 
 /**
  * Takes the next message of the daemon, and learns its life and clock: 0 with *m; BEZEL_EVERSION, and *m is a REFUSE;
- * BEZEL_EAGAIN if there is none; BEZEL_EMALFORMED if it is none, or none of control.
+ * BEZEL_EAGAIN if there is none; BEZEL_EMALFORMED if the bytes are no message, or not one of control.
  */
 int command_caller_receive(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
 

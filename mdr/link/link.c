@@ -471,7 +471,8 @@ static bool take_path(const struct link *link, const zmq_msg_t *part, struct lin
 
 /*
  * Receives a frame's parts: the peer's id on a bound link; a path, if it passed a relay; the frame itself. Returns 0
- * with the frame in *part; BEZEL_EMALFORMED where they are others, with *part the last one; or an error.
+ * with the frame in *part; BEZEL_EMALFORMED if the frame has other parts, with *part the last one that was received; or
+ * an error.
  */
 static int receive_parts(const struct link *link, struct link_peer *peer, zmq_msg_t *part)
 {

@@ -37,7 +37,7 @@ int zap_read(const struct zap_part *parts, size_t count, struct zap_request *req
 /** Decides at time `now`; `ring` is that of the request's domain, NULL if there is none: then nobody is admitted. */
 void zap_decide(const struct zap_request *request, struct keyring *ring, int64_t now, struct zap_answer *answer);
 
-/** The public key of user id `user`: 0, or BEZEL_EMALFORMED where it is NULL or not one of ours. */
+/** The public key of user id `user`. Returns 0, or BEZEL_EMALFORMED if `user` is NULL or not an id of ours. */
 int zap_key(const char *user, uint8_t key[KEY_BYTES]) BEZEL_MUST_CHECK;
 
 #endif

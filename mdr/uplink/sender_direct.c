@@ -48,7 +48,7 @@ void sender_leave_direct(struct sender *f)
     d->why[0] = '\0';
 }
 
-/* What was offered is as it was sent: the receiver may have it, and its next WELCOME says how much of it. */
+/* Offered packets count as sent: the receiver may have taken some, and its next WELCOME says how many. */
 void sender_withdraw(struct sender *f)
 {
     struct sender_direct *d = &f->direct;

@@ -178,10 +178,10 @@ void agent_settled(struct agent *agent, uint32_t i, int64_t since);
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);
 
 /**
- * ns between two judged instants up to which the later one speaks for the time between. Two sampling periods, and of a
- * metric of records a quarter of its window if that is more: a value moves little in that time, and gaps are judged
- * again from the records (views/report/rejudge.h). Of limits for which that is not done the whole window, which a value
- * covers. Pure.
+ * The longest time between two judged instants, ns, for which the judgement of the later one counts. Two sampling
+ * periods; for a metric of records a quarter of its window if that is more, as a value moves little in that time, and
+ * gaps are judged again from the records (views/report/rejudge.h). For a limit that is not judged again: the whole
+ * window, which a value covers. Pure.
  */
 int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit);
 

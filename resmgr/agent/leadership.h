@@ -42,7 +42,7 @@ struct leadership {
     bool moves; /* the policy moves the period; else it stays as set */
 
     struct message_leadership holder; /* the newest; epoch 0: none yet */
-    uint64_t sequence;                /* of the setpoint of that one that was applied last */
+    uint64_t sequence;                /* number of the last setpoint of `holder` that was applied */
     bool held;                        /* not lost */
     int64_t until;                    /* lost at this time */
     int64_t not_before;               /* setpoints that answer an earlier observation were overridden */

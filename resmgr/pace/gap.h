@@ -26,8 +26,8 @@ static inline uint32_t gap_fill(uint32_t waiting, uint32_t bytes)
 }
 
 /**
- * ns until the next look, after a look that found the fullest ring at `fill`, and came `gap` ns after the one before:
- * `shortest` to `longest`, of which the shortest may be 0.
+ * ns until the next look, from `shortest` (which may be 0) to `longest`. `fill`: how full the last look found the
+ * fullest ring; `gap`: ns between that look and the one before.
  */
 int64_t gap_next(int64_t gap, uint32_t fill, int64_t shortest, int64_t longest);
 

@@ -140,7 +140,8 @@ struct levels_totals levels_totals(const struct levels *l)
 
 /* ---- taking in --------------------------------------------------------------------------------------------------- */
 
-/* Whether the process has the dictionary of the packet, if need be a newer one. Returns 0 or an error. */
+/* Has the dictionary of the packet at hand: loads the model anew if the process has only an older one. Returns 0 or an
+ * error. */
 static int know_dictionary(struct levels *l, const struct levels_ring *ring, const struct packet_header *h)
 {
     if (dict_includes(ring->is.process->dict, h->dictionary))
@@ -187,11 +188,12 @@ static int take_packet(struct levels *l, struct levels_ring *ring, struct levels
 static void note_built(struct levels_ring *ring, const struct levels_tree *t)
 {
     ring->built = t->at.bytes;
-    if (t->at.bytes >= ring->at.bytes) /* the same: what came from a state that was not right is by now */
+    /* At the same place, too: the ring's own position may come from a wrong state. */
+    if (t->at.bytes >= ring->at.bytes)
         ring->at = t->at;
 }
 
-/* Whether what has no levels is enough to make some. */
+/* Whether the stream has so many bytes without levels that levels are made of them. */
 static bool is_to_build(const struct levels *l, const struct levels_ring *ring)
 {
     return !ring->raw && ring->size - ring->built >= l->tail && ring->size > ring->built;

@@ -202,7 +202,7 @@ struct model {
     uint8_t clock[16];           /* ours */
     uint8_t run_clock[16];       /* clock_identity() of the run's clock; zeros: not known */
     int64_t ahead;               /* run's time - that clock, ns */
-    bool clocks_last;            /* no exchange of times follows: metadata tells clocks by all of them */
+    bool clocks_last;            /* no exchange of times follows: the metadata has the clocks by all of them */
     struct dict *recent;         /* while it is loaded: the dictionary of its latest process, or NULL; borrowed */
     bool uncounted;              /* of a reader: processes have no counts, values and latency, some 35 KiB each */
     char run[MODEL_UUID_TEXT];   /* UUID as text; "": not known yet */

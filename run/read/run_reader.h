@@ -11,9 +11,9 @@
  * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD everything is given up to where the run
  * is complete, as its collector knows from the low watermarks of the nodes: less twice the widest bound of their clocks
  * (record_order_bound()). A node that was not heard for as long as the run says (`order.wait`) is not waited for, nor
- * one whose clock says that it is complete up to a time that is RUN_READER_BEHIND older than that: it lies. Where
- * the collector has no watermarks (it is an older one, its disk is full), what a look finds is held back until the next
- * one. What comes later than that is marked (RECORD_LATE), and counted.
+ * one whose clock says that it is complete up to a time that is RUN_READER_BEHIND older than that: it lies. If the
+ * collector writes no watermarks (an older version, a full disk), what one look finds is given at the next one. A
+ * record that comes too late for its place is marked (RECORD_LATE), and counted.
  *
  * Memory: the model of the run with its dictionaries, some 800 bytes for each stream that is not closed, and
  * `order.memory` of the run for all that have something to read, but at least 4 KiB for each of these. No file stays

@@ -220,11 +220,11 @@ static int see_log(void *has_log, int count, char **values, char **names)
 }
 
 /*
- * A database is one plain file in the end, once a collector has finished, and has a log until then, whether somebody
- * writes it or not: a reader of a plain file would keep the next writer out. Either change is one write of a few bytes
- * of the file's first sector, so it needs no journal. With one, a kill in between would leave a database that readers,
- * which may not roll back, cannot open. A killed collector leaves the log, which stays: removing it would need a
- * database without readers.
+ * A database has a log from its beginning until a collector has finished, also while nobody writes it, because a reader
+ * of a plain file would keep the next writer out. Then it becomes one plain file. Either change is one write of a few
+ * bytes of the file's first sector, so it needs no journal. With one, a kill in between would leave a database that
+ * readers, which may not roll back, cannot open. A killed collector leaves the log, which stays: removing it would need
+ * a database without readers.
  */
 static int begin_log(sqlite3 *db)
 {

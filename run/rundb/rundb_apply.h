@@ -6,8 +6,8 @@
  *
  * Bytes are kept in a temporary file of the run directory until the commit, which applies them in one transaction: the
  * database is not held while a server is silent, and without a commit nothing of them stays. They may be hostile: their
- * tables, counts, types and sizes are checked, and memory is bounded to one row. What they can do at worst is to fill
- * the database, and the disk, with wrong rows; readers of a run database do not trust it anyway.
+ * tables, counts, types and sizes are checked, and memory is bounded to one row. At worst they fill the database, and
+ * the disk, with wrong rows; readers of a run database do not trust it anyway.
  *
  * A *joined* database is that of a `bezel run` whose collector is elsewhere, which itself writes properties, events,
  * programs and notes there meanwhile. It takes neither events nor programs, and only its own notes and properties stay

@@ -365,7 +365,7 @@ int rundb_load_expired(struct rundb *f, struct model *m)
 
 /* ---- the oldest section expires ---------------------------------------------------------------------------------- */
 
-/* What the first section that is kept noted: read in the transaction, and told the model once that is committed. */
+/* What the first kept section noted. It is read in the transaction, and enters the model once that is committed. */
 struct expiry {
     struct rundb *f;
     struct model *m;

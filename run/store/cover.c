@@ -79,7 +79,7 @@ static int put(int fd, const struct cover *c)
     return n == (ssize_t)size ? 0 : n < 0 ? errno : EIO;
 }
 
-/* What the first packet tells of the stream, and no later one changes. */
+/* Takes from the first packet what it says of the stream, and no later one changes. */
 static void take_first(int fd, struct packet_header *h)
 {
     uint8_t bytes[PACKET_HEADER_BYTES];

@@ -54,7 +54,7 @@ struct mirror_look {
     bool partial;                     /* it is a mirror, and not complete: what else the run has stored is unknown */
     bool grows;                       /* likewise, and the run goes on there, as far as is known */
     bool stale;                       /* likewise, and nobody fills it, or the link is cut */
-    char endpoint[256];               /* of a mirror that is removed soon: where the run is read from; else "" */
+    char endpoint[256];               /* of a temporary mirror: the server of the run; else "" */
     char text[MIRROR_STATE_SENTENCE]; /* what it lacks, in sentences, each with its point; "": nothing */
 };
 

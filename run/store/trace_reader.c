@@ -193,7 +193,8 @@ static int get(struct trace_reader *r, size_t want, const uint8_t **bytes)
     return (size_t)n >= want;
 }
 
-/* Gets the next packet, which may be any: all of it, or its header. Returns 1, 0, BEZEL_EAGAIN, or an error. */
+/* Gets the packet at the present position, all of it or its header alone, without a check that it is the next one of
+ * its stream. Returns 1, 0, BEZEL_EAGAIN, or an error. */
 static int find(struct trace_reader *r, bool whole, struct packet_header *h, const uint8_t **bytes)
 {
     int is = get(r, PACKET_HEADER_BYTES, bytes);

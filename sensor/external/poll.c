@@ -77,7 +77,7 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
     return done != 0 && is_short(p, ring);
 }
 
-/* The first turn of rings `from` to below `to` of a process. Sets how far this poll is to read them. */
+/* The first turn of rings `from` .. `to` - 1 of a process. Sets how far this poll is to read them. */
 static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32_t to)
 {
     struct external_process *p = poll->x->processes[place];

@@ -79,7 +79,7 @@ static const char *read_around(char **rest, struct page_request *q)
         return NULL;
     bool most = strcmp(word, "most") == 0;
     if ((!most && strcmp(word, "least") != 0) || q->rows[0].field < 0 || q->rows[0].key >= 0 || next_word(rest))
-        return "records lie around `most` or `least`, which one field without a key has";
+        return "records around `most` or `least` need a row of one field, without a key";
     q->around = most ? PAGE_AROUND_MOST : PAGE_AROUND_LEAST;
     return NULL;
 }

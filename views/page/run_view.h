@@ -54,9 +54,9 @@ struct run_view_state {
 /**
  * Makes the picture that `q` wants, from time `from` to `until`: a frame of the length of a header as u32,
  * little-endian; the header as JSON; zeros up to a multiple of 8; then for each row arrays of float64, little-endian:
- * begin, count and losses of its columns, and where it has values the least, most and last ones. Of rows that take
- * longer than until `deadline` of clock_now() only a part is read, and they say so: `cut`. Returns 0 with *bytes for
- * free(), or an error.
+ * begin, count and losses of its columns, and where it has values the least, most and last ones. A row that is not
+ * complete at `deadline` of clock_now() has the part that was read by then, and says so: `cut`. Returns 0 with *bytes
+ * for free(), or an error.
  */
 int run_view_picture(struct run_view *v, const struct page_request *q, int64_t from, int64_t until,
                      const struct run_view_state *state, int64_t deadline, char **bytes, size_t *n) BEZEL_MUST_CHECK;

@@ -19,8 +19,8 @@ struct value {
 };
 
 /*
- * Whether statistics of a sampler's field say something: not of counters, which report_counters() has, of numbers that
- * name a thing, and of what the kernel does not provide (-1).
+ * Whether statistics of a sampler's field have a meaning. Three kinds have none: counters, which report_counters() has;
+ * numbers that name a thing; values that the kernel does not provide (-1).
  */
 static bool is_value(const struct summary_book *b, const struct summary_field *f)
 {

@@ -16,7 +16,7 @@ void rows_add(struct rows *w, rows_describe *describe, const void *item)
         json_object_end(w->json);
         return;
     }
-    if (w->count++ == 0) { /* the first call tells the heads */
+    if (w->count++ == 0) { /* the first call finds the heads */
         describe(w, w->report, item);
         w->table = w->bare ? table_new(w->align) : table_with_heads(w->align, w->heads);
     }

@@ -19,11 +19,11 @@
  *
  * The run is read from its files: here, or on another machine by a server, `bezel serve RUN` or the collector with
  * `store: {serve: ...}`, whose endpoint stands in place of the directory. So a consumer slows nobody, and misses
- * nothing, however slow it is. Records of a node come in the order of its clock; nodes in the order of the run's time,
- * with the bound of its error, as far as all nodes are complete; one that is silent for 5 s, or as long as the
- * experiment says (order.wait), is not waited for. Losses come in their place. A record that comes when later ones were
- * given already is marked as late. What a process received (BEZEL_RECEIVED) comes after it was sent, also where their
- * times say otherwise, within the bounds of their clocks; the times stay, and the records are marked.
+ * nothing, however slow it is. Records of a node come in the order of its clock. Records of several nodes come in the
+ * order of the run's time, up to the time at which all nodes are complete. A node that is silent for 5 s, or for as
+ * long as the experiment says (order.wait), is not waited for. Losses come in their place. A record is marked as late
+ * if a later one was given before it. What a process received (BEZEL_RECEIVED) comes after it was sent, also where
+ * their times say otherwise, within the bounds of their clocks; the times stay, and the records are marked.
  *
  * Structs begin with their size, which the program sets to sizeof before each use: a later library knows by it which
  * members the program has. A member that is 0 or NULL has its default. A consumer belongs to one thread at a time;
