@@ -262,7 +262,7 @@ function policies(    i, n, k, part, name, m, line, lines, printing) {
     n = split("held_share violated_share exceed_fps exceed_cpu mse_fps mse_cpu settling steady_changes_per_10s delivered_per_s " \
         "fps sensor_cpu latency_ms lost", name, " ")
     print "## Every configuration\n"
-    print "Forwarded in batches, ring of 4096. Half of the interval of 90 % after ±. docs/ADAPTATION.md tells what the columns are.\n"
+    print "Forwarded in batches, ring of 4096. Half of the interval of 90 % after ±. docs/ADAPTATION.md says what the columns are.\n"
     printf "| disturbance | policy, scheduling | period, us | sampling, ms | runs"
     for (m = 1; m <= n; m++)
         printf " | %s", name[m]
