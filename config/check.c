@@ -64,7 +64,8 @@ static const struct experiment_limit *first_that_needs_records(const struct expe
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_limit *l = &e->limits[i];
-        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 && e->metrics[l->metric].kind != METRIC_RATE)
+        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 &&
+            experiment_metric_reads_records(&e->metrics[l->metric]))
             return l;
     }
     return NULL;

@@ -49,13 +49,15 @@ static void warn_blind_metrics(struct reader *r, const struct tree *root, const 
             continue;
         }
         const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
-        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) && m->kind != METRIC_RATE) {
+        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) &&
+            experiment_metric_reads_records(m)) {
             reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
             continue;
         }
-        if (!match && m->field && (match = find_match(e->sensing.count, m->aspect)))
+        if (!match && m->aspect && experiment_metric_reads_records(m) &&
+            (match = find_match(e->sensing.count, m->aspect)))
             reader_warn(
-                r, tree_get(t, "of"),
+                r, tree_get(t, m->field ? "of" : "rate"),
                 "the metric stays unknown: pattern %s in sensing.aspects.count leaves no records of this aspect",
                 diagnostics_quote(match).s);
         else if (match)

@@ -103,6 +103,7 @@ void experiment_free(struct experiment *e)
         free(e->metrics[i].name);
         free(e->metrics[i].aspect);
         free(e->metrics[i].field);
+        free(e->metrics[i].where);
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);

@@ -237,6 +237,7 @@ struct experiment_metric {
     enum experiment_metric_kind kind;
     char *aspect;     /* NULL: built in */
     char *field;      /* of METRIC_MEAN to METRIC_QUANTILE; else NULL */
+    char *where;      /* only records that meet this condition (base/condition.h) count; NULL: all */
     double share;     /* of METRIC_QUANTILE: 0 .. 1; default 0.99 */
     bool in_time;     /* a limit has a unit of time: the value is in ns, whatever the unit of the field */
     int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
@@ -547,6 +548,9 @@ bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
  * value decides, because a tolerance would hide the very value that is asked for; else 0.01. Pure.
  */
 double experiment_default_tolerance(const struct experiment *e, int metric);
+
+/** Whether records give its value, so that it is unknown without them: the counters of a rate are enough. Pure. */
+bool experiment_metric_reads_records(const struct experiment_metric *m);
 
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);

@@ -235,6 +235,8 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_field)},
     {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_field)},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
+    {SCHEMA_ROW_OWN("where", IN(experiment_metric, where), fields_read_where), .print = schema_print_char,
+     .quiet = true},
     {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share), .is_used = is_quantile},
     {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S)},
     {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes)},

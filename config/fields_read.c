@@ -4,6 +4,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 
@@ -268,6 +269,16 @@ void fields_read_aspect(struct reader *r, const struct tree *t, void *to)
 void fields_read_field(struct reader *r, const struct tree *t, void *to)
 {
     read_declared(r, t, "the name of a field", "a field", to);
+}
+
+void fields_read_where(struct reader *r, const struct tree *t, void *to)
+{
+    struct condition condition;
+    const char *why, *text = reader_text(r, t, "a condition on a field, such as 'latency > 5 ms'");
+    if (text && condition_read(text, &condition, &why) != 0)
+        reader_wrong(r, t, "%s cannot be read: %s", diagnostics_quote(text).s, why);
+    else if (text)
+        *(char **)to = reader_copy(r, text);
 }
 
 static char *read_pattern(struct reader *r, const struct tree *t)

@@ -11,6 +11,11 @@ bool experiment_metric_is_built_in(enum experiment_metric_kind kind)
     return kind >= METRIC_LATENCY;
 }
 
+bool experiment_metric_reads_records(const struct experiment_metric *m)
+{
+    return m->kind != METRIC_RATE || m->where;
+}
+
 /* Whether one value of a window decides the metric: the least, the largest, the latest, or a quantile next to these. */
 static bool is_single_extreme(const struct experiment_metric *m)
 {
@@ -117,9 +122,12 @@ static bool is_never_above(const struct experiment_metric *a, const struct exper
         return true;
     if (!a->aspect || !b->aspect || strcmp(a->aspect, b->aspect) != 0 || a->in_time != b->in_time)
         return false;
+    bool same_records = a->where && b->where ? strcmp(a->where, b->where) == 0 : !a->where && !b->where;
     if (!a->field || !b->field)
-        return !a->field && !b->field &&
+        return !a->field && !b->field && (same_records || !b->where) &&
                (a->per_process || !b->per_process); /* rates: a node's includes those of its processes */
+    if (!same_records)
+        return false;
     bool same = a->kind == b->kind && a->share <= b->share;
     return strcmp(a->field, b->field) == 0 && (same || a->kind == METRIC_MIN || b->kind == METRIC_MAX);
 }

@@ -31,7 +31,7 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
     if (e->metric)
         return 0;
     if (metric->kind == METRIC_RATE)
-        err = rate_new(metric->window, &e->rate);
+        err = rate_new(metric->window, metric->where, &e->rate);
     else if (metric->kind != METRIC_EN_ROUTE && metric->kind != METRIC_LOST)
         err = statistic_new(statistic_kind_of(metric->kind), metric->share, metric->window, &e->statistic);
     else if ((e->ratio = calloc(1, sizeof *e->ratio)))
@@ -62,13 +62,45 @@ void evaluator_reset(struct evaluator *e)
     e->level = 0;
 }
 
-void evaluator_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
-                       int64_t now)
+static void take_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
+                         int64_t now)
 {
     if (e->rate)
         rate_records(e->rate, run);
     else if (e->statistic)
         statistic_records(e->statistic, run, field, now);
+}
+
+static struct packet_run part_of(const struct packet_run *run, uint32_t from, uint32_t until)
+{
+    struct packet_run part = *run;
+    part.first += (size_t)from * run->stride;
+    part.count = until - from;
+    return part;
+}
+
+/* A rate has to know of the other records as well: that they came. */
+static void take_chosen(struct evaluator *e, const struct packet_run *run, const struct where *where,
+                        const struct statistic_field *field, int64_t now)
+{
+    bool meets = where_seek(where, run, 0, true) == 0;
+    for (uint32_t from = 0, until; from < run->count; from = until, meets = !meets) {
+        until = where_seek(where, run, from, !meets);
+        struct packet_run part = part_of(run, from, until);
+        if (meets)
+            take_records(e, &part, field, now);
+        else if (e->rate)
+            rate_others(e->rate, &part);
+    }
+}
+
+void evaluator_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
+                       const struct where *where, int64_t now)
+{
+    if (!e->metric || !e->metric->where)
+        take_records(e, run, field, now);
+    else if (where->at != WHERE_NONE)
+        take_chosen(e, run, where, field, now);
 }
 
 void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now)

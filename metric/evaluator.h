@@ -12,6 +12,7 @@
 #include "metric/rate.h"
 #include "metric/ratio.h"
 #include "metric/statistic.h"
+#include "metric/where.h"
 
 struct message_partial;
 
@@ -36,10 +37,11 @@ void evaluator_reset(struct evaluator *e);
 
 /**
  * Takes in records of the metric's aspect, which arrived at `now`. `field` is the place of the metric's field in them;
- * not used by metrics without a field.
+ * not used by metrics without a field. `where` is the metric's condition for them: where it names no field of theirs,
+ * none is taken in, and a rate knows that they are missing. Not used by metrics without `where`.
  */
 void evaluator_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
-                       int64_t now);
+                       const struct where *where, int64_t now);
 
 /** Takes in the counter of attempts of the metric's aspect. */
 void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now);

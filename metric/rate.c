@@ -18,12 +18,14 @@ static_assert(RATE_MARKS >= 2 * RATE_GRAINS + 4, "two windows of marks must be k
 struct rate_mark {
     int64_t end;
     uint64_t attempts;
-    uint64_t records;
+    uint64_t came;       /* all records, and those among them */
+    uint64_t records;    /* that the rate is of: */
     int64_t first, last; /* meaningful where records > 0 */
 };
 
 struct rate {
     int64_t window;
+    bool is_chosen; /* of some of the records: rate_new() */
     bool started;
     int64_t since; /* the first reading that found the counter above 0 */
     uint64_t marks;
@@ -31,7 +33,7 @@ struct rate {
     struct rate_mark mark[RATE_MARKS];
 };
 
-/* The time from mark `from` to mark `to`; `missing`: counted attempts in it minus records, modulo 2^64. */
+/* The time from mark `from` to mark `to`; `missing`: counted attempts in it minus records that came, modulo 2^64. */
 struct rate_span {
     uint64_t from, to;
     uint64_t missing;
@@ -52,12 +54,13 @@ static inline uint64_t rate_oldest(const struct rate *r)
     return r->marks > RATE_MARKS ? r->marks - RATE_MARKS : 0;
 }
 
-int rate_new(int64_t window, struct rate **r)
+int rate_new(int64_t window, bool is_chosen, struct rate **r)
 {
     *r = calloc(1, sizeof **r);
     if (!*r)
         return BEZEL_ENOMEM;
     (*r)->window = window;
+    (*r)->is_chosen = is_chosen;
     return 0;
 }
 
@@ -70,7 +73,7 @@ void rate_reset(struct rate *r)
 {
     r->started = false;
     r->marks = 0;
-    r->open.records = 0;
+    r->open.came = r->open.records = 0;
 }
 
 /* The mark that a record at `t` belongs to; `t` is after the oldest mark, and not after the newest. */
@@ -99,10 +102,11 @@ static void rate_add(struct rate_mark *m, uint64_t records, int64_t first, int64
     m->records += records;
 }
 
-/* Adds records `from` to `until` - 1 of a run to a mark. */
-static void rate_add_part(struct rate_mark *m, const struct packet_run *run, uint32_t from, uint32_t until)
+/* Adds records `from` to `until` - 1 of a run to a mark. `counts`: the rate is of them. */
+static void rate_add_part(struct rate_mark *m, const struct packet_run *run, uint32_t from, uint32_t until, bool counts)
 {
-    if (from < until)
+    m->came += until - from;
+    if (counts && from < until)
         rate_add(m, until - from, (int64_t)packet_run_time(run, from), (int64_t)packet_run_time(run, until - 1));
 }
 
@@ -112,7 +116,7 @@ static uint32_t rate_seek(const struct packet_run *run, uint32_t from, int64_t t
     return time < INT64_MAX ? packet_run_seek(run, from, time + 1) : run->count;
 }
 
-void rate_records(struct rate *r, const struct packet_run *run)
+static void rate_take(struct rate *r, const struct packet_run *run, bool counts)
 {
     if (r->marks == 0)
         return;
@@ -120,10 +124,20 @@ void rate_records(struct rate *r, const struct packet_run *run)
     while (at < run->count && (int64_t)packet_run_time(run, at) <= rate_newest(r)->end) {
         struct rate_mark *m = rate_place(r, (int64_t)packet_run_time(run, at));
         uint32_t until = rate_seek(run, at, m->end);
-        rate_add_part(m, run, at, until);
+        rate_add_part(m, run, at, until, counts);
         at = until;
     }
-    rate_add_part(&r->open, run, at, run->count);
+    rate_add_part(&r->open, run, at, run->count, counts);
+}
+
+void rate_records(struct rate *r, const struct packet_run *run)
+{
+    rate_take(r, run, true);
+}
+
+void rate_others(struct rate *r, const struct packet_run *run)
+{
+    rate_take(r, run, false);
 }
 
 /* Whether a reading at `now` begins a new mark. */
@@ -143,13 +157,14 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now)
         now = rate_newest(r)->end;
     if (rate_mark_due(r, now)) {
         r->marks++;
-        rate_newest(r)->records = 0;
+        rate_newest(r)->came = rate_newest(r)->records = 0;
     }
     struct rate_mark *m = rate_newest(r);
     m->end = now;
     m->attempts = attempts;
+    m->came += r->open.came;
     rate_add(m, r->open.records, r->open.first, r->open.last);
-    r->open.records = 0;
+    r->open.came = r->open.records = 0;
     if (!r->started && attempts > 0) {
         r->started = true;
         r->since = now;
@@ -159,7 +174,7 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now)
 static uint64_t rate_missing(const struct rate *r, uint64_t number)
 {
     uint64_t grown = rate_at(r, number)->attempts - rate_at(r, number - 1)->attempts;
-    return grown - rate_at(r, number)->records;
+    return grown - rate_at(r, number)->came;
 }
 
 static int64_t rate_length(const struct rate *r, const struct rate_span *s)
@@ -221,10 +236,10 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
     while ((int64_t)span.missing > 0) {
         span.missing -= rate_missing(r, span.to--);
         if (newest - rate_at(r, span.to)->end > r->window || !rate_widen(r, &span))
-            return true;
+            return !r->is_chosen;
     }
     double exact = rate_exact(r, &span), apart = exact - counted, most = unit * (1 + 1e-9);
-    if (apart <= most && apart >= -most) {
+    if (r->is_chosen || (apart <= most && apart >= -most)) {
         *per_second = exact;
         *resolution = 0;
     }

@@ -38,9 +38,11 @@ enum { RATE_GRAINS = 120 };
 struct rate;
 
 /**
- * A rate over `window` ns (1 us or more). Returns 0 with *r to be freed by rate_free, or BEZEL_ENOMEM.
+ * A rate over `window` ns (1 us or more). `is_chosen`: of those records alone that rate_records() gets. The counter
+ * does not tell those from others, so such a rate is known only where all records of a window came. Returns 0 with *r
+ * to be freed by rate_free, or BEZEL_ENOMEM.
  */
-int rate_new(int64_t window, struct rate **r) BEZEL_MUST_CHECK;
+int rate_new(int64_t window, bool is_chosen, struct rate **r) BEZEL_MUST_CHECK;
 void rate_free(struct rate *r);
 
 /** Drops all records and readings: the rate is unknown until a full window has passed again. */
@@ -53,6 +55,9 @@ void rate_reset(struct rate *r);
  */
 void rate_records(struct rate *r, const struct packet_run *run);
 
+/** Takes in, in the same way, that records came that a chosen rate is not of. */
+void rate_others(struct rate *r, const struct packet_run *run);
+
 /**
  * A reading: the counter was at `attempts` at `now` (a time before the last reading counts as that reading's). Call it
  * before each rate_value(), collection on or off. A counter that runs backwards starts the rate anew.
@@ -62,7 +67,8 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 /**
  * The rate at the last reading, per second, with *resolution the half-width of its uncertainty: 0 where records give
  * it, 1 / window where the count does. False, and nothing written, where it is unknown: no full window has passed since
- * the first reading that found the counter above 0, or the last reading is more than a window before `now`.
+ * the first reading that found the counter above 0, or the last reading is more than a window before `now`; or it is of
+ * chosen records, and of no window that ended less than a window ago all records came.
  */
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 

@@ -36,8 +36,8 @@ static int observe_watch(void *context, int slot, enum message_role role, const 
     if (metric && process)
         log_warn(
             "BEZEL-METRIC",
-            "metric %s stays unknown for process %s: its aspect %s does not have the field that the metric reads, or "
-            "the field is not a number, or not a time",
+            "metric %s stays unknown for process %s: its aspect %s does not have a field that the metric reads, or the "
+            "field is not a number, or not a time, or 'where' cannot be compared with it",
             metric, process, aspect->name);
     if (role == ROLE_SUT)
         agent_received_from(n->agent, aspect->name);

@@ -73,7 +73,7 @@ static int read_filter(struct serve_reader *s)
                                        .no_monitor = q->no_monitor,
                                        .from = q->from,
                                        .until = q->until};
-    if (q->where[0] && record_filter_read(q->where, &s->filter.condition, &why) != 0)
+    if (q->where[0] && condition_read(q->where, &s->filter.condition, &why) != 0)
         return serve_socket_end(s->socket, BEZEL_EINVAL, "'%s': %s", q->where, why);
     return 0;
 }

@@ -66,7 +66,7 @@ static int read_filter(struct wanted *w, const char *run)
 {
     int64_t newest = INT64_MIN;
     const char *why;
-    if (w->where && record_filter_read(w->where, &w->filter.condition, &why) != 0)
+    if (w->where && condition_read(w->where, &w->filter.condition, &why) != 0)
         return options_misuse("--where '%s': %s", w->where, why);
     int err = w->from || w->until ? run_reader_newest(run, &w->filter, &newest) : 0;
     if (err) {

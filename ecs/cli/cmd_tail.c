@@ -114,7 +114,7 @@ static int check_options(struct tail *t, enum record_writer_format *format, uint
         return options_misuse("-n: '%s' is not a count: %s, or all", t->lines, why);
     if (t->from && t->since)
         return options_misuse("give --from or --since");
-    if (t->where && record_filter_read(t->where, &t->filter.condition, &why) != 0)
+    if (t->where && condition_read(t->where, &t->filter.condition, &why) != 0)
         return options_misuse("--where '%s': %s", t->where, why);
     return OPTIONS_GO_ON;
 }

@@ -208,7 +208,8 @@ const char *agent_lacking(const struct agent *agent, const struct dict_aspect *a
     int at = agent_find_aspect(agent, aspect->name);
     for (int m = at < 0 ? NO_METRIC : agent->aspect_metric[at]; m != NO_METRIC; m = agent->next_metric[m]) {
         const struct experiment_metric *metric = &agent->experiment->metrics[m];
-        if (metric->field && agent_find_field(aspect, metric).at == STATISTIC_NO_FIELD)
+        if ((metric->field && agent_find_field(aspect, metric).at == STATISTIC_NO_FIELD) ||
+            (metric->where && where_find(metric->where, aspect).at == WHERE_NONE))
             return metric->name;
     }
     return NULL;
@@ -226,6 +227,8 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
             return BEZEL_ENOMEM;
         if (metric->field)
             p->fields[m] = agent_find_field(declared, metric);
+        if (metric->where)
+            p->wheres[m] = where_find(metric->where, declared);
     }
     if (p->sources[aspect].watchers == 0) {
         p->sources[aspect].watchers = 1;
@@ -266,7 +269,7 @@ static bool agent_needs_records(const struct agent *agent, const char *name)
     const struct experiment *e = agent->experiment;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
-        if (m && m->field && strcmp(m->aspect, name) == 0)
+        if (m && m->aspect && experiment_metric_reads_records(m) && strcmp(m->aspect, name) == 0)
             return true;
     }
     return false;
@@ -298,7 +301,7 @@ void agent_records(struct agent *agent, int watch, const struct packet_run *run,
     if (!p)
         return;
     for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m])
-        evaluator_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], now);
+        evaluator_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], &p->wheres[m], now);
 }
 
 static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, enum experiment_metric_kind most,

@@ -100,7 +100,7 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *aspect)
 
 /**
  * The name of a metric that reads a field which `aspect` lacks, or which is no number, or has no unit of time where the
- * metric needs one; NULL: there is none.
+ * metric needs one, or that its condition cannot be compared with; NULL: there is none.
  */
 const char *agent_lacking(const struct agent *agent, const struct dict_aspect *aspect);
 

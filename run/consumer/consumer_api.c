@@ -104,7 +104,7 @@ static int read_options(struct bezel_consumer *c, const struct bezel_consumer_op
     f->from = o->from_ns ? o->from_ns : INT64_MIN;
     f->until = o->until_ns ? o->until_ns : INT64_MAX;
     c->follow = o->follow != 0;
-    if (o->where && record_filter_read(o->where, &f->condition, &why) != 0)
+    if (o->where && condition_read(o->where, &f->condition, &why) != 0)
         return refuse(BEZEL_EINVAL, "'%s': %s", o->where, why);
     return 0;
 }

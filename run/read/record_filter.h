@@ -5,22 +5,10 @@
 #ifndef BEZEL_RUN_READ_RECORD_FILTER_H
 #define BEZEL_RUN_READ_RECORD_FILTER_H
 
+#include "base/condition.h"
 #include "run/model/run_model.h"
 
 #include <stdbool.h>
-
-enum record_compare { RECORD_BELOW, RECORD_AT_MOST, RECORD_EQUAL, RECORD_UNEQUAL, RECORD_AT_LEAST, RECORD_ABOVE };
-
-/** A condition on a field. A record without the field does not meet it. */
-struct record_condition {
-    char field[DICT_NAME_MAX + 1]; /* "": there is no condition */
-    enum record_compare compare;
-    char text[DICT_TEXT_MAX + 1]; /* the value as it was written, without quotes */
-    enum { RECORD_OF_TEXT, RECORD_OF_NUMBER, RECORD_OF_TIME } of;
-    int64_t whole; /* the largest whole number that is not above the value; of a time in ns */
-    bool fraction; /* the value is above that */
-    double number;
-};
 
 /** All of it must hold. Globs are fnmatch(3)'s without flags; NULL: any. */
 struct record_filter {
@@ -29,19 +17,12 @@ struct record_filter {
     /* Which aspects; NULL: any. `of` is its own. */
     bool (*takes)(const void *of, const struct dict_aspect *aspect);
     const void *of;
-    int64_t from, until; /* ns of the run's time: from <= time < until; INT64_MAX: for ever */
-    struct record_condition condition;
+    int64_t from, until;        /* ns of the run's time: from <= time < until; INT64_MAX: for ever */
+    struct condition condition; /* a record without its field does not meet it */
 };
 
 /** The filter that lets everything through. */
 #define RECORD_FILTER_ALL ((struct record_filter){.from = INT64_MIN, .until = INT64_MAX})
-
-/**
- * Reads a condition: "FIELD OP VALUE", with OP one of < <= = != >= >. VALUE is a number, a duration such as "5 ms" for
- * a field with a unit of time, or for = and != a text, which may stand in double quotes: a label of an enum, or a
- * string. Returns 0, or BEZEL_EINVAL with *why, a static sentence that says what is wrong and what is allowed.
- */
-int record_filter_read(const char *text, struct record_condition *c, const char **why) BEZEL_MUST_CHECK;
 
 /**
  * Whether the names and the condition make sense for what `m` has: 0; BEZEL_ENOENT: no node, process, aspect or field
@@ -61,7 +42,7 @@ enum { RECORD_UNWANTED = 0, RECORD_WANTED = 1, RECORD_IF = 2 /* plus the number 
 bool record_filter_aspects(const struct record_filter *f, const struct dict *d, uint8_t wanted[DICT_ASPECTS_MAX + 1]);
 
 /** Whether field `field` of record `r` meets the condition. */
-bool record_filter_holds(const struct record_condition *c, const struct dict *d, const struct packet_record *r,
+bool record_filter_holds(const struct condition *c, const struct dict *d, const struct packet_record *r,
                          uint32_t field);
 
 /** Whether `time`, of `node`'s clock in ns, lies in the filter's time. */

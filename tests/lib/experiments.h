@@ -49,7 +49,8 @@ static inline bool experiments_same_metric(const struct experiment_metric *a, co
 {
     return experiments_same_text(a->name, b->name) && a->kind == b->kind &&
            experiments_same_text(a->aspect, b->aspect) && experiments_same_text(a->field, b->field) &&
-           a->share == b->share && a->window == b->window && a->per_process == b->per_process;
+           experiments_same_text(a->where, b->where) && a->share == b->share && a->window == b->window &&
+           a->per_process == b->per_process;
 }
 
 static inline bool experiments_same_limit(const struct experiment_limit *a, const struct experiment_limit *b)

@@ -58,7 +58,8 @@ struct scene {
     enum limit_state states[INSTANTS][LIMITS]; /* of the interval before each instant, by the agent without gaps */
 };
 
-static char tick[] = "tick", number[] = "number", metric_name[] = "m", limit_text[] = "limit", studio[] = "studio";
+static char tick[] = "tick", number[] = "number", metric_name[] = "m", condition[] = "number > 500",
+            limit_text[] = "limit", studio[] = "studio";
 
 /* ---- what is drawn ----------------------------------------------------------------------------------------------- */
 
@@ -71,6 +72,7 @@ static void draw_experiment(struct scene *s)
                                                    .kind = kinds[i],
                                                    .aspect = tick,
                                                    .field = i < 2 ? NULL : number,
+                                                   .where = draw(3) ? NULL : condition,
                                                    .share = 0.9,
                                                    .window = (int64_t)(2 + draw(12)) * EVERY,
                                                    .per_process = i != 1 && draw(3) > 0};

@@ -270,7 +270,7 @@ static struct drawn draw_filter(const struct grown *g)
     d.filter.process = d.process < 4 ? process_globs[d.process] : NULL;
     d.filter.aspect = d.aspect < 4 ? aspect_globs[d.aspect] : NULL;
     if (d.condition < CONDITIONS)
-        assert_int_equal(record_filter_read(conditions[d.condition], &d.filter.condition, &why), 0);
+        assert_int_equal(condition_read(conditions[d.condition], &d.filter.condition, &why), 0);
     if (draw(2))
         d.filter.from = begin + (int64_t)draw((uint64_t)length);
     if (draw(2))

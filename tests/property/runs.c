@@ -306,7 +306,7 @@ static void try_rate(uint8_t *bytes)
     uint64_t attempts = 0;
     struct rate *by[WAYS];
     for (int i = 0; i < WAYS; i++)
-        assert_int_equal(rate_new(window, &by[i]), 0);
+        assert_int_equal(rate_new(window, false, &by[i]), 0);
     for (int runs = 0; runs < 300; runs++) {
         time = move(time, window);
         const struct packet_run run = any_run(bytes, time, window / (int64_t)(1 + below(500)) + 1, WHOLE);

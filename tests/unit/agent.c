@@ -426,6 +426,83 @@ static void a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told(vo
     assert_string_equal(agent_lacking(agent, &other), "busy");
 }
 
+static struct experiment_metric chosen(enum experiment_metric_kind kind, const char *where)
+{
+    static char condition[64];
+    snprintf(condition, sizeof condition, "%s", where);
+    return (struct experiment_metric){.name = busy,
+                                      .kind = kind,
+                                      .aspect = shown,
+                                      .field = kind == METRIC_RATE ? NULL : delay,
+                                      .where = condition,
+                                      .window = CLOCK_S,
+                                      .per_process = true};
+}
+
+/* Ten records a step, of which the last has a delay of 9 ms and the others of 1 ms; `missing` of them do not arrive. */
+static void show_ten(int number, uint64_t *attempts, int missing)
+{
+    for (int i = 0; i < 10 - missing; i++)
+        agent_records(agent, number, ONE_RECORD(now + 1 + i, 3, ((uint64_t[]){1, bits(i == 9 ? 9 : 1), 0})), now + 20);
+    *attempts += 10;
+    agent_count(agent, number, *attempts, now + 30);
+    step_once(1);
+}
+
+static void records_that_do_not_meet_the_condition_do_not_count(void **state)
+{
+    (void)state;
+    for (int is_rate = 0; is_rate <= 1; is_rate++) {
+        begin_with(chosen(is_rate ? METRIC_RATE : METRIC_MEAN, "delay > 5 ms"), hold(0, COMPARE_AT_MOST, 100),
+                   POLICY_NONE);
+        int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+        uint64_t attempts = 0;
+        double value = 0;
+        assert_null(agent_lacking(agent, &shows));
+        for (int i = 0; i < 15; i++)
+            show_ten(number, &attempts, 0);
+        assert_true(agent_metric(agent, 0, slot, &value));
+        assert_float_equal(value, is_rate ? 10 : 9, 0.2);
+        if (!is_rate)
+            agent_free(agent);
+    }
+}
+
+/* A record that was lost may have met the condition: the counters do not say so. */
+static void a_rate_of_chosen_records_is_unknown_where_records_were_lost(void **state)
+{
+    (void)state;
+    begin_with(chosen(METRIC_RATE, "delay > 100 ms"), hold(0, COMPARE_AT_MOST, 1), POLICY_NONE);
+    int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+    uint64_t attempts = 0;
+    for (int i = 0; i < 15; i++)
+        show_ten(number, &attempts, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD); /* and so none a second */
+    for (int i = 0; i < 30; i++)
+        show_ten(number, &attempts, 1);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    for (int i = 0; i < 15; i++)
+        show_ten(number, &attempts, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+}
+
+static void a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told(void **state)
+{
+    static const char *const conditions[] = {"dealy > 5 ms", "frame > 5 ms", "busy = yes"};
+    (void)state;
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+        if (i > 0)
+            agent_free(agent);
+        begin_with(chosen(METRIC_RATE, conditions[i]), hold(0, COMPARE_AT_MOST, 100), POLICY_NONE);
+        assert_string_equal(agent_lacking(agent, &shows), "busy");
+        int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+        uint64_t attempts = 0;
+        for (int k = 0; k < 15; k++)
+            show_ten(number, &attempts, 0);
+        assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    }
+}
+
 static void a_span_of_unknown_duration_and_values_that_are_none_make_no_metric(void **state)
 {
     (void)state;
@@ -619,6 +696,9 @@ int main(void)
         AGENT_TEST(a_long_polling_period_is_not_a_silent_source),
         AGENT_TEST(a_field_is_read_in_its_own_unit_or_in_ns),
         AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),
+        AGENT_TEST(records_that_do_not_meet_the_condition_do_not_count),
+        AGENT_TEST(a_rate_of_chosen_records_is_unknown_where_records_were_lost),
+        AGENT_TEST(a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told),
         AGENT_TEST(a_span_of_unknown_duration_and_values_that_are_none_make_no_metric),
         AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
         AGENT_TEST(how_fast_rings_fill_is_the_most_that_a_poll_shows),

@@ -65,7 +65,8 @@ static void record(double value, int64_t time)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    evaluator_records(&r, ONE_RECORD(time, 1, &bits), &(struct statistic_field){.scale = 1, .is_float = true}, now);
+    evaluator_records(&r, ONE_RECORD(time, 1, &bits), &(struct statistic_field){.scale = 1, .is_float = true}, NULL,
+                      now);
 }
 
 static void records(void)

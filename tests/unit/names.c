@@ -62,7 +62,7 @@ static int end(void **state)
 }
 
 /* The sentence about a metric of `field` (NULL: a rate) of `aspect`; "": it is right. */
-static const char *metric(const char *aspect, const char *field, bool in_time)
+static const char *metric_where(const char *aspect, const char *field, bool in_time, const char *where)
 {
     static struct names_found found;
     char names[2][32];
@@ -71,8 +71,31 @@ static const char *metric(const char *aspect, const char *field, bool in_time)
     snprintf(names[1], sizeof names[1], "%s", field ? field : "");
     m.aspect = aspect ? names[0] : NULL;
     m.field = field ? names[1] : NULL;
+    char condition[64];
+    snprintf(condition, sizeof condition, "%s", where ? where : "");
+    m.where = where ? condition : NULL;
     struct experiment e = {.metrics = &m, .metric_count = 1};
     return names_metric(&summary, &e, 0, &found) ? found.text : "";
+}
+
+static const char *metric(const char *aspect, const char *field, bool in_time)
+{
+    return metric_where(aspect, field, in_time, NULL);
+}
+
+static void what_a_condition_lacks_is_told_with_the_nearest(void **state)
+{
+    (void)state;
+    assert_string_equal(metric_where("temperature", NULL, false, "value > 90"), "");
+    assert_string_equal(metric_where("temperature", NULL, false, "count != 0"), "");
+    assert_string_equal(metric_where("temperature", NULL, false, "valeu > 90"),
+                        "aspect \"temperature\" of client has no field \"valeu\"; the nearest is \"value\"");
+    assert_string_equal(metric_where("temperature", NULL, false, "place = here"),
+                        "field \"place\" of aspect \"temperature\" of client is a text, which no metric reads, so "
+                        "'where: place = here' cannot be tested");
+    assert_string_equal(metric_where("temperature", "value", false, "value > 5 ms"),
+                        "field \"value\" of aspect \"temperature\" of client is a number without such a unit, so "
+                        "'where: value > 5 ms' cannot be tested");
 }
 
 static void what_a_metric_lacks_is_told_with_the_nearest(void **state)
@@ -184,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_condition_lacks_is_told_with_the_nearest, begin, end),
         cmocka_unit_test_setup_teardown(what_a_metric_lacks_is_told_with_the_nearest, begin, end),
         cmocka_unit_test_setup_teardown(a_process_that_was_not_observed_may_have_the_name, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_told_before_all_is_known, begin, end),

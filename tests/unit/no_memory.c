@@ -66,7 +66,7 @@ static int make_quantile(void)
 static int make_rate(void)
 {
     struct rate *r = NULL;
-    int err = rate_new(1000000000, &r);
+    int err = rate_new(1000000000, false, &r);
     if (!err)
         rate_free(r);
     return err;

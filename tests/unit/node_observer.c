@@ -151,9 +151,10 @@ static void a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name(vo
     (void)o.watch(o.context, second, ROLE_SUT, &shown);
     assert_int_equal(told.warnings, 1);
     assert_string_equal(told.id, "BEZEL-METRIC");
-    assert_string_equal(
-        told.warning, "metric delay stays unknown for process client.2: its aspect shown does not have the field that "
-                      "the metric reads, or the field is not a number, or not a time");
+    assert_string_equal(told.warning,
+                        "metric delay stays unknown for process client.2: its aspect shown does not have a field that "
+                        "the metric reads, or the field is not a number, or not a time, or 'where' cannot be "
+                        "compared with it");
     shown.fields[0].name = "latency";
     assert_true(o.watch(o.context, first, ROLE_SUT, &shown) >= 0);
     assert_int_equal(told.warnings, 1);

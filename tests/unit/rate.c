@@ -17,7 +17,7 @@
 static struct rate *fresh(int64_t window)
 {
     struct rate *r;
-    assert_int_equal(rate_new(window, &r), 0);
+    assert_int_equal(rate_new(window, false, &r), 0);
     return r;
 }
 

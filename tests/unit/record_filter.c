@@ -42,7 +42,7 @@ static bool meets(const char *condition, uint32_t aspect, uint32_t field, uint64
     const char *why;
     bytes_put_u64(bytes + 8 * (size_t)field, value);
     struct packet_record r = {.aspect = aspect, .value_count = d->field_counts[aspect], .values = bytes};
-    if (record_filter_read(condition, &f.condition, &why) != 0)
+    if (condition_read(condition, &f.condition, &why) != 0)
         fail_msg("%s: %s", condition, why);
     (void)record_filter_aspects(&f, d, wanted);
     if (wanted[aspect] != RECORD_UNWANTED)
@@ -124,9 +124,9 @@ static void what_is_no_condition_is_refused_with_a_remedy(void **state)
                  {"frame > \"5\"", "texts go with = and !="},
                  {"frame > 5 parsecs", "a duration such as 5 ms"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct record_condition c = {.field = "untouched"};
+        struct condition c = {.field = "untouched"};
         const char *why = "";
-        assert_int_equal(record_filter_read(wrong[i].text, &c, &why), BEZEL_EINVAL);
+        assert_int_equal(condition_read(wrong[i].text, &c, &why), BEZEL_EINVAL);
         assert_string_equal(c.field, "untouched");
         if (!strstr(why, wrong[i].why))
             fail_msg("of '%s' it is said: %s", wrong[i].text, why);
@@ -143,7 +143,7 @@ static int check_names(const char *condition, struct record_filter f, char *text
     struct model_node *node = model_add_node(m, &hello);
     struct model_process *p = model_add_process(node, &said);
     model_set_dictionary(p, make_dictionary());
-    assert_int_equal(condition ? record_filter_read(condition, &f.condition, &why) : 0, 0);
+    assert_int_equal(condition ? condition_read(condition, &f.condition, &why) : 0, 0);
     int err = record_filter_check(&f, m, text, size);
     model_free(m);
     return err;

@@ -6,6 +6,7 @@
 #include "base/plain.h"
 #include "base/units.h"
 #include "mdr/builtin.h"
+#include "metric/where.h"
 
 #include <string.h>
 
@@ -50,6 +51,7 @@ struct look {
     bool fits;                        /* an aspect has the field, which is a number, and a time where it is to be one */
     uint64_t attempts;                /* records of that aspect */
     const struct dict_aspect *aspect; /* one of its name, that does not fit */
+    bool unmet;                       /* ... for the metric's condition alone */
     const struct dict_field *field;   /* of that, the one that is named; NULL: there is none */
     const struct summary_process *who; /* whose aspect that is */
     struct near_names aspects, fields;
@@ -68,11 +70,17 @@ static bool is_number(const struct dict_field *f)
     return f->type == DICT_INT64 || f->type == DICT_FLOAT64;
 }
 
+static bool has_number(const struct look *l, const struct dict_field *f)
+{
+    return !l->metric->field || (f && is_number(f) && (!l->metric->in_time || units_time(f->unit) > 0));
+}
+
 static void look_at_aspect(struct look *l, const struct summary_process *p, const struct dict_aspect *a)
 {
     const char *name = l->metric->field;
     const struct dict_field *f = name ? find_field(a, name) : NULL;
-    if (!name || (f && is_number(f) && (!l->metric->in_time || units_time(f->unit) > 0))) {
+    bool met = !l->metric->where || where_find(l->metric->where, a).at != WHERE_NONE;
+    if (has_number(l, f) && met) {
         l->fits = true;
         for (size_t i = 0; i < p->book_count; i++)
             if (strcmp(p->books[i].name, a->name) == 0)
@@ -81,6 +89,7 @@ static void look_at_aspect(struct look *l, const struct summary_process *p, cons
     }
     if (!l->aspect || (f && !l->field)) {
         l->aspect = a;
+        l->unmet = !met && has_number(l, f);
         l->field = f;
         l->who = p;
     }
@@ -106,6 +115,35 @@ static struct look look_for(const struct summary *s, const struct experiment_met
         }
     }
     return l;
+}
+
+/* Its condition is on a field that the aspect does not have, or that cannot be compared so. */
+static void say_unmet(const struct look *l, struct names_found *found)
+{
+    char subject[160];
+    const char *why;
+    struct condition c;
+    if (condition_read(l->metric->where, &c, &why) != 0)
+        return; /* the file was checked */
+    const struct dict_field *f = find_field(l->aspect, c.field);
+    found->kind = NAMES_NO_FIELD;
+    found->name = l->metric->where;
+    if (f) {
+        snprintf(found->text, sizeof found->text,
+                 "field \"%s\" of aspect \"%s\" of %s %s, so 'where: %.200s' cannot be tested", f->name,
+                 l->aspect->name, l->who->name,
+                 f->type == DICT_STRING ? "is a text, which no metric reads"
+                 : f->type == DICT_ENUM ? "has no such label"
+                                        : "is a number without such a unit",
+                 l->metric->where);
+        return;
+    }
+    struct near_names fields = near_names(c.field);
+    for (uint32_t i = 0; i < l->aspect->field_count; i++)
+        near_names_consider(&fields, false, l->aspect->fields[i].name, NULL);
+    found->nearest = near_names_best(&fields, NULL);
+    snprintf(subject, sizeof subject, "aspect \"%s\" of %s has no field", l->aspect->name, l->who->name);
+    near_names_write(&fields, subject, found->text, sizeof found->text);
 }
 
 /* Its limits give times. */
@@ -146,6 +184,8 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
         found->nearest = near_names_best(&l.aspects, NULL);
         snprintf(subject, sizeof subject, "%s an aspect", nobody(s));
         near_names_write(&l.aspects, subject, found->text, sizeof found->text);
+    } else if (l.unmet) {
+        say_unmet(&l, found);
     } else if (!l.field) {
         found->kind = NAMES_NO_FIELD;
         found->nearest = near_names_best(&l.fields, NULL);

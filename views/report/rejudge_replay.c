@@ -450,6 +450,17 @@ static int64_t replay_settling(const struct replay *r, const struct experiment_l
     return saturate_add(2 * (experiment_limit_window(&r->e, l) + r->e.adapt.every), agent_settling(&r->e, l));
 }
 
+/*
+ * Whether limit `l`, known from the first record at `known` on, was past its settling before the span. When the first
+ * record came that meets a condition is not known.
+ */
+static bool replay_is_settled(const struct replay *r, const struct experiment_limit *l, int64_t known)
+{
+    if (r->e.metrics[l->metric].where)
+        return false;
+    return l->kind != LIMIT_HOLD || saturate_add(known, replay_settling(r, l)) < r->from;
+}
+
 /* Moves the begin of the span before the first record of limits whose adaptation may not have settled there. */
 static void replay_begin_early(struct replay *r)
 {
@@ -458,7 +469,7 @@ static void replay_begin_early(struct replay *r)
         for (size_t i = r->first; i < r->last; i++) {
             const struct experiment_limit *l = &r->e.limits[r->gaps[i].gap->limit];
             int64_t known = replay_known(r, l);
-            if (l->kind != LIMIT_HOLD || known >= r->from || saturate_add(known, replay_settling(r, l)) < r->from)
+            if (known >= r->from || replay_is_settled(r, l, known))
                 continue;
             int64_t every = r->e.adapt.every, steps = (r->from - known) / every + 2; /* instants stay where they are */
             r->from = saturate_add(r->from, -steps * every);

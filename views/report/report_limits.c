@@ -197,6 +197,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     if (m && m->aspect) {
         json_text(j, "aspect", m->aspect);
         json_text(j, "field", m->field);
+        json_text(j, "where", m->where);
         json_int(j, "window_ns", m->window);
     }
     json_text(j, "per", l->global ? "global" : "metric");

@@ -121,6 +121,8 @@ static bool condition(const struct experiment_limit *l, const struct experiment_
 {
     const char *op = l->compare == COMPARE_AT_MOST ? ">" : "<", *minus = l->bound < 0 ? "-" : "";
     double bound = fabs(l->bound);
+    if (m->where) /* `bezel tail` takes one condition: that of the records in the metric */
+        return (size_t)snprintf(text, size, "%s", m->where) < size;
     if (!m->field || bound > 1e9)
         return m->field && l->unit == UNIT_DURATION && l->bound < 9e18 &&
                snprintf(text, size, "%s %s %s", m->field, op, units_exact_duration((int64_t)l->bound).s) > 0;
@@ -133,7 +135,7 @@ static void put_records(const struct report *r, const struct look *look, FILE *o
 {
     const struct experiment_limit *l = &r->experiment->limits[look->limit];
     const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
-    char where[DICT_NAME_MAX + 64];
+    char where[DICT_NAME_MAX + DICT_TEXT_MAX + 64];
     if (m && m->aspect)
         put_command(r, look, m->aspect, condition(l, m, where, sizeof where) ? where : NULL, out);
     else /* what the monitor did */

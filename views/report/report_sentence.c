@@ -87,6 +87,13 @@ static bool hides(const struct verdict_limit *l)
     return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays;
 }
 
+/* Behind a value that a record had: the books do not tell records that meet a metric's condition from others. */
+static const char *of_where(const struct report *r, size_t i)
+{
+    int metric = r->experiment->limits[i].metric;
+    return metric >= 0 && r->experiment->metrics[metric].where ? ", whether it meets 'where' or not" : "";
+}
+
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
 static void say_hidden(const struct report *r, size_t i, const char *joint, FILE *out)
 {
@@ -104,7 +111,8 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
         joint = ", and";
     }
     if (l->strays)
-        fprintf(out, "%s not judged when a record had %s", joint, report_limit_value(r, (int64_t)i, l->stray).s);
+        fprintf(out, "%s not judged when a record had %s%s", joint, report_limit_value(r, (int64_t)i, l->stray).s,
+                of_where(r, i));
 }
 
 static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
@@ -120,7 +128,7 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
     if (l->unjudged > 0)
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
     if (l->strays && l->judged > 0)
-        fprintf(out, " when a record had %s", report_limit_value(r, (int64_t)i, l->stray).s);
+        fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
     if (l->judged == 0)
         report_unjudged(r, i, out);
     else if (l->unjudged > 0)

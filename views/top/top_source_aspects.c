@@ -5,6 +5,7 @@
 #include "views/top/top_source_internal.h"
 
 #include "base/clock.h"
+#include "metric/where.h"
 #include "run/read/record_item.h"
 
 #include <inttypes.h>
@@ -186,7 +187,7 @@ static bool breaks(const struct top_source *s, const struct experiment_limit *l,
 static bool is_broken_by(const struct top_source *s, const struct top_item *item, const struct top_stat *stat)
 {
     const struct experiment_limit *l = top_source_limit(s, item->id.limit);
-    if (!l || l->metric < 0)
+    if (!l || l->metric < 0 || s->experiment->metrics[l->metric].where) /* the row is of all records */
         return false;
     if (is_rate(s, item->id.limit))
         return breaks(s, l, (double)stat->records * CLOCK_S / (double)s->interval, NULL);
@@ -273,6 +274,17 @@ static const struct model_process *process_of(const struct top_source *s, const 
     return levels_stream(s->c.levels, it->stream)->process;
 }
 
+/* Whether a metric takes record `r` in. */
+static bool meets(const struct experiment_metric *m, const struct dict_aspect *a, const struct packet_record *r)
+{
+    struct packet_run run = {
+        .aspect = a->id, .count = 1, .value_count = r->value_count, .first = r->values - PACKET_RECORD_BYTES};
+    if (!m->where)
+        return true;
+    struct where where = where_find(m->where, a);
+    return where_seek(&where, &run, 0, true) == 0;
+}
+
 static bool record_breaks(const struct top_source *s, const struct shown_record *it, int32_t limit)
 {
     const struct experiment_limit *l = top_source_limit(s, limit);
@@ -284,7 +296,7 @@ static bool record_breaks(const struct top_source *s, const struct shown_record 
     const struct experiment_metric *m = &s->experiment->metrics[l->metric];
     for (uint32_t f = 0; m->field && m->kind != METRIC_RATE && f < a->field_count; f++)
         if (strcmp(a->fields[f].name, m->field) == 0 && is_number(a, f))
-            return breaks(s, l, shown_record_number(a, &r, (int32_t)f), a->fields[f].unit);
+            return meets(m, a, &r) && breaks(s, l, shown_record_number(a, &r, (int32_t)f), a->fields[f].unit);
     return false;
 }
 

@@ -170,7 +170,7 @@ static int plot_rate(const struct window *w, size_t process, uint32_t aspect, in
     snprintf(w->plot->title, sizeof w->plot->title, "records/s of %s%s%s", m->name, *name ? " " : "", name);
     int err = plot_process(w, process, aspect, LEVELS_COUNT, COUNTS);
     make_rate(w);
-    if (l && l->metric >= 0 && w->s->experiment->metrics[l->metric].kind == METRIC_RATE)
+    if (l && l->metric >= 0 && !experiment_metric_reads_records(&w->s->experiment->metrics[l->metric]))
         w->plot->bound = l->bound;
     return err;
 }

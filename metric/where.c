@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "metric/where.h"
+
+#include "base/units.h"
+
+#include <string.h>
+
+_Static_assert((int)CONDITION_FIELD_MAX == DICT_NAME_MAX && (int)CONDITION_TEXT_MAX == DICT_TEXT_MAX,
+               "a condition can name any field and text");
+
+int where_field(const struct condition *c, const struct dict_aspect *a)
+{
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (strcmp(a->fields[i].name, c->field) == 0)
+            return (int)i;
+    return WHERE_NONE;
+}
+
+bool where_compares(const struct condition *c, const struct dict_field *f)
+{
+    bool equals = c->bound.compare == CONDITION_EQUAL || c->bound.compare == CONDITION_UNEQUAL;
+    if (f->type == DICT_STRING)
+        return equals;
+    if (f->type == DICT_ENUM)
+        return c->of == CONDITION_OF_NUMBER || (c->of == CONDITION_OF_TEXT && equals);
+    return c->of == CONDITION_OF_NUMBER || (c->of == CONDITION_OF_TIME && units_time(f->unit) > 0);
+}
+
+/* The number of label `text` of an enum; -1, which no record has, where there is no such label. */
+static int64_t label_number(const char *labels, const char *text)
+{
+    size_t length = strlen(text);
+    for (int64_t number = 0;; number++) {
+        size_t n = strcspn(labels, "|");
+        if (n == length && n > 0 && memcmp(labels, text, n) == 0)
+            return number;
+        if (labels[n] == '\0')
+            return -1;
+        labels += n + 1;
+    }
+}
+
+struct where where_find(const char *text, const struct dict_aspect *a)
+{
+    struct condition c;
+    const char *why;
+    struct where w = {.at = WHERE_NONE};
+    int at = condition_read(text, &c, &why) == 0 ? where_field(&c, a) : WHERE_NONE;
+    const struct dict_field *f = &a->fields[at < 0 ? 0 : at];
+    if (at < 0 || f->type == DICT_STRING || !where_compares(&c, f))
+        return w;
+    w = (struct where){.bound = c.bound,
+                       .at = at,
+                       .scale = c.of == CONDITION_OF_TIME ? units_time(f->unit) : 1,
+                       .is_float = f->type == DICT_FLOAT64,
+                       .is_duration = c.of == CONDITION_OF_TIME && a->kind == DICT_SPAN && at == 0};
+    if (c.of == CONDITION_OF_TEXT)
+        w.bound.whole = label_number(f->labels, c.text);
+    return w;
+}
+
+static bool holds(const struct where *w, const struct packet_run *run, uint32_t i)
+{
+    uint64_t bits = bytes_get_u64(run->first + (size_t)i * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)w->at);
+    double real;
+    if (!w->is_float)
+        return !(w->is_duration && (int64_t)bits < 0) && condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
+    memcpy(&real, &bits, sizeof real);
+    return condition_holds_real(&w->bound, real, w->scale);
+}
+
+uint32_t where_seek(const struct where *w, const struct packet_run *run, uint32_t from, bool meets)
+{
+    bool has = w->at >= 0 && (uint32_t)w->at < run->value_count;
+    while (from < run->count && (has && holds(w, run, from)) != meets)
+        from++;
+    return from;
+}

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * A metric with a condition has the value that a plain list of the records gives which meet it, of every kind of
+ * metric, field and comparison; and what two nodes contribute, joined, is what one node would that had all records.
+ */
+#include "base/clock.h"
+#include "mdr/message.h"
+#include "metric/evaluator.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROUNDS = 1500, MOST = 400, FRAME = 0, LATENCY, KIND, VALUE, FIELDS, STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS };
+
+static const struct dict_aspect shown = {.id = 1,
+                                         .name = "shown",
+                                         .field_count = FIELDS,
+                                         .fields = {{DICT_INT64, "frame", "us", ""},
+                                                    {DICT_FLOAT64, "latency", "ms", ""},
+                                                    {DICT_ENUM, "kind", "", "key|delta|none"},
+                                                    {DICT_FLOAT64, "value", "", ""}}};
+static const struct statistic_field field = {.at = VALUE, .scale = 1, .is_float = true};
+static uint64_t seed;
+
+struct list {
+    uint32_t count;
+    int64_t times[MOST], frames[MOST];
+    double latencies[MOST], values[MOST];
+    unsigned kinds[MOST];
+    bool meets[MOST];
+    uint8_t bytes[MOST * STRIDE];
+};
+
+static uint64_t below(uint64_t n)
+{
+    return seed_next(&seed) % n;
+}
+
+static bool compares(const char *op, double value, double bound)
+{
+    return strcmp(op, "<") == 0    ? value < bound
+           : strcmp(op, "<=") == 0 ? value <= bound
+           : strcmp(op, "=") == 0  ? value == bound
+           : strcmp(op, "!=") == 0 ? value != bound
+           : strcmp(op, ">=") == 0 ? value >= bound
+                                   : value > bound;
+}
+
+/* Numbers are so small that a double has them exactly. */
+static void draw_condition(struct list *l, char *text, size_t size)
+{
+    static const char *const ops[] = {"<", "<=", "=", "!=", ">=", ">"}, *const labels[] = {"key", "delta", "none"};
+    const char *op = ops[below(6)];
+    uint64_t which = below(5), bound = below(20);
+    if (which == 0)
+        snprintf(text, size, "frame %s %llu", op, (unsigned long long)bound);
+    else if (which == 1)
+        snprintf(text, size, "frame %s %llu.5", op, (unsigned long long)bound);
+    else if (which == 2)
+        snprintf(text, size, "frame%s%llu us", op, (unsigned long long)bound);
+    else if (which == 3)
+        snprintf(text, size, "latency %s %llu ms", op, (unsigned long long)bound);
+    else
+        snprintf(text, size, "kind %s %s", bound % 2 ? "=" : "!=", labels[bound % 3]);
+    for (uint32_t i = 0; i < l->count; i++)
+        l->meets[i] = which < 3    ? compares(op, (double)l->frames[i], (double)bound + (which == 1 ? 0.5 : 0))
+                      : which == 3 ? !isnan(l->latencies[i]) && compares(op, l->latencies[i], (double)bound)
+                                   : (l->kinds[i] == bound % 3) == (bound % 2 == 1);
+}
+
+static void put_record(struct list *l, uint32_t i)
+{
+    uint8_t *at = packet_put_record(l->bytes + (size_t)i * STRIDE, 1, (uint64_t)l->times[i]);
+    uint64_t bits[FIELDS] = {[FRAME] = (uint64_t)l->frames[i], [KIND] = l->kinds[i]};
+    memcpy(&bits[LATENCY], &l->latencies[i], sizeof bits[LATENCY]);
+    memcpy(&bits[VALUE], &l->values[i], sizeof bits[VALUE]);
+    for (int f = 0; f < FIELDS; f++)
+        bytes_put_u64(at + (ptrdiff_t)8 * f, bits[f]);
+}
+
+/* In the second before `now`, whole windows' first grain apart. */
+static void draw_list(struct list *l, int64_t now)
+{
+    l->count = (uint32_t)below(MOST);
+    int64_t time = now - 900 * CLOCK_MS;
+    for (uint32_t i = 0; i < l->count; i++) {
+        time += (int64_t)below(2 * CLOCK_MS);
+        l->times[i] = time;
+        l->frames[i] = (int64_t)below(24) - 2;
+        l->latencies[i] = below(20) ? (double)below(80) / 4 : (double)NAN;
+        l->values[i] = (double)below(1000) - 500;
+        l->kinds[i] = (unsigned)below(3);
+        put_record(l, i);
+    }
+}
+
+static void begin(struct evaluator *e, const struct experiment_metric *m)
+{
+    *e = (struct evaluator){0};
+    assert_int_equal(evaluator_start(e, m), 0);
+}
+
+/* Gives records [from, until) of the list in runs of any length. */
+static void give(struct evaluator *e, const struct list *l, uint32_t from, uint32_t until, const struct where *w,
+                 int64_t now)
+{
+    for (uint32_t n; from < until; from += n) {
+        n = 1 + (uint32_t)below(until - from);
+        struct packet_run run = {.aspect = 1,
+                                 .count = n,
+                                 .stride = STRIDE,
+                                 .value_count = FIELDS,
+                                 .first = l->bytes + (size_t)from * STRIDE};
+        evaluator_records(e, &run, &field, w, now);
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the list gives: of `count` values, in their order. */
+static double plain(enum experiment_metric_kind kind, double share, double *values, uint32_t count)
+{
+    double sum = 0, last = values[count - 1];
+    for (uint32_t i = 0; i < count; i++)
+        sum += values[i];
+    qsort(values, count, sizeof *values, ascending);
+    uint32_t rank = (uint32_t)ceil(share * count);
+    return kind == METRIC_MEAN       ? sum / count
+           : kind == METRIC_MIN      ? values[0]
+           : kind == METRIC_MAX      ? values[count - 1]
+           : kind == METRIC_QUANTILE ? values[rank > 0 ? rank - 1 : 0]
+                                     : last;
+}
+
+static void a_statistic_is_that_of_the_list_of_records_that_meet_the_condition(void **state)
+{
+    static struct list l;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t now = 1000 * CLOCK_S + (int64_t)below(CLOCK_S);
+        char text[64];
+        draw_list(&l, now);
+        draw_condition(&l, text, sizeof text);
+        struct experiment_metric m = {
+            .kind = METRIC_MEAN + below(5), .where = text, .share = seed_unit(&seed), .window = CLOCK_S};
+        struct where w = where_find(text, &shown);
+        struct evaluator e;
+        double values[MOST];
+        uint32_t count = 0;
+        begin(&e, &m);
+        give(&e, &l, 0, l.count, &w, now);
+        evaluator_take(&e, now);
+        for (uint32_t i = 0; i < l.count; i++)
+            if (l.meets[i])
+                values[count++] = l.values[i];
+        double right = count ? plain(m.kind, m.share, values, count) : 0;
+        double error = m.kind == METRIC_QUANTILE ? fabs(right) / 32 : 1e-9;
+        if (e.known != (count > 0) || (count > 0 && !(e.value >= right - 1e-9 && e.value <= right + error)))
+            fail_msg("%s, %s: %g, and not %g", experiment_metric_word(m.kind), text, e.value, right);
+        evaluator_end(&e);
+    }
+}
+
+/* Readings of the counter every 10 ms, and the records between them. */
+static void go(struct evaluator *e, const struct list *l, const struct where *w, bool all, int64_t now)
+{
+    uint64_t attempts = 1;
+    uint32_t at = 0;
+    evaluator_count(e, attempts, now - 2 * CLOCK_S);
+    for (int64_t time = now - 1990 * CLOCK_MS; time <= now; time += 10 * CLOCK_MS) {
+        for (; at < l->count && l->times[at] <= time; at++) {
+            attempts += all || l->meets[at];
+            if (all || l->meets[at])
+                give(e, l, at, at + 1, w, time);
+        }
+        evaluator_count(e, attempts, time);
+    }
+    evaluator_take(e, now);
+}
+
+static void a_rate_is_that_of_a_program_with_none_but_those_records(void **state)
+{
+    static struct list l;
+    (void)state;
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        int64_t now = 1000 * CLOCK_S;
+        char text[64];
+        draw_list(&l, now);
+        draw_condition(&l, text, sizeof text);
+        struct experiment_metric m = {.kind = METRIC_RATE, .where = text, .window = CLOCK_S}, bare = m;
+        struct where w = where_find(text, &shown);
+        struct evaluator chosen, only;
+        bare.where = NULL;
+        begin(&chosen, &m);
+        begin(&only, &bare);
+        go(&chosen, &l, &w, true, now);
+        go(&only, &l, NULL, false, now);
+        assert_true(chosen.known && only.known);
+        if (chosen.value != only.value || chosen.resolution != 0)
+            fail_msg("%s: %g/s, and not %g/s", text, chosen.value, only.value);
+        evaluator_end(&chosen);
+        evaluator_end(&only);
+    }
+}
+
+static void parts_joined_are_the_whole(void **state)
+{
+    static struct list l;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t now = 1000 * CLOCK_S;
+        char text[64];
+        draw_list(&l, now);
+        draw_condition(&l, text, sizeof text);
+        struct experiment_metric m = {.kind = METRIC_MEAN + below(3), .where = text, .window = CLOCK_S};
+        struct where w = where_find(text, &shown);
+        struct evaluator e[3];
+        struct message_partial p[3] = {{0}};
+        uint32_t cut = l.count ? (uint32_t)below(l.count) : 0;
+        for (int i = 0; i < 3; i++) {
+            begin(&e[i], &m);
+            give(&e[i], &l, i == 1 ? cut : 0, i == 0 ? cut : l.count, &w, now);
+            evaluator_take(&e[i], now);
+            evaluator_partial(&e[i], now, &p[i]);
+            evaluator_end(&e[i]);
+        }
+        bool first = p[0].state == PARTIAL_KNOWN, second = p[1].state == PARTIAL_KNOWN;
+        assert_int_equal(p[2].state == PARTIAL_KNOWN, first || second);
+        double a = first ? p[0].value : m.kind == METRIC_MEAN ? 0 : (double)NAN;
+        double b = second ? p[1].value : m.kind == METRIC_MEAN ? 0 : (double)NAN;
+        if (first || second) {
+            assert_float_equal(p[2].value,
+                               m.kind == METRIC_MEAN  ? a + b
+                               : m.kind == METRIC_MIN ? fmin(a, b)
+                                                      : fmax(a, b),
+                               1e-9);
+            assert_float_equal(p[2].over, (first ? p[0].over : 0) + (second ? p[1].over : 0), 1e-9);
+        }
+    }
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_statistic_is_that_of_the_list_of_records_that_meet_the_condition),
+        cmocka_unit_test(a_rate_is_that_of_a_program_with_none_but_those_records),
+        cmocka_unit_test(parts_joined_are_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
