@@ -87,7 +87,7 @@ static struct clock_knot box(const struct clock_exchange *x)
 /*
  * The box of the wall clocks: peer + peer's ahead is own + own ahead but for both errors, and Linux slews
  * CLOCK_REALTIME and CLOCK_MONOTONIC together, so it holds for the whole exchange. False: nothing keeps one of them, or
- * they tell too little.
+ * they say too little.
  */
 static bool box_of_walls(const struct clock_exchange *x, struct clock_knot *knot)
 {

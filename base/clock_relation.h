@@ -21,7 +21,7 @@
  * An exchange that contradicts the first promise is kept as suspect. If the next one agrees with it, a clock has jumped
  * (a suspended machine, a paused virtual machine), and the relation begins anew; else it was false, and is dropped.
  *
- * Where something keeps the wall clocks of both machines (base/clock_wall.h), these tell the offset too, with a bound
+ * Where something keeps the wall clocks of both machines (base/clock_wall.h), these give the offset too, with a bound
  * of their own. They are believed as far as the exchanges agree: where they contradict one, or the first promise, they
  * count no more until CLOCK_WINDOW exchanges in a row agree with them.
  *
@@ -44,7 +44,7 @@ enum {
 };
 
 #define CLOCK_STEADY_NS     INT64_C(2500000000)
-#define CLOCK_ROUND_TRIP_NS INT64_C(1000000000) /* a longer round trip tells too little */
+#define CLOCK_ROUND_TRIP_NS INT64_C(1000000000) /* a longer round trip says too little */
 
 /**
  * All in ns: `sent` and `received` of the own clock, `arrived` and `answered` of the peer's. The wall clocks, as they

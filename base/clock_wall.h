@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLOCK_WALL_BOUND_MAX INT64_C(1000000000) /* ns; a clock that is kept no better tells nothing */
+#define CLOCK_WALL_BOUND_MAX INT64_C(1000000000) /* ns; a clock that is kept no better says nothing */
 
 enum clock_keeper { CLOCK_KEPT_BY_NOBODY, CLOCK_KEPT_BY_PTP, CLOCK_KEPT_BY_CHRONY };
 
@@ -30,7 +30,7 @@ struct clock_wall {
 };
 
 /**
- * Reads the clocks. The error is PTP's bound, or what chrony has told the kernel (adjtimex(2)), and how exactly both
+ * Reads the clocks. The error is PTP's bound, or what chrony has given the kernel (adjtimex(2)), and how exactly both
  * clocks could be read. It is -1 where nobody keeps them, or the kernel says that CLOCK_REALTIME is not synchronised.
  * Thread-safe, does not block.
  */

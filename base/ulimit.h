@@ -23,7 +23,7 @@ const char *ulimit_reason(int err);
  */
 int ulimit_check_files(unsigned files) BEZEL_MUST_CHECK;
 
-/** Whether it may have as many as connections of `clients` need, besides `others`; a warning tells where it may not. */
+/** Whether it may have as many as connections of `clients` need, besides `others`; logs a warning if not. */
 bool ulimit_covers_clients(unsigned clients, unsigned others);
 
 /** Whether this process may write a file of `bytes`; returns as ulimit_check_files(). */

@@ -43,7 +43,7 @@ struct target {
 struct flow {
     uint8_t bytes[PROXY_SERVER_BUFFER];
     size_t begin, end;
-    bool ended, shut; /* the other side sends no more; this side was told */
+    bool ended, shut; /* the other side sends no more; this side has been shut */
 };
 
 struct connection {

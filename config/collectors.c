@@ -290,7 +290,7 @@ static bool name_cycle(const struct experiment *e, uint32_t i, char *text, size_
     return true;
 }
 
-/* One mistake for each cycle: at the first of its collectors. */
+/* Reports each cycle once, at the first of its collectors. */
 static bool check_cycles(struct reader *r, const struct tree *t, const struct experiment *e)
 {
     char text[256];

@@ -163,7 +163,7 @@ enum experiment_sampler {
     EXPERIMENT_SAMPLER_FREQUENCY,
     EXPERIMENT_SAMPLER_PROCESSES,
     EXPERIMENT_SAMPLER_PERF,
-    EXPERIMENT_SAMPLER_INTERRUPTS, /* before threads, whose samples tell of them */
+    EXPERIMENT_SAMPLER_INTERRUPTS, /* before threads, whose samples refer to them */
     EXPERIMENT_SAMPLER_SCHEDULING,
     EXPERIMENT_SAMPLERS
 };

@@ -294,7 +294,7 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
     fputs("}\n", out);
 }
 
-/* `only`: as below. The bezeld of a node is told to whom it sends. */
+/* `only`: as below. The bezeld of a node needs to know where it sends. */
 static void print_node(const struct experiment *e, const struct experiment_node *n, int64_t only, FILE *out)
 {
     fprintf(out, "  %s: {", n->name);
@@ -331,7 +331,7 @@ static void print_store(const struct experiment *e, bool listen, FILE *out)
     fprintf(out, "}%s\n", s->limits.rate ? "" : " # unbounded");
 }
 
-/* `only`: the node of which all is printed; of the others only names. -1: all is printed of all. */
+/* `only`: the node that is printed in full; of the other nodes only names are printed. -1: all nodes in full. */
 static int print(const struct experiment *e, int64_t only, FILE *out)
 {
     fprintf(out, "experiment: %s\n", e->name);

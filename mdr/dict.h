@@ -63,11 +63,11 @@ struct dict {
 };
 
 /**
- * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok(); field names differ; dict_kind_ok();
- * `unit` and `labels` may be NULL for none) or of a string to the `used` bytes at `at`, where `capacity` bytes are in
- * all. Returns the new number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL if the entry breaks a limit or a text is not
- * UTF-8. Order of ids and uniqueness of aspect names are the caller's care. The bytes behind `used` may be changed on
- * failure. Depends on libc's string functions alone. Pure.
+ * Appends the entry of an aspect, or of a string, to the `used` bytes at `at`, which has room for `capacity`. The
+ * aspect keeps the limits DICT_*, dict_name_ok() and dict_kind_ok(); its field names differ; a `unit` or `labels` of
+ * NULL is none. Returns the new number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL if the entry breaks a limit or a text
+ * is not UTF-8. Order of ids and uniqueness of aspect names are the caller's care. The bytes behind `used` may be
+ * changed on failure. Depends on libc's string functions alone. Pure.
  */
 int dict_append_aspect(uint8_t *at, size_t used, size_t capacity, const struct dict_aspect *a) BEZEL_MUST_CHECK;
 int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, const char *text) BEZEL_MUST_CHECK;

@@ -86,7 +86,7 @@ static void make_inner(const struct experiment *e, const struct launch_collector
     c->argv[n] = NULL;
 }
 
-/* The server reads the run, and the collector's key tells who it is. */
+/* The server reads the run, and has the collector's key. */
 static void make_server(const struct experiment *e, const struct launch_collector_options *o,
                         struct launch_collector *c)
 {

@@ -132,7 +132,7 @@ int launcher_receive(struct launcher *l, struct message *m)
         return BEZEL_EUNREACH;
     for (;;) {
         ssize_t n = recv(l->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (n < 0 && (errno == EINTR || errno == ECONNRESET)) /* a reset is told once, before what was sent */
+        if (n < 0 && (errno == EINTR || errno == ECONNRESET)) /* a reset is reported once, before what was sent */
             continue;
         if (n <= 0)
             return n < 0 && errno == EAGAIN ? BEZEL_EAGAIN : BEZEL_EUNREACH;

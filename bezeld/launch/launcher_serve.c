@@ -215,7 +215,7 @@ static void launch(struct serving *s, struct connection *c)
     else {
         l.foreground = l.foreground && s->how->owned;
         start(s, job, &l);
-        if (!s->how->owned) /* else the change is told anyway */
+        if (!s->how->owned) /* else the change is sent anyway */
             reply_one(c, asked.id, job);
     }
     free(pointers);

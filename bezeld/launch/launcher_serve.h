@@ -38,14 +38,14 @@ struct launcher_serving {
     struct launch_environment environment; /* of the programs */
     int64_t grace;                         /* until a program says otherwise, ns */
     int connection;                        /* of whoever began it */
-    bool owned;            /* it ends with `connection`, which is told of every change; there is no other one */
+    bool owned;            /* it ends with `connection`, which gets every change; there is no other one */
     int listening;         /* -1: none */
     int folder;            /* where output is spooled; -1: there is none, as for one that is owned */
     uint64_t output_bytes; /* of each program that are kept */
 };
 
 /**
- * Serves until all programs have ended and it was told to leave: by the end of `connection` if it is owned, else by
+ * Serves until all programs have ended and it was made to leave: by the end of `connection` if it is owned, else by
  * SHUTDOWN, by SIGTERM, or by the silence that the programs bound it to and LAUNCHER_KEEP after that. The caller is a
  * process of one thread. Returns when no process is left: whether nobody will ask for what it spooled.
  */

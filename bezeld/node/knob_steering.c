@@ -58,7 +58,7 @@ static void take(struct node *n, uint32_t i, struct external_process *p, uint32_
     knob_controller_merge(&k->seen, &one);
 }
 
-/* Records which knobs the programs have: the report tells by it that nobody has a knob that the file steers. */
+/* Records which knobs the programs have: by it the report finds knobs of the file that no program has. */
 static void declare_all(struct node *n)
 {
     for (uint32_t j = 0; j < external_process_count(n->external); j++) {

@@ -10,7 +10,7 @@
 
 /*
  * An unchanged limit is recorded again once a second, so that a longer gap in the records means that it was not judged.
- * Of a shorter one the record behind it tells.
+ * A shorter one shows in the record behind it.
  */
 bool limit_changes_records(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, int64_t now)
 {

@@ -30,11 +30,11 @@ struct node_options {
     const struct experiment *experiment; /* borrowed */
     uint32_t node;                       /* index */
     const char *dir;                     /* folder of segments */
-    const char *reader;                /* who reads it: tells others who want to; borrowed until node_open() returns */
-    const char *collector;             /* endpoints, as of sender.h */
-    struct command_server *control;    /* of the bezeld; borrowed until node_shut() */
-    const struct link_keys *data_keys; /* of the link to the collector; borrowed; NULL: none */
-    struct clock_client *clock_client; /* of the node before it, which it takes over; NULL: there was none */
+    const char *reader;                  /* who reads it, for others who want to; borrowed until node_open() returns */
+    const char *collector;               /* endpoints, as of sender.h */
+    struct command_server *control;      /* of the bezeld; borrowed until node_shut() */
+    const struct link_keys *data_keys;   /* of the link to the collector; borrowed; NULL: none */
+    struct clock_client *clock_client;   /* of the node before it, which it takes over; NULL: there was none */
     uint8_t run[16];
 };
 

@@ -149,7 +149,7 @@ static void query(struct node *n, const struct command_request *from, const stru
         r->records = count_records(n, command, now);
     } else {
         n->asker = *from;
-        n->asker.id = 0; /* what it is told later is no answer */
+        n->asker.id = 0; /* what is sent to it later is no answer */
         n->has_asker = true;
     }
 }

@@ -192,8 +192,8 @@ void node_pause_start(struct node *n);
 void node_pause(struct node *n, bool on, int64_t now);
 
 /**
- * Exchanges of times with the collector (node_clock.c): _start() before the thread is set up; _turn() at each turn,
- * records them; _end() when the node drains, has a last one first.
+ * Exchanges of times with the collector (node_clock.c). _start() comes before the thread is set up; _turn() comes at
+ * each turn, and records exchanges; _end() comes when the node drains, and makes a last exchange.
  */
 void node_clock_start(struct node *n);
 bool node_gap_is_settled(const struct node *n);   /* a poll that finds nothing leaves the gap as it is */

@@ -25,7 +25,8 @@ struct snapshot {
 
 enum snapshot_step { SNAPSHOT_NOTHING, SNAPSHOT_COPY, SNAPSHOT_LAST_COPY, SNAPSHOT_REST };
 
-/** Begins snapshot `cause` at `now`, unless the same one is in progress, whose end stays. Returns whether it began. */
+/** Begins snapshot `cause` at `now`. If that one is in progress already, its end stays as it is. Returns whether it
+ * began. */
 bool snapshot_begin(struct snapshot *s, const struct message_save *cause, int64_t now);
 
 /** The step that is due at `now`. */

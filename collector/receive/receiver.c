@@ -404,7 +404,7 @@ static void answer_books(struct receiver *in, const struct peer *peer)
     }
 }
 
-/* Metadata is to tell the clocks by all exchanges of times, which are saved. */
+/* Metadata is to have the clocks by all exchanges of times, which are saved. */
 static void finish_clocks(struct receiver *in)
 {
     in->model->clocks_last = true;

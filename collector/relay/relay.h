@@ -60,7 +60,7 @@ struct link *relay_above(const struct relay *r);
 /** Whether to wait for frames from below: not while the queues to the parent are full. */
 bool relay_takes(const struct relay *r);
 
-/** The parent's clock as the last WELCOME tells, for those who ask for the time. */
+/** The parent's clock by the last WELCOME, for those who ask for the time. */
 struct relay_clock {
     uint8_t identity[16]; /* the root's */
     uint32_t port;        /* where the parent answers questions; 0: nowhere, or no WELCOME came yet */

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The processes that a server of a run told of, as a model. One owner. */
+/** The processes that a server of a run has described, as a model. One owner. */
 #ifndef BEZEL_COLLECTOR_REMOTE_REMOTE_SCHEMAS_H
 #define BEZEL_COLLECTOR_REMOTE_REMOTE_SCHEMAS_H
 

@@ -94,7 +94,9 @@ int main(int argc, char **argv)
         return run_reader(options.run);
     errno = 0;
     if (nice(SERVE_NICE) == -1 && errno) /* the collector, and programs, go first */
-        log_warn("BEZEL-SERVE", "this server has the priority of other programs: %s", strerror(errno));
+        log_warn("BEZEL-SERVE",
+                 "cannot lower the priority of this server: %s: it competes with the programs of the run for the CPU",
+                 strerror(errno));
     file_raise_limit(); /* a connection, and a reader, for each consumer */
     if (ulimit_check_files(SERVE_FILES) != 0)
         return EXIT_FAILED;

@@ -27,7 +27,7 @@ struct serve_file {
     struct timespec changed; /* as it was measured last; of a whole file: when it was sent */
     uint64_t size, inode, mark;
     struct trace_reader reader; /* at: the first byte that was not sent */
-    uint64_t covered;           /* bytes of the cover that the mirror was told of */
+    uint64_t covered;           /* bytes of the cover that was sent to the mirror */
     uint64_t unexplained;       /* the look at which the model lacked the next packet's dictionary; 0: it did not */
     const char *lacks;          /* why it is cut; NULL: it is not */
 };
@@ -138,7 +138,7 @@ static void begin_anew(struct serve_file *it)
     it->covered = 0;
 }
 
-/* Whether more of the stream has expired than the mirror was told of. */
+/* Whether more of the stream has expired than the mirror knows. */
 static bool has_new_cover(const struct serve_file *it)
 {
     struct cover c;

@@ -38,7 +38,7 @@ struct serve_mirror {
     bool ending;    /* the server ends: it wants no more than what is stored by now, but for the run's last rows */
     bool last;      /* what is stored was measured for the last time ... */
     bool over;      /* ... after the run was over */
-    bool caught_up; /* the mirror was told so, once */
+    bool caught_up; /* that was sent to the mirror, once */
     int64_t look_at, measure_at;
     struct read_step said;
     struct watermark *marks, *sent; /* that are to be sent; the last ones that were. NULL: there were none yet */

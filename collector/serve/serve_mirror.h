@@ -5,12 +5,12 @@
  * Sends a run to a mirror (MIRROR of mdr/read.x), while it grows or later: its files (serve_files.h) and the changes of
  * its database.
  *
- * What holds in the mirror at any moment: its database is one that the run's database was, as a snapshot; it explains
+ * This holds in the mirror at any moment: its database is one that the run's database was, as a snapshot; it explains
  * all packets that the mirror has; and its RUNDB_FINISHED and seal come last, once the run is over and every byte was
  * sent. So an incomplete mirror looks like a run whose collector has not finished. The database may count packets that
  * are still to come.
  *
- * A server that is told to end has the mirror take what is stored by then. But where the collector has finished and
+ * A server that is to end has the mirror take what is stored by then. But where the collector has finished and
  * `bezel run` has not, its last rows are about to come: they are waited for, as long as the server is there.
  *
  * What also holds: when it has a low watermark of a node, it has all packets that the collector had stored when it had

@@ -218,7 +218,7 @@ static int send_records(struct serve_reader *s)
     return err ? err : flush_frame(s);
 }
 
-/* Whether a collector goes on with the run, or has died: then one may come that does. */
+/* Whether a collector serves the run, or has died before it finished: then another one may go on with it. */
 static bool is_unfinished(const struct serve_reader *s)
 {
     return trace_reader_is_served(s->run) || (goes_on(s) && !rundb_has_finished(s->run));

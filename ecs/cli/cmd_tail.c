@@ -123,7 +123,7 @@ static int check_options(struct tail *t, enum record_writer_format *format, uint
 static bool wait_to_look(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
-    (void)!fflush(stdout); /* ferror() tells */
+    (void)!fflush(stdout); /* ferror() has the result */
     return poll(&out, 1, LOOK_MS) <= 0 || !(out.revents & (POLLERR | POLLHUP));
 }
 

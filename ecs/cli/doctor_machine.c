@@ -275,10 +275,10 @@ static void check_perf(struct doctor *d)
     int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd >= 0) {
         close(fd);
-        doctor_add(d, DOCTOR_OK, "samplers", "perf", NULL, "counters of own programs are permitted");
+        doctor_add(d, DOCTOR_OK, "samplers", "perf", NULL, "the counters of one's own programs may be read");
     } else
         doctor_add(d, DOCTOR_WARNING, "samplers", "perf", "sudo sysctl kernel.perf_event_paranoid=1",
-                   "counters of own programs are not permitted (%s)", strerror(errno));
+                   "the counters of one's own programs may not be read (%s)", strerror(errno));
 }
 
 void doctor_samplers(struct doctor *d)

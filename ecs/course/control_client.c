@@ -305,7 +305,7 @@ int control_client_ask(struct control_client *r, const struct message_command *c
 
 /* ---- From another machine ---------------------------------------------------------------------------------------- */
 
-/* The run of an experiment, as the bezelds tell it. */
+/* The run of an experiment, as the bezelds list it. */
 struct sought {
     const char *experiment, *node;
     uint32_t found; /* sessions of this experiment and node */
@@ -373,7 +373,7 @@ static int find_sessions(struct control_client *r, const char *node)
     return EXIT_USAGE;
 }
 
-/* To collector `inner`, if it is on a node, whose bezeld tells the run. */
+/* To collector `inner`, if it is on a node, whose bezeld knows the run. */
 static int find_collector(struct control_client *r, int inner, const char *name)
 {
     const struct experiment *e = r->experiment;

@@ -117,7 +117,7 @@ void daemons_inner_free(struct daemons *f)
 /* ---- Endpoints --------------------------------------------------------------------------------------------------- */
 
 /*
- * Where a collector that listens at all addresses is reached: who is told `*` puts the address there at which it sees
+ * Where a collector that listens at all addresses is reached: whoever gets `*` puts the address there at which it sees
  * this machine.
  */
 static void describe_endpoint(const char *data, bool here, char text[LINK_ENDPOINT_MAX])

@@ -43,7 +43,7 @@ char *remote_collector_control(const struct experiment *e, int inner, char endpo
     return endpoint;
 }
 
-/* Where others reach what was told to listen at `listen` on `node`; *bound: with the port, for the next one. */
+/* Where others reach what listens at `listen` on `node`; *bound: with the port, for the next one. */
 static void data_at(const struct experiment_node *node, const char *listen, uint32_t port,
                     char endpoint[LINK_ENDPOINT_MAX], char bound[LINK_ENDPOINT_MAX])
 {
@@ -226,7 +226,7 @@ static void take_row(struct remote_collector *c, const struct message_launched *
         end(c, NULL);
 }
 
-/* The first list tells which incarnation is the next, or that one runs, which then is it. */
+/* The first list shows the incarnation that runs, or else which one is the next. */
 static void take_list(struct remote_collector *c, const struct message_launched_list *list)
 {
     if (c->phase == REMOTE_COLLECTOR_NONE)

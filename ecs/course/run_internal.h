@@ -71,7 +71,7 @@ void run_take_daemons(struct run *r);
 
 /* ---- run_names.c: names of the file that nothing has ------------------------------------------------------------- */
 
-/** While the run goes on, looks whether there are any, and tells of them once. */
+/** While the run goes on, looks whether there are any, and reports them once. */
 void run_look_for_names(struct run *r, int64_t now);
 
 /** The same at the end of the run. */
@@ -82,7 +82,7 @@ void run_tell_names(struct run *r);
 /** Writes the journal, if it has changed. `lasting`: it is in stable storage then. */
 void run_save(struct run *r, bool lasting);
 
-/** The same, if a program was told to start in this turn, or after some time. */
+/** The same, if the start of a program was sent in this turn, or after some time. */
 void run_save_changes(struct run *r);
 
 /** Fills in boot and host of this machine. */

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The programs of a run: told to be started by the launcher of their machine, and what that reports of them. */
+/* The programs of a run: the launcher of their machine gets the order to start them, and reports what becomes of them.
+ */
 #include "base/file.h"
 #include "base/ulimit.h"
 #include "base/units.h"
@@ -441,7 +442,7 @@ static void ask_for_output(struct run *r, struct sut_process *p, int64_t now)
     p->fetch_at = now;
 }
 
-/* A launcher that may not know it is told again to end its programs. */
+/* A launcher that may not have the order to end its programs gets it again. */
 void run_ask_launchers(struct run *r)
 {
     for (uint32_t i = 0; i < r->sut.nodes; i++) {

@@ -16,7 +16,7 @@ struct sut_process {
     bool remote;                   /* its node's launcher starts it */
     char path[PATH_MAX];           /* of the executable file, if it is not remote */
     char output[PATH_MAX + 96];    /* file that takes its output; "": none */
-    uint32_t sent;                 /* that its launcher was told to start last; 0: none */
+    uint32_t sent;                 /* whose start was sent to its launcher last; 0: none */
     int64_t sent_at;               /* ns */
     uint32_t sent_id;              /* of that command to a remote one */
     struct message_launched row;   /* what is known of incarnation `sent`; state and pid are of use if `known` */
@@ -39,7 +39,7 @@ struct sut_launcher {
     uint64_t since;    /* the last change that is known */
     uint32_t asked_id; /* of the last question for what has changed */
     uint32_t left;     /* reported as left behind */
-    bool empty;        /* it was told to end its programs, and nothing is left of them */
+    bool empty;        /* it got the order to end its programs, and nothing is left of them */
 };
 
 /** An incarnation that is over, or may be: what the report says of it. */

@@ -550,7 +550,7 @@ uint64_t link_connection(const struct link_frame *frame)
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? (uint64_t)st.st_ino : 0;
 }
 
-/* An IPv4 peer of a link that is bound to IPv6 is told as IPv6 (RFC 4291, 2.5.5.2). */
+/* An IPv4 peer of a link that is bound to IPv6 appears as IPv6 (RFC 4291, 2.5.5.2). */
 void link_host(const struct link_frame *frame, char host[LINK_HOST_MAX + 1])
 {
     static const char mapped[] = "::ffff:";

@@ -45,7 +45,7 @@ static void hang_up(struct sender *f, int64_t until)
     f->until = until;
 }
 
-/* Acknowledgements that were on the way are not taken any more: WELCOME tells what they did. */
+/* Acknowledgements that were on the way are not taken any more: the next WELCOME has what they said. */
 void sender_ask_again(struct sender *f, int64_t now)
 {
     if (now < f->again_at || f->state != UP || f->given_up)
@@ -198,7 +198,7 @@ static uint64_t seed_of(const struct message_hello *hello)
     return hash_fnv64(h, &hello->pid, sizeof hello->pid);
 }
 
-/* Whether an earlier daemon gave up a stream: perhaps it was killed before it had told the receiver. */
+/* Whether an earlier daemon gave up a stream: perhaps it was killed before the receiver learned of it. */
 static bool any_is_torn(struct window *w)
 {
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)

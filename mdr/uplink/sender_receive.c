@@ -41,7 +41,7 @@ static void take_position(struct sender *f, const struct message_position *at, i
         if (!f->welcomed[n])
             return; /* see sender_tear() */
     }
-    if (s->torn) /* what the collector lacks of it is told already */
+    if (s->torn) /* what the collector lacks of it has been reported already */
         return;
     if (at->next_seq > s->sent_seq)
         note_impossible(f, at, now, "BEZEL-AHEAD", "acknowledges packets that this node never sent,");

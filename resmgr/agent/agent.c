@@ -67,7 +67,7 @@ static int agent_start_built_in(struct agent *agent)
     return 0;
 }
 
-/* `interrupts` tells what threads waited for only if both samplers have the same period, so they are needed together.
+/* `interrupts` shows what threads waited for only if both samplers have the same period, so they are needed together.
  */
 uint32_t agent_samplers_of(enum experiment_sampler sampler)
 {

@@ -196,7 +196,7 @@ static bool agent_is_violated(const struct agent *agent, uint32_t i, bool of_bud
 }
 
 /*
- * The samplers that keep their own periods: those that limits read, and while a quality is violated those that tell
+ * The samplers that keep their own periods: those that limits read, and while a quality is violated those that show
  * why. A budget that is violated has precedence, and so has monitoring that is off.
  */
 static uint32_t agent_keep_samplers(struct agent *agent)

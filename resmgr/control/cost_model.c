@@ -18,7 +18,7 @@
 #define BASE_SHARE    0.33  /* of the use that may count as base: more means that polls are cheaper at another period */
 #define BASE_BLENDING 0.5   /* of a new division into base and cost with the one before */
 #define BASE_IDLE     0.3   /* of the base that a window without polls shows: such work comes unevenly */
-#define CONTRAST      0.5   /* relative difference of rates from which base and cost can be told apart */
+#define CONTRAST      0.5   /* relative difference of rates from which base and cost can be separated */
 #define POLLS         8     /* in a window of a node that keeps the budget itself, at least, ... */
 #define POLLS_WAIT    5e8   /* ... unless that takes longer than this, ns */
 #define UNSURE        2.0   /* mean deviations of one window that the smoothed estimate may be off by */

@@ -14,7 +14,7 @@
  * - The cost is smoothed. A window that deviates far more than usual is ignored unless the next one agrees; then the
  *   estimate takes their value at once. So an outlier has no effect, and a step is followed immediately. Where more is
  *   used than the member should use at most, a small deviation is enough, however usual it is.
- * - Base and cost can be told apart only when the period changes. Until then all use counts as cost, which is exact at
+ * - Base and cost can be separated only when the period changes. Until then all use counts as cost, which is exact at
  *   the present period and too high for longer ones. While polling is off, the use is the base. While all polls are
  *   deferred, it shows the base too, but something else may use CPU just then: each window counts for little.
  * - Where the node keeps its budget itself, the cheaper of the first two windows gives the cost: the first poll is

@@ -230,7 +230,7 @@ void summary_load_notes(struct summary_loading *l)
     summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }
 
-/* Exchanges with another collector's clock than the run's tell nothing of the run's time. */
+/* Exchanges with another collector's clock than the run's say nothing of the run's time. */
 static void take_exchange(struct summary_loading *l, sqlite3_stmt *s)
 {
     uint8_t run[16];

@@ -113,7 +113,7 @@ static struct clock_stretch behind_pieces(const struct clock_piece *last, struct
     return s;
 }
 
-/* The stretch around `own` in which read_clock() reads a single line; an empty one where that is not easily told. */
+/* The stretch around `own` in which read_clock() reads a single line; an empty one if that is not easily found. */
 static struct clock_stretch find_stretch(const struct run_clock *c, int64_t own)
 {
     const struct clock_piece *piece = c->count ? find(c, own) : NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATENCY_BOUND_MAX CLOCK_S /* with a wider bound of its error a latency tells nothing */
+#define LATENCY_BOUND_MAX CLOCK_S /* with a wider bound of its error a latency says nothing */
 
 /* Times within a packet do not fall: packet_check() has checked that. */
 static void count_run(struct model_process *process, const struct packet_run *run)
@@ -69,7 +69,7 @@ static void count_latency(struct latency *l, const struct packet_run *run, int64
     }
 }
 
-/* Exchanges of times with the run's clock tell what the node's clock says. */
+/* Exchanges of times with the run's clock relate the node's clock to it. */
 static void count_exchanges(struct model_node *node, const struct packet_run *run)
 {
     const struct model *m = node->model;

@@ -11,7 +11,7 @@
 
 enum { ROWS_MOST = 1024 };
 
-/* What tells a row from the others of its node and aspect. */
+/* The key of a row among those of its node and aspect. */
 static void identify(const struct record_item *item, char of[DICT_TEXT_MAX + 1], int64_t *pid)
 {
     of[0] = '\0';

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A binary heap of pointers, with the least key at its root; `before` tells of two with the same key. Keys stand beside
- * the pointers, so most comparisons touch the heap alone. A struct of all zeros is empty; free(entries).
+ * A binary heap of pointers, with the least key at its root; `before` decides between two with the same key. Keys stand
+ * beside the pointers, so most comparisons touch the heap alone. A struct of all zeros is empty; free(entries).
  */
 #ifndef BEZEL_RUN_READ_HEAP_H
 #define BEZEL_RUN_READ_HEAP_H

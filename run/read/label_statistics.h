@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LABEL_COUNTS = 64 }; /* labels that are told apart */
+enum { LABEL_COUNTS = 64 }; /* labels that are counted apart */
 
 /** Of an enum of an aspect of a process. */
 struct label_statistics {

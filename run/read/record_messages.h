@@ -41,7 +41,7 @@ void record_messages_add(struct record_messages *m, const struct record_item *se
 /** How many keys of sendings, of which each has one or two, were forgotten, or never taken where memory is short. */
 uint64_t record_messages_forgotten(const struct record_messages *m);
 
-/** The sending of what `received` tells of; NULL: none is known. Valid until the next call. */
+/** The sending of the message in `received`; NULL: none is known. Valid until the next call. */
 const struct record_sent *record_messages_find(const struct record_messages *m, const struct record_item *received);
 
 /**

@@ -10,7 +10,7 @@
  * Clocks are known up to a bound, so a receiving may have an earlier time than its sending (a tachyon). Another order
  * of the same streams, of the sendings alone, is read ahead by the bounds of both clocks: a receiving whose sending is
  * found there waits for it, and with it what its node made afterwards (Vista: Waheed 1997, 7.3). Times stay as they
- * are; where a record stands is told by its `proof`. A sending beyond the bounds is not waited for.
+ * are; `proof` says why a record stands where it does. A sending beyond the bounds is not waited for.
  *
  * One thread. Memory: of what the source has, an eighth each is for messages and for the buffers of sendings, the rest
  * for the buffers of streams, or with ORDER_SISO half of that for what waits.

@@ -366,7 +366,7 @@ static bool takes_opening(struct compared *c, const struct model_node *node)
     return takes(c);
 }
 
-/* Compares the clock. *last: it is told as at the end of the run, if the run has ended. */
+/* Compares the clock. *last: it is described as at the end of the run, if the run has ended. */
 static bool takes_clock(struct compared *c, const struct model_node *node, bool *last)
 {
     for (int i = 1; i >= 0 && piece(c); i--) {

@@ -99,7 +99,7 @@ struct external_observer {
 
 struct external_options {
     const char *dir;
-    const char *reader; /* who reads the folder, for external_reader(); borrowed; NULL: not told */
+    const char *reader; /* who reads the folder, for external_reader(); borrowed; NULL: unknown */
     uint8_t run[16];
     uint8_t uuid[16]; /* of the trace; external_uplink() returns it combined with the birth of the window */
     uint32_t birth;   /* of a new window: ms since the machine started; 0: `uuid` stays as it is */

@@ -18,7 +18,7 @@ enum {
     SAMPLER_COUNTERS_MAX = 4096,  /* descriptors of perf counters */
     SAMPLER_THREADS = 1024,       /* of the SUT that are sampled at once; fewer where few files may be open */
     SAMPLER_THREAD_FILES = 3,     /* of each thread, that stay open */
-    SAMPLER_SOURCES = 512,        /* of interrupts that are told apart; the same for softirqs */
+    SAMPLER_SOURCES = 512,        /* of interrupts that are counted apart; the same for softirqs */
     SAMPLER_CPUS = 1024,          /* whose interrupts are counted */
 };
 

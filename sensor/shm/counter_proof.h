@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The proof that a guest's processor counter tells the time, where the kernel does not use the counter itself but its
+ * The proof that a guest's processor counter shows the time, where the kernel does not use the counter itself but its
  * hypervisor's clock. Reading that clock takes several times as long, and most hypervisors give their guests a counter
  * that is right. But the guest may move to another host, sleep, or have processors whose counters are apart. So:
  *

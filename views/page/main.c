@@ -87,6 +87,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     errno = 0;
     if (nice(VIEW_NICE) == -1 && errno) /* the collector, and programs, go first */
-        log_warn("BEZEL-VIEW", "this view has the priority of other programs: %s", strerror(errno));
+        log_warn("BEZEL-VIEW",
+                 "cannot lower the priority of this view: %s: it competes with the programs of the run for the CPU",
+                 strerror(errno));
     return view_server_run(&o, &stop);
 }

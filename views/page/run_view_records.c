@@ -3,9 +3,9 @@
 
 /*
  * The list of records of a row. Of more than a list takes, it has those that are nearest to one moment: the middle of
- * the time, or where a field has its largest or least value. Behind the moment the first ones of each stream will do.
- * Before it, a stream can only be read forwards: so a part before the moment is looked at that grows until it has
- * enough.
+ * the time, or where a field has its largest or least value. Of the records behind the moment, the first ones of each
+ * stream suffice. Before it, a stream can only be read forwards: so a part before the moment is looked at that grows
+ * until it has enough.
  */
 #include "base/clock.h"
 #include "base/json.h"

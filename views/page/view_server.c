@@ -164,7 +164,7 @@ static void send_picture(struct server *s, struct page *p, int64_t now)
     s->failed = 0;
     p->sent_at = now;
     err = web_send(s->web, p->number, bytes, n, false);
-    if (err == BEZEL_ENOENT) /* its end was not told: too much was waiting */
+    if (err == BEZEL_ENOENT) /* its end was not reported: too much was waiting */
         p->number = 0;
     p->dirty = err != 0;
     p->waits = !err;

@@ -384,7 +384,7 @@ static int64_t run_time(const struct replay *r, int64_t at, int64_t more)
     return saturate_add(run_clock_at(&r->s->nodes[r->node].run_clock, at).ns, more);
 }
 
-/* A loss may be told long after it: behind one, all of the run is read. */
+/* A loss may be reported long after it: behind one, all of the run is read. */
 static struct record_filter replay_filter(const struct replay *r)
 {
     struct record_filter f = RECORD_FILTER_ALL;

@@ -88,7 +88,7 @@ void report_opening(const struct report *r, FILE *out);
 /** Why limit `l` is infeasible, as the end of a sentence. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);
 
-/** Of a limit that could not be judged for names that nothing has: the reason, as the end of a sentence. */
+/** Prints why a limit could not be judged, as the end of a sentence: names in the file that nothing recorded has. */
 void report_unjudged(const struct report *r, size_t limit, FILE *out);
 
 /** A line of the timeline: the snapshot whose first row in the summary is `item`. */

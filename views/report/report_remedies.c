@@ -33,7 +33,7 @@ static bool is_attached(const struct experiment *e, const char *name)
     return false;
 }
 
-/* Records without a ring have other causes, too, which the notes tell: no memory, an aspect that cannot be declared. */
+/* Records without a ring have other causes, too, which the notes name: no memory, an aspect that cannot be declared. */
 static bool had_no_ring_left(const struct summary *s, const struct summary_process *p)
 {
     for (size_t i = 0; i < s->note_count; i++)

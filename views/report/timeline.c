@@ -73,7 +73,7 @@ static void gap_row(struct rows *w, const struct report *r, const void *item)
 
 const struct rows_section report_gaps = {ROWS_LIST(NULL, "gaps", gaps, gap_count, gap_row)};
 
-/* ---- Changes by an operator, that notes tell of ------------------------------------------------------------------ */
+/* ---- Changes by an operator, from the notes about them ----------------------------------------------------------- */
 
 static void change_row(struct rows *w, const struct report *r, const void *item)
 {

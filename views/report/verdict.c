@@ -369,7 +369,7 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
 
 /*
  * No limit is known to have held if a node vanished, never joined or gave up draining, if processes were not observed,
- * or if a note tells of records that no books count. Nor is a global limit if the manager was given up.
+ * or if a note is about records that no books count. Nor is a global limit if the manager was given up.
  */
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {

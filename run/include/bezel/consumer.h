@@ -27,11 +27,11 @@
  *
  * Structs begin with their size, which the program sets to sizeof before each use: a later library knows by it which
  * members the program has. A member that is 0 or NULL has its default. A consumer belongs to one thread at a time;
- * several consumers are independent. Functions block on the disk, and bezel_consumer_next() as long as it is told to;
- * with a server bezel_consumer_open() waits for its answer, up to 5 s while it is silent. Then the library has threads
- * of ZeroMQ, and is not to be used across fork(). Nothing is written to the run, and nothing to standard output or
- * error. The library uses the process's libsqlite3: it limits SQLite's memory to 512 MiB, and has it open regular files
- * and folders only. This interface is experimental until 1.0: a program is to be compiled for the library's minor
+ * several consumers are independent. Functions block on the disk, and bezel_consumer_next() as long as its argument
+ * says; with a server bezel_consumer_open() waits for its answer, up to 5 s while it is silent. Then the library has
+ * threads of ZeroMQ, and is not to be used across fork(). Nothing is written to the run, and nothing to standard output
+ * or error. The library uses the process's libsqlite3: it limits SQLite's memory to 512 MiB, and has it open regular
+ * files and folders only. This interface is experimental until 1.0: a program is to be compiled for the library's minor
  * version.
  */
 #ifndef BEZEL_CONSUMER_H
