@@ -464,7 +464,7 @@ static void list_segments(struct control_endpoint *d, const struct scheduler *al
     command_server_reply(d->control, from, NULL, &reply);
 }
 
-/* Answers a command to the bezeld as a whole. Returns whether it was SHUTDOWN. */
+/* Answers a command to the bezeld itself. Returns whether it was SHUTDOWN. */
 static bool answer(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
 {
     const struct message *m = command_server_message(d->control);

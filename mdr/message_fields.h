@@ -115,9 +115,9 @@ bool fields_check(struct fields_coder *c, bool holds);
 bool fields_count(struct fields_coder *c, uint32_t *count, uint32_t most);
 
 /**
- * A message: magic number, version, type, which is at the beginning of `m`, and what `body` makes of it. `reason`:
- * where a REFUSE has its text. Returns, encoding, the bytes used, BEZEL_EFULL or BEZEL_EINVAL; decoding `n` bytes 0,
- * BEZEL_EMALFORMED, or BEZEL_EVERSION as message_decode().
+ * Encodes or decodes a message: magic number, version, type (at the beginning of `m`), then what `body` does with the
+ * rest. `reason`: where a REFUSE has its text. Encoding returns the bytes used, BEZEL_EFULL or BEZEL_EINVAL; decoding
+ * `n` bytes returns 0, BEZEL_EMALFORMED, or BEZEL_EVERSION as message_decode().
  */
 int fields_message(struct fields_coder *c, bool (*body)(struct fields_coder *c, void *m), void *m, char *reason,
                    size_t n);

@@ -297,7 +297,7 @@ static void take_list(struct run *r, int node, const struct message_launched_lis
     if (list->left > l->left)
         report_left(r, list->left);
     l->left = list->left;
-    l->empty |= list->empty; /* then nothing is started any more, also by one that is started in its place */
+    l->empty |= list->empty; /* then nothing is started any more, nor by a launcher that takes its place */
 }
 
 static bool is_lost(const void *of, uint32_t node)

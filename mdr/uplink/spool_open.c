@@ -128,8 +128,8 @@ static int read_back(struct spool *s, const struct spool_mark *last, struct spoo
 }
 
 /*
- * Begins this daemon's life: its mark is in stable storage before its first entry. A power failure that took the mark
- * alone would have the next life bear the same number, and take entries of this one for its own.
+ * Begins this daemon's life: its mark is in stable storage before its first entry. Otherwise a power failure could lose
+ * the mark and keep entries. The next life would then get the same number, and take these entries for its own.
  */
 static int take_over(struct spool *s, const struct spool_mark *last, struct spool_found *found)
 {

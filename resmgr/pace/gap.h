@@ -19,7 +19,7 @@ enum {
     GAP_PRESSING = GAP_FULL / 2, /* from here on it is the shortest at once */
 };
 
-/** How full a ring of `bytes` is, at least RING_SLOTS_MIN slots, of which `waiting` are to be read: 0 .. GAP_FULL. */
+/** How full a ring is, 0 .. GAP_FULL: `waiting` of its `bytes`, at least RING_SLOTS_MIN slots, are to be read. */
 static inline uint32_t gap_fill(uint32_t waiting, uint32_t bytes)
 {
     return waiting < bytes ? waiting / (bytes / GAP_FULL) : GAP_FULL;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The monitor's own records of a whole run, as its database has them: how limits and metrics went, what violated a
+ * The monitor's own records of a run, as its database has them: how limits and metrics went, what violated a
  * limit, when nobody judged it, decisions and other events, losses. Each row is taken once, also while the run grows.
  * Memory is bounded: values are kept as columns, and of events, losses, violations and gaps the newest. Times are of
  * the clock of their node, which is named by its number in the order of nodes in the database. One owner; blocks on the

@@ -109,10 +109,10 @@ struct summary_program {
 
 struct summary_node {
     const char *name;
-    bool open;                 /* it has not left: it is connected, or has vanished */
-    uint64_t unobserved;       /* processes that recorded and were not observed, beside those of its processes */
-    int64_t ahead;             /* run's time - the node's time, ns, over the whole run: run_clock_line() */
-    int64_t first_at, last_at; /* of its bezel_usage records; 0: none */
+    bool open;                              /* it has not left: it is connected, or has vanished */
+    uint64_t unobserved;                    /* processes that recorded unobserved and that no process below counts */
+    int64_t ahead;                          /* run's time - the node's time, ns, over the whole run: run_clock_line() */
+    int64_t first_at, last_at;              /* of its bezel_usage records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU, of the same samples; NaN: there are none. The mean is
                                                CPU time over time, the maximum that of an interval of it */
     int64_t cost_ns, sampled_ns;            /* of which that is the mean */

@@ -74,8 +74,8 @@ int64_t field_total(const struct field_statistics *s);
 double field_mean(const struct field_statistics *s, enum dict_type type);
 
 /**
- * The quantile of `share` (0 .. 1), as histogram_quantile(), within minimum and maximum, and rounded down to a whole
- * number where all values are whole ones, as those of a gauge may be. Undefined where count is 0.
+ * The quantile of `share` (0 .. 1), by histogram_quantile(), but within minimum and maximum, and rounded down if all
+ * values are whole numbers, as those of a gauge may be. Undefined if count is 0.
  */
 union field_number field_quantile(const struct field_statistics *s, enum dict_type type, double share);
 

@@ -26,7 +26,7 @@ struct order_node {
     uint64_t last;           /* time of the latest one that was given, and the run's time of that */
     int64_t last_ns;
     int64_t first_ns; /* the latest run's time with which it was the first of all nodes */
-    int64_t least;    /* keys of what follows are not below that: a sending that was waited for came so late */
+    int64_t least;    /* the least key of what follows: that of a sending for which the node had to wait */
     uint64_t waits;   /* for the sending with that key; 0: for none */
     bool tachyon;     /* ... whose time is later than that of what waits */
     bool queued;

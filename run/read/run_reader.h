@@ -66,9 +66,9 @@ int run_reader_look(struct run_reader *r, enum run_reader_look how) BEZEL_MUST_C
 int run_reader_next(struct run_reader *r, struct record_item *item) BEZEL_MUST_CHECK;
 
 /**
- * Before the first look: begins with the last `n` records that are there now and that the filter wants, and with the
- * losses among them. `only`: ends with them, too, while the run goes on: what is stored from now on is not given, and
- * never more than `n` records. Reads as much of the run's end as it takes. Returns 0 or an error.
+ * To be called before the first look. Reading begins with the last `n` stored records that the filter wants, and with
+ * the losses among them. `only`: it also ends with them, though the run may go on: no more than `n` records are given,
+ * and none that are stored from now on. Reads as much of the run's end as it takes. Returns 0 or an error.
  */
 int run_reader_last(struct run_reader *r, uint64_t n, bool only) BEZEL_MUST_CHECK;
 

@@ -38,8 +38,8 @@ bool cover_reaches(int fd, uint64_t offset, struct cover *c);
 int cover_write(const char *path, struct cover *c) BEZEL_MUST_CHECK;
 
 /**
- * Writes `c`, the cover of a file of which the open file `fd` is a copy, as it is there, unless that of `fd` reaches as
- * far; else as cover_write().
+ * Writes cover `c` of a file into `fd`, an open copy of that file, unchanged. Does nothing if the cover of `fd` reaches
+ * as far already. Returns as cover_write().
  */
 int cover_copy(int fd, const struct cover *c) BEZEL_MUST_CHECK;
 

@@ -34,11 +34,11 @@ int metadata_write_process(const struct model_process *p, char **text, size_t *l
 int metadata_keep(struct model_node *node) BEZEL_MUST_CHECK;
 
 /**
- * For a trace of `node` whose records are merged into one stream, of class METADATA_MERGED: metadata_put_merged()
- * writes everything but its event classes, metadata_put_merged_event() event class `id` for aspect `a`, which all
- * processes use that declare the aspect alike. Times are those of the run, as run_clock_at() gives them, unless the
- * node's clock is known by its wall clock only. There each record has its process as context, and strings instead of
- * their ids.
+ * Metadata of a trace of `node` whose records are merged into one stream, of class METADATA_MERGED.
+ * metadata_put_merged() writes all but the event classes. metadata_put_merged_event() writes event class `id` for
+ * aspect `a`; all processes that declare the aspect alike use it. Times are those of the run, as run_clock_at() gives
+ * them, unless the node's clock is known by its wall clock only. There each record has its process as context, and
+ * strings instead of their ids.
  */
 enum { METADATA_MERGED = 1 };
 void metadata_put_merged(FILE *out, const struct model_node *node);

@@ -295,7 +295,7 @@ void discover_processes(struct external *x, int64_t now)
     x->arrivals_due = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : INT64_MIN;
     if (x->folder_error && !was_crowded)
         log_warn("BEZEL-FOLDER-UNREAD",
-                 "cannot read the whole folder %s: %s: processes that are not found yet wait in their rings; bezeld "
+                 "cannot read all of folder %s: %s: processes that are not found yet wait in their rings; bezeld "
                  "tries again",
                  x->options.dir, strerror(x->folder_error));
     else if (x->left_out && !was_crowded)

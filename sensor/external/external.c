@@ -335,7 +335,7 @@ static void finish_left_out(struct external *x, int64_t now)
         return;
     if (x->folder_error)
         notes_record(x, NULL, now, "BEZEL-UNREAD",
-                     "cannot read the whole folder %s: %s: processes that bezeld had not found were never read, and "
+                     "cannot read all of folder %s: %s: processes that bezeld had not found were never read, and "
                      "their records are lost",
                      x->options.dir, strerror(x->folder_error));
     else

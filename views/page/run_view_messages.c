@@ -4,7 +4,7 @@
 
 enum { MEMORY = 4 << 20 /* some 20,000 sendings of a picture */ };
 
-/* A row whose sendings are read: counted first, since a row with more than it may have has none in the picture. */
+/* A row whose sendings are read. They are counted first: a row with too many sendings has none in the picture. */
 struct reading {
     struct record_messages *m; /* NULL: they are counted */
     const struct model_process *process;

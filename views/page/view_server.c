@@ -404,7 +404,7 @@ int64_t view_server_pause(int64_t took, bool behind, uint64_t gained)
     return took * LOOK_SHARE > TICK_NS ? took * LOOK_SHARE : TICK_NS;
 }
 
-/* Takes in what is new. What a page shows is to be sent anew where it reaches behind what was there before. */
+/* Takes in what is new. A page whose window reaches beyond what was stored before gets a new picture. */
 static void look(struct server *s, int64_t now)
 {
     bool was_live = s->live, was_behind = s->behind;

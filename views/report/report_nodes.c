@@ -169,7 +169,7 @@ const struct rows_section report_monitor = {ROWS_LIST("Monitor", NULL, nodes, no
 
 const struct rows_section report_clocks = {ROWS_LIST("Clocks", NULL, nodes, node_count, clock_row)};
 
-/* In the whole text, where nodes have different clocks. */
+/* In the full text, if nodes have different clocks. */
 static int run_clock_rank(const struct report *r, const void *item)
 {
     const struct summary *s = r->summary;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What the report says of the run as a whole: where it is, when it was, its verdict and its properties. */
+/* The run itself in the report: where it is, when it was, its verdict and its properties. */
 #include "base/clock.h"
 #include "views/report/report.h"
 

@@ -97,7 +97,7 @@ static int by_begin(const void *a, const void *b)
     return x->limit != y->limit ? (int)(x->limit - y->limit) : (x->node > y->node) - (x->node < y->node);
 }
 
-/* An open one has an end that moves, which nobody looks at. */
+/* The end of an open violation still moves; nothing here reads it. */
 static void renew_violations(struct top_source *s)
 {
     size_t count = s->c.history.violation_count;
