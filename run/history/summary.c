@@ -451,6 +451,7 @@ void summary_free(struct summary *s)
     history_close(&l->history);
     free(s->violations);
     free(s->gaps);
+    free(s->chosen);
     free(s->snapshots);
     free(s->conclusions);
     free(s->setpoints);

@@ -61,6 +61,16 @@ struct summary_book {
     struct summary_field *fields; /* the numeric ones, in their order */
 };
 
+/**
+ * The least and largest value of the field that the metric of `limit` reads, of all stored records of a process that
+ * meet the metric's condition; NaN: there are none. In the unit of the field.
+ */
+struct summary_chosen {
+    uint32_t limit;
+    size_t process;
+    double min, max;
+};
+
 /** What was stored, and then expired from the store (`store.keep`): it counts as stored. */
 struct summary_expired {
     uint64_t packets, records, bytes;
@@ -163,6 +173,8 @@ struct summary {
     struct history_series *series;       /* of limits, in the order of nodes; the history owns them, as the metrics */
     struct history_violation *violations; /* in the order of `begin`, as the gaps; clocks of several nodes may differ */
     struct history_gap *gaps;
+    struct summary_chosen *chosen; /* as far as the report had to read them: rejudge_chosen() */
+    size_t chosen_count;
     struct history_series *metrics; /* in the order of nodes and names */
     struct summary_event *events;
     struct summary_program *programs; /* in the order of nodes, names and incarnations */

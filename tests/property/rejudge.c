@@ -10,10 +10,11 @@
 #include "resmgr/agent/agent.h"
 #include "tests/lib/grown_run.h"
 #include "tests/lib/one_record.h"
+#include "views/report/verdict.h"
 
 #include <math.h>
 
-enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 7 };
+enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 7, LEAST = 3, MOST = 4 };
 
 #define EVERY  (100 * CLOCK_MS)
 #define LENGTH (20 * CLOCK_S)
@@ -52,6 +53,7 @@ struct scene {
     struct summary_node node;
     struct summary_process processes[WORKERS];
     struct summary_book books[WORKERS];
+    struct summary_field fields[WORKERS];
     struct summary_property property;
     struct history_gap gaps[GAPS * LIMITS];
     struct builtin_limit rows[LIMITS];
@@ -170,12 +172,19 @@ static void summarize(struct scene *s, int i)
 {
     struct worker *w = &s->workers[i];
     struct summary_book *b = &s->books[i];
-    *b = (struct summary_book){.aspect = 1, .name = tick, .attempts = w->count};
+    struct summary_field *f = &s->fields[i];
+    *b = (struct summary_book){.aspect = 1, .name = tick, .attempts = w->count, .field_count = 1, .fields = f};
+    *f = (struct summary_field){.name = number, .unit = "1", .min = {.d = INFINITY}, .max = {.d = -INFINITY}};
     for (size_t r = 0; r < w->count; r++) {
         b->full += w->lost[r];
         b->first_ns = b->stored == 0 && !w->lost[r] ? w->times[r] : b->first_ns;
         b->last_ns = w->lost[r] ? b->last_ns : w->times[r];
         b->stored += !w->lost[r];
+        if (w->lost[r])
+            continue;
+        f->count++;
+        f->min.d = fmin(f->min.d, (double)w->values[r]);
+        f->max.d = fmax(f->max.d, (double)w->values[r]);
     }
     s->processes[i] = (struct summary_process){.row = w->process->row,
                                                .name = w->process->name,
@@ -416,6 +425,52 @@ static void a_gap_is_judged_as_if_there_were_none(void **state)
     assert_true(again > 0 && violated > 0);
 }
 
+/* The least or largest stored value of a worker that meets the condition; NaN: none does. */
+static double extreme_of(const struct worker *w, bool least)
+{
+    double found = NAN;
+    for (size_t i = 0; i < w->count; i++)
+        if (!w->lost[i] && w->values[i] > 500)
+            found = least ? fmin(found, (double)w->values[i]) : fmax(found, (double)w->values[i]);
+    return found;
+}
+
+/* As no row of a limit has a worst value here, every value beyond the bound is one that nobody judged. */
+static void a_record_breaks_a_limit_only_if_it_meets_the_condition(void **state)
+{
+    (void)state;
+    static struct scene s;
+    int without = 0, with = 0;
+    for (int run = 0; run < RUNS; run++) {
+        scene_begin(&s, false, draw(2));
+        for (int i = 0; i < LIMITS; i++) {
+            s.rows[i].worst = NAN;
+            s.limits[i].bound = (double)draw(1000);
+            s.limits[i].kind = LIMIT_EXPECT;
+            s.limits[i].metric = s.limits[i].compare == COMPARE_AT_LEAST ? LEAST : MOST;
+        }
+        s.metrics[LEAST].where = s.metrics[MOST].where = condition;
+        assert_int_equal(rejudge_chosen(s.g.run, &s.s, &s.e), 0);
+        for (size_t k = 0; k < s.s.chosen_count; k++) {
+            const struct summary_chosen *c = &s.s.chosen[k];
+            const struct experiment_limit *l = &s.limits[c->limit];
+            bool least = l->compare == COMPARE_AT_LEAST, is_chosen;
+            double right = extreme_of(&s.workers[c->process], least), is = least ? c->min : c->max;
+            bool breaks = least ? right < l->bound : right > l->bound;
+            if (!(is == right || (isnan(is) && isnan(right))))
+                fail_msg("run %d, limit %u: %g, and not %g", run, c->limit, is, right);
+            assert_int_equal(!isnan(verdict_stray(&s.s, &s.e, c->limit, c->process, &is_chosen)), breaks);
+            assert_true(is_chosen);
+            with += breaks;
+            without += !breaks;
+        }
+        free(s.s.chosen);
+        scene_end(&s);
+    }
+    printf("%d records broke a limit on chosen records, %d only one on all\n", with, without);
+    assert_true(with > 0 && without > 0);
+}
+
 static void no_answer_is_given_that_is_not_known(void **state)
 {
     (void)state;
@@ -444,6 +499,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gap_is_judged_as_if_there_were_none),
+        cmocka_unit_test(a_record_breaks_a_limit_only_if_it_meets_the_condition),
         cmocka_unit_test(no_answer_is_given_that_is_not_known),
     };
     seed = seed_start();

@@ -211,6 +211,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     struct verdict *v;
     rejudge_join(s, e);
     int err = rejudge_gaps(run, s, e);
+    err = err ? err : rejudge_chosen(run, s, e);
     if (!err)
         err = verdict_new(s, e, running, &v);
     if (err)

@@ -88,10 +88,9 @@ static bool hides(const struct verdict_limit *l)
 }
 
 /* Behind a value that a record had: the books do not tell records that meet a metric's condition from others. */
-static const char *of_where(const struct report *r, size_t i)
+static const char *of_where(const struct verdict_limit *l)
 {
-    int metric = r->experiment->limits[i].metric;
-    return metric >= 0 && r->experiment->metrics[metric].where ? ", whether it meets 'where' or not" : "";
+    return l->unchosen ? ", whether it meets 'where' or not" : "";
 }
 
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
@@ -112,7 +111,7 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     }
     if (l->strays)
         fprintf(out, "%s not judged when a record had %s%s", joint, report_limit_value(r, (int64_t)i, l->stray).s,
-                of_where(r, i));
+                of_where(l));
 }
 
 static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
@@ -128,7 +127,7 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
     if (l->unjudged > 0)
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
     if (l->strays && l->judged > 0)
-        fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
+        fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(l));
     if (l->judged == 0)
         report_unjudged(r, i, out);
     else if (l->unjudged > 0)

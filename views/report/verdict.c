@@ -293,13 +293,28 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             judge_global(v, s, e, i);
 }
 
-/* The value of `f`, of the records of `m`, that is beyond the bound of `l` and worse than `worst`; NaN: none. */
+/* What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
+static const struct summary_chosen *chosen_of(const struct summary *s, uint32_t i, size_t p)
+{
+    for (size_t k = 0; k < s->chosen_count; k++)
+        if (s->chosen[k].limit == i && s->chosen[k].process == p)
+            return &s->chosen[k];
+    return NULL;
+}
+
+/*
+ * The value of `f`, of the records of `m`, that is beyond the bound of `l` and worse than `worst`; NaN: none. `chosen`:
+ * of those records alone; NULL: of all.
+ */
 static double stray_of(const struct experiment_metric *m, const struct experiment_limit *l,
-                       const struct summary_field *f, double worst)
+                       const struct summary_field *f, const struct summary_chosen *chosen, double worst)
 {
     bool at_least = l->compare == COMPARE_AT_LEAST;
     double scale = m->in_time ? (double)units_time(f->unit) : 1;
-    double value = scale * (at_least ? f->min.d : f->max.d);
+    double value = at_least ? f->min.d : f->max.d;
+    if (chosen)
+        value = at_least ? chosen->min : chosen->max;
+    value *= scale;
     bool beyond = at_least ? value < l->bound : value > l->bound;
     bool judged = at_least ? value >= worst : value <= worst;
     return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
@@ -314,17 +329,19 @@ static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
     return NAN;
 }
 
-/* The worst stray value of metric `m` in the books of `p`, for limit `i`; NaN: none. */
-static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i,
-                         const struct summary_process *p)
+/* The worst stray value in the books of process `number`, for limit `i`; NaN: none. */
+static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[number];
+    const struct summary_chosen *chosen = chosen_of(s, i, number);
     double found = NAN, worst = judged_worst(s, p->node, i);
     for (size_t b = 0; b < p->book_count; b++) {
         const struct summary_book *book = &p->books[b];
         for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
-            double stray = strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], worst) : NAN;
+            double stray =
+                strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], chosen, worst) : NAN;
             found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
         }
     }
@@ -340,6 +357,15 @@ static bool one_record_breaks(const struct experiment *e, const struct experimen
             (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
 }
 
+double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
+{
+    *is_chosen = false;
+    if (!one_record_breaks(e, &e->limits[i]))
+        return NAN;
+    *is_chosen = !e->metrics[e->limits[i].metric].where || chosen_of(s, i, p);
+    return find_stray(s, e, i, p);
+}
+
 static void doubt(struct verdict_limit *l)
 {
     l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
@@ -351,11 +377,13 @@ static void doubt(struct verdict_limit *l)
  */
 static void judge_stray(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
-    for (size_t p = 0; one_record_breaks(e, &e->limits[i]) && p < s->process_count; p++) {
-        double stray = find_stray(s, e, i, &s->processes[p]);
+    for (size_t p = 0; p < s->process_count; p++) {
+        bool is_chosen;
+        double stray = verdict_stray(s, e, i, p, &is_chosen);
         if (isnan(stray))
             continue;
         v->limits[i].strays = true;
+        v->limits[i].unchosen = v->limits[i].unchosen || !is_chosen;
         v->limits[i].stray = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(v->limits[i].stray, stray)
                                                                       : fmax(v->limits[i].stray, stray);
         if (e->limits[i].tolerance > 0)

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The extremes of records that meet the condition of a metric, read from an ended run. */
+#include "run/read/run_reader.h"
+#include "views/report/rejudge.h"
+#include "views/report/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDS_MOST = 20000000 };
+
+/* The number in field `name` of a record; NaN: it has none. */
+static double number_of(const struct record_item *item, const char *name)
+{
+    const struct dict_aspect *a = item->aspect;
+    for (uint32_t f = 0; f < a->field_count; f++) {
+        if (strcmp(a->fields[f].name, name) != 0)
+            continue;
+        struct record_value v = record_item_value(item->process->dict, item->r, f);
+        bool unknown = a->kind == DICT_SPAN && f == 0 && v.as == RECORD_INT && v.integer < 0;
+        return v.as == RECORD_FLOAT ? v.real : v.as == RECORD_INT && !unknown ? (double)v.integer : (double)NAN;
+    }
+    return NAN;
+}
+
+/* Whether all of them could be read. */
+static bool read_extremes(struct run_reader *reader, int64_t row, const char *field, struct summary_chosen *c)
+{
+    struct record_item item;
+    int more = run_reader_look(reader, RUN_READER_ALL) == 0;
+    for (uint64_t records = 0; more == 1 && (more = run_reader_next(reader, &item)) == 1;) {
+        if (++records > RECORDS_MOST)
+            return false;
+        if (!item.r || item.process->row != row)
+            continue;
+        double value = number_of(&item, field);
+        c->min = isfinite(value) ? fmin(c->min, value) : c->min;
+        c->max = isfinite(value) ? fmax(c->max, value) : c->max;
+    }
+    return more == 0 && run_reader_totals(reader).cut == 0;
+}
+
+static bool find_extremes(const char *run, const struct summary *s, const struct experiment_metric *m,
+                          struct summary_chosen *c)
+{
+    const struct summary_process *p = &s->processes[c->process];
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct run_reader *reader;
+    const char *why;
+    filter.node = s->nodes[p->node].name;
+    filter.process = p->name;
+    filter.aspect = m->aspect;
+    if (condition_read(m->where, &filter.condition, &why) != 0 || run_reader_open(run, &filter, &reader) != 0)
+        return false;
+    bool all = read_extremes(reader, p->row, m->field, c);
+    run_reader_close(reader);
+    return all;
+}
+
+int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
+{
+    const char *ended = summary_property(s, "ended");
+    if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
+        return 0; /* not all of its records are there */
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        for (size_t p = 0; p < s->process_count; p++) {
+            struct summary_chosen c = {.limit = i, .process = p, .min = NAN, .max = NAN};
+            bool is_chosen;
+            if (isnan(verdict_stray(s, e, i, p, &is_chosen)) || is_chosen || s->processes[p].expired.packets > 0 ||
+                !find_extremes(run, s, &e->metrics[e->limits[i].metric], &c))
+                continue;
+            struct summary_chosen *more = realloc(s->chosen, (s->chosen_count + 1) * sizeof *more);
+            if (!more)
+                return BEZEL_ENOMEM;
+            s->chosen = more;
+            s->chosen[s->chosen_count++] = c;
+        }
+    return 0;
+}
