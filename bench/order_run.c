@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <limits.h>
 #include <sqlite3.h>

@@ -8,6 +8,7 @@
 #include "base/program.h"
 #include "base/ulimit.h"
 #include "bezeld/launch/launch_collector.h"
+#include "mdr/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "bezeld/node/owner.h"
 #include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
+#include "mdr/message.h"
 #include "sensor/shm/segment_list.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "base/ulimit.h"
 #include "bezeld/launch/launch_program.h"
 #include "bezeld/launch/launcher.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <stdio.h>

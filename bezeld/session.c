@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/units.h"
+#include "mdr/message.h"
 #include "mdr/uplink/sender.h"
 #include "sensor/external/external.h"
 

@@ -14,6 +14,7 @@
 #include "collector/receive/recover.h"
 #include "collector/serve_child.h"
 #include "mdr/command/command_server.h"
+#include "mdr/message.h"
 #include "run/store/cover.h"
 
 #include <errno.h>

@@ -12,6 +12,7 @@
 #include "collector/clock_server.h"
 #include "collector/proxy_server.h"
 #include "mdr/command/command_server.h"
+#include "mdr/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "mdr/read_message.h"
 
 #include "mdr/dict.h"
+#include "mdr/message.h"
 #include "mdr/message_fields.h"
 
 #include <string.h>
@@ -11,6 +12,8 @@
 
 enum { RECORDS_HEAD = 3 * 4 + 8 + 4 };
 
+_Static_assert((int)READ_REFUSE == MESSAGE_REFUSE && (int)READ_HEARTBEAT == MESSAGE_HEARTBEAT,
+               "both kinds of link have these messages");
 _Static_assert(sizeof(enum read_type) == 4 && sizeof(enum read_end_why) == 4, "an enum is a word");
 
 struct coder {

@@ -9,8 +9,8 @@
 #ifndef BEZEL_MDR_READ_MESSAGE_H
 #define BEZEL_MDR_READ_MESSAGE_H
 
-#include "mdr/message.h"
 #include "mdr/packet.h"
+#include "mdr/parts.h"
 
 enum {
     READ_WHERE_MAX = 511,
@@ -27,8 +27,8 @@ enum {
 };
 
 enum read_type {
-    READ_REFUSE = MESSAGE_REFUSE,
-    READ_HEARTBEAT = MESSAGE_HEARTBEAT,
+    READ_REFUSE = 3, /* enum message_type has these two */
+    READ_HEARTBEAT = 8,
     READ_READ = 30,
     READ_READING = 31,
     READ_SCHEMA = 32,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "metric/evaluator.h"
 
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

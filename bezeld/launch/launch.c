@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/launch.h"
 
+#include "mdr/message.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,10 @@
 #ifndef BEZEL_BEZELD_LAUNCH_LAUNCH_H
 #define BEZEL_BEZELD_LAUNCH_LAUNCH_H
 
-#include "mdr/message.h"
+#include "base/err.h"
+#include "mdr/parts.h"
+
+struct message_launch;
 
 #define LAUNCH_NO_LIMITS                                                                                               \
     {                                                                                                                  \

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "bezeld/launch/ports.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <dirent.h>
 #include <fcntl.h>

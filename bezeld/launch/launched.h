@@ -10,6 +10,8 @@
 
 #include <sys/resource.h>
 
+struct message_launched_list;
+
 enum { LAUNCHED_FILE_MAX = MESSAGE_NAME_MAX + 20 };
 
 /** One incarnation of a program. */

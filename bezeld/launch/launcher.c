@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "bezeld/launch/process_tree.h"
 #include "bezeld/launch/unix_socket.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

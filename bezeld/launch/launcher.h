@@ -32,6 +32,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct message;
+
 /** The socket of the service in its folder, and of the launcher of a session in the session's folder there. */
 #define LAUNCHER_SOCKET "socket"
 

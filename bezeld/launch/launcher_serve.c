@@ -6,6 +6,7 @@
 #include "bezeld/launch/process_tree.h"
 #include "bezeld/launch/spawn.h"
 #include "bezeld/launch/unix_socket.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <poll.h>

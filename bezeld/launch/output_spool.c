@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/output_spool.h"
 
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
+#include "mdr/manage.h"
 #include "resmgr/manager/manager.h"
 #include "sensor/external/notes.h"
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
+#include "mdr/message.h"
 #include "sensor/external/notes.h"
 #include "sensor/external/program_knobs.h"
 

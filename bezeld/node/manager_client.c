@@ -6,6 +6,7 @@
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
 #include "bezeld/node/owner.h"
+#include "mdr/message.h"
 #include "resmgr/manager/manager.h"
 #include "sensor/external/notes.h"
 

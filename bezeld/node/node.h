@@ -12,7 +12,7 @@
 
 #include "bezeld/node/poll_stats.h"
 #include "config/experiment.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "sensor/external/external.h"
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/owner.h"
+#include "mdr/message.h"
 
 #include <stdio.h>
 #include <string.h>

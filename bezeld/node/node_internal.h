@@ -23,6 +23,7 @@
 #include "bezeld/node/rt_setup.h"
 #include "bezeld/node/snapshot.h"
 #include "mdr/command/command_server.h"
+#include "mdr/manage.h"
 #include "mdr/uplink/sender.h"
 #include "resmgr/agent/agent.h"
 #include "resmgr/agent/leadership.h"
@@ -31,6 +32,9 @@
 #include "sensor/external/name_watch.h"
 #include "sensor/samplers/sampler.h"
 #include "sensor/shm/journal.h"
+
+struct message_knob;
+struct message_knob_list;
 
 /** The node's relation to a resource manager that decides for it (manager_client.c). */
 struct node_managed {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
+#include "mdr/message.h"
 #include "sensor/external/program_knobs.h"
 
 #include <inttypes.h>

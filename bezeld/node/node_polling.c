@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
+#include "mdr/message.h"
 #include "resmgr/pace/gap.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "base/state_file.h"
 #include "config/experiment.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 struct poll_settings {
     const struct experiment *experiment; /* borrowed */

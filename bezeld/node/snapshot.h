@@ -9,7 +9,7 @@
 #define BEZEL_BEZELD_NODE_SNAPSHOT_H
 
 #include "base/clock.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #define SNAPSHOT_EVERY_MAX (100 * CLOCK_MS) /* between two copies at most, however long the polling period */
 #define SNAPSHOT_COST      50 /* from one copy to the next, at least so many times its duration: 2 % of a CPU */

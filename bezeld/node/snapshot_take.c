@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
+#include "mdr/message.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "mdr/parts.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "collector/serve/serve_files.h"
 #include "collector/serve/serve_reader.h"
+#include "mdr/parts.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_apply.h"
 #include "run/rundb/rundb_changes.h"

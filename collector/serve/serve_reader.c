@@ -8,6 +8,7 @@
 #include "collector/serve/serve_mirror.h"
 #include "collector/serve/serve_schemas.h"
 #include "collector/serve/serve_socket.h"
+#include "mdr/parts.h"
 #include "mdr/read_message.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_live.h"

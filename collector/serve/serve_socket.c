@@ -3,6 +3,7 @@
 #include "collector/serve/serve_socket.h"
 
 #include "base/clock.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb.h"
 
 #include <errno.h>

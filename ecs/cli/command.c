@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "ecs/course/control_client.h"
 #include "ecs/course/rundir.h"
+#include "mdr/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "ecs/course/remote_collector.h"
 #include "ecs/course/rundir.h"
+#include "mdr/message.h"
 #include "views/report/report.h"
 
 #include <errno.h>

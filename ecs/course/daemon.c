@@ -3,6 +3,7 @@
 #include "ecs/course/daemon.h"
 
 #include "bezeld/launch/launch_collector.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

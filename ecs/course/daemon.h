@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct message_command;
+
 enum { DAEMON_ARGS_MAX = 32, DAEMON_NAME_MAX = 160 };
 
 struct daemon {

@@ -9,6 +9,7 @@
 #include "base/program.h"
 #include "base/ulimit.h"
 #include "base/uuid.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -13,6 +13,8 @@
 #include "ecs/course/daemon.h"
 #include "ecs/course/rundir.h"
 
+struct message_configure;
+
 /** What a daemon reported last. */
 struct daemons_status {
     bool known;                 /* it has answered since its last start */

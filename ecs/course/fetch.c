@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "bezeld/launch/launch_collector.h"
 #include "ecs/course/rundir.h"
+#include "mdr/message.h"
 #include "mdr/run_file.h"
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_live.h"

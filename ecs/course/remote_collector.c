@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "bezeld/launch/launch_collector.h"
+#include "mdr/message.h"
 
 #include <fcntl.h>
 #include <stdio.h>

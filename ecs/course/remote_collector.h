@@ -14,9 +14,11 @@
 
 #include "config/experiment.h"
 #include "ecs/course/remote_session.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <limits.h>
+
+struct message_configure;
 
 enum remote_collector_phase {
     REMOTE_COLLECTOR_NONE,

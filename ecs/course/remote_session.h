@@ -25,6 +25,8 @@
 
 #include "mdr/command/command_caller.h"
 
+struct message_configure;
+
 #define REMOTE_SESSION_ASK_EVERY (500 * CLOCK_MS) /* as long as the bezeld does not answer */
 #define REMOTE_SESSION_SILENCE   CLOCK_S /* without an answer of the session for that long, the request is sent again */
 

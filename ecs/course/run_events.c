@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "bezeld/launch/process_tree.h"
 #include "ecs/course/run_internal.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <signal.h>

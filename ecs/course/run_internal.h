@@ -16,6 +16,8 @@
 #include "ecs/course/start_plan.h"
 #include "ecs/course/sut_processes.h"
 
+struct message_reply;
+
 /** What a run is made of; all of it is borrowed. */
 struct run_start {
     const struct experiment *e;

@@ -16,7 +16,7 @@
 #include "ecs/course/console.h"
 #include "ecs/course/run_state.h"
 #include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <limits.h>
 

@@ -7,6 +7,7 @@
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/course/run_internal.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

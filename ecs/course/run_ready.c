@@ -4,6 +4,8 @@
 /* Whether a program is ready, as its file says: by a line of its output, or by its first record. */
 #include "ecs/course/run_internal.h"
 
+#include "mdr/message.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

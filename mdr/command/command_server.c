@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "mdr/message.h"
 
 #include <errno.h>
 #include <stdio.h>

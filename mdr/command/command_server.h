@@ -23,11 +23,13 @@
 #define BEZEL_MDR_COMMAND_COMMAND_SERVER_H
 
 #include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 enum { COMMAND_SERVER_SOURCES = 64 }; /* whose last answers are kept; further ones replace the oldest */
 
 struct command_server;
+struct message;
+struct message_reply;
 
 /** Where an answer goes: the sender of a message, and the command if it is one. Plain value. */
 struct command_request {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/words.h"
+#include "mdr/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #define BEZEL_MDR_UPLINK_SENDER_H
 
 #include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "mdr/uplink/uplink.h"
 
 enum {

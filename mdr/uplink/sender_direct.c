@@ -5,6 +5,7 @@
 #include "mdr/uplink/sender_internal.h"
 
 #include "base/clock.h"
+#include "mdr/message.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #ifndef BEZEL_MDR_UPLINK_SENDER_INTERNAL_H
 #define BEZEL_MDR_UPLINK_SENDER_INTERNAL_H
 
+#include "mdr/message.h"
 #include "mdr/uplink/backoff.h"
 #include "mdr/uplink/direct.h"
 #include "mdr/uplink/send_queue.h"

@@ -28,12 +28,16 @@
 #define BEZEL_RESMGR_AGENT_AGENT_H
 
 #include "mdr/dict.h"
-#include "mdr/message.h"
 #include "mdr/packet.h"
+#include "mdr/parts.h"
 #include "resmgr/control/knob_controller.h"
 #include "resmgr/policies/policy.h"
 
 struct agent;
+struct message_judgement;
+struct message_observation;
+struct message_partial;
+struct message_setpoint;
 
 enum { AGENT_SETTLING = EXPERIMENT_SETTLING, AGENT_PROCESSES_MAX = 1024 };
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "mdr/parts.h"
 #include "resmgr/agent/agent_internal.h"
 #include "resmgr/control/freshness.h"
 

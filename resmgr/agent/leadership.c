@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent/leadership.h"
 
+#include "mdr/manage.h"
 #include "resmgr/agent/agent.h"
 
 /* The longest window of a `hold` limit, with its persistence, and two sampling periods. */

@@ -17,7 +17,7 @@
 #define BEZEL_RESMGR_MANAGER_AGGREGATE_H
 
 #include "config/experiment.h"
-#include "mdr/message.h"
+#include "mdr/manage.h"
 #include "resmgr/agent/limit_judge.h"
 
 /** A set of nodes, by their index in the experiment: bit i % 64 of word i / 64 is node i. */

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "config/experiment.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #define MANAGER_EXPIRY    (500 * CLOCK_MS) /* of a setpoint, counted from the observation that it answers */
 #define MANAGER_LASTS     (2 * CLOCK_S)    /* the leadership that it renews; likewise */
@@ -33,6 +33,10 @@
 #define MANAGER_LOOK      (10 * CLOCK_MS)  /* a manager that only judges asks at most this often */
 
 struct manager;
+struct message_judgement;
+struct message_observation;
+struct message_partials;
+struct message_setpoint;
 
 /** Counts since manager_new(). */
 struct manager_counts {

@@ -10,6 +10,7 @@
 #include "base/ulimit.h"
 #include "mdr/command/command_caller.h"
 #include "mdr/command/command_server.h"
+#include "mdr/message.h"
 #include "resmgr/manager/manager.h"
 #include "resmgr/manager/node_links.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/ulimit.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "mdr/bounds.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/utf8.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/history/history_decode.h"
 #include "run/history/summary_internal.h"
 

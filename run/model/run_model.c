@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/saturate.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

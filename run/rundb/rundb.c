@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
 

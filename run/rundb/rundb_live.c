@@ -3,7 +3,7 @@
 #include "run/rundb/rundb_live.h"
 
 #include "base/clock.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_sqlite.h"
 

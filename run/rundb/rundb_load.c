@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/uuid.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/sigbus_guard.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
 #include "sensor/external/program_knobs.h"

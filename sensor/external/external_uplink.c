@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The external sensor as the source of its node's uplink: see mdr/uplink/uplink.h for what each function does. */
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "sensor/external/external_internal.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "sensor/external/notes.h"
 
 #include "base/log.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "sensor/external/external_internal.h"
 
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * What a collector acknowledges is stored when it says so: written, or with `store.sync: always` in stable storage. Its
  * calls are witnessed in their order (tests/lib/witness.c), so that it does not matter how fast anything is.
  */
+#include "mdr/message.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"

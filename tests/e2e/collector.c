@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "mdr/builtin.h"
 #include "mdr/link/unidentified_peers.h"
+#include "mdr/message.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
 #include "tests/lib/collector_fixture.h"
@@ -106,7 +107,7 @@ static void stores_acknowledges_and_tells(struct collector_fixture *t, const cha
     assert_int_equal(f->saved, 1); /* books of running processes are not final, and not answered */
     assert_true(f->saved_instance == f->processes[0]->said.instance);
     assert_true(collector_command(&t->collector, VERB_QUERY));
-    const struct message_reply *reply = &t->collector.message.reply;
+    const struct message_reply *reply = &t->collector.message->reply;
     assert_int_equal(reply->state, DAEMON_ACTIVE);
     assert_int_equal(reply->collector.records, fake_records(f));
     assert_int_equal(reply->collector.packets, 22 + 22 + 26);
@@ -277,8 +278,8 @@ static void garbage_is_refused_and_counted(void **state)
     }
     assert_true(fake_say_bye(f, PATIENCE));
     assert_true(collector_command(&t->collector, VERB_QUERY));
-    assert_int_equal(t->collector.message.reply.collector.refused, 300);
-    assert_int_equal(t->collector.message.reply.collector.records, fake_records(f));
+    assert_int_equal(t->collector.message->reply.collector.refused, 300);
+    assert_int_equal(t->collector.message->reply.collector.records, fake_records(f));
     assert_ends_well(t);
     assert_file(t, 0, 0, "desk/server-100-0");
     assert_babeltrace_agrees(t, fake_records(f), 4);
@@ -286,11 +287,11 @@ static void garbage_is_refused_and_counted(void **state)
 
 static bool try_note(struct fake_sensor *f, uint64_t instance, const char *name, const char *text)
 {
-    f->out.type = MESSAGE_NOTE;
-    f->out.note = (struct message_note){.instance = instance, .pid = 7, .at = 1000 + instance};
-    snprintf(f->out.note.name, sizeof f->out.note.name, "%s", name);
-    snprintf(f->out.note.code, sizeof f->out.note.code, "BEZEL-TEST");
-    snprintf(f->out.note.text, sizeof f->out.note.text, "%s", text);
+    f->out->type = MESSAGE_NOTE;
+    f->out->note = (struct message_note){.instance = instance, .pid = 7, .at = 1000 + instance};
+    snprintf(f->out->note.name, sizeof f->out->note.name, "%s", name);
+    snprintf(f->out->note.code, sizeof f->out->note.code, "BEZEL-TEST");
+    snprintf(f->out->note.text, sizeof f->out->note.text, "%s", text);
     return fake_say(f);
 }
 
@@ -435,7 +436,7 @@ static void another_version_is_refused_with_a_sentence(void **state)
 static int64_t refused(struct collector_fixture *t)
 {
     assert_true(collector_command(&t->collector, VERB_QUERY));
-    return t->collector.message.reply.collector.refused;
+    return t->collector.message->reply.collector.refused;
 }
 
 static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(void **state)
@@ -484,11 +485,11 @@ static void unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_s
         fake_cut(t->sensor, 0, 1, 5);
         assert_true(fake_settle(t->sensor, PATIENCE) && clock_now() < deadline);
         assert_true(collector_command(&t->collector, VERB_QUERY));
-        ended = t->collector.message.reply.collector.unidentified;
+        ended = t->collector.message->reply.collector.unidentified;
     }
     for (int i = 0; i < UNIDENTIFIED; i++)
         link_close(peers[i], 0);
-    assert_int_equal(t->collector.message.reply.collector.peers, 1);
+    assert_int_equal(t->collector.message->reply.collector.peers, 1);
     assert_true(collector_said(&t->collector, "BEZEL-UNIDENTIFIED"));
     assert_ends_well(t);
     assert_file(t, 0, 1, "desk/server-100-1");
@@ -607,21 +608,21 @@ static void paused_it_stores_nothing_and_afterwards_everything(void **state)
     int64_t before = (int64_t)fake_records(f);
     for (int i = 0; i < 2; i++) { /* twice is once */
         assert_true(collector_command(&t->collector, VERB_PAUSE));
-        assert_int_equal(t->collector.message.reply.state, DAEMON_PAUSED);
+        assert_int_equal(t->collector.message->reply.state, DAEMON_PAUSED);
     }
     fake_cut(f, 0, 1, 70);
     assert_false(fake_settle(f, CLOCK_S)); /* several rounds of sending it again */
     assert_true(has_stored(t, before));
     assert_false(collector_said(&t->collector, "BEZEL-STORE-FAILS"));
     assert_true(collector_command(&t->collector, VERB_RESUME));
-    assert_int_equal(t->collector.message.reply.state, DAEMON_ACTIVE);
+    assert_int_equal(t->collector.message->reply.state, DAEMON_ACTIVE);
     assert_true(fake_settle(f, PATIENCE));
     assert_true(has_stored(t, (int64_t)fake_records(f)));
     assert_true(collector_command(&t->collector, VERB_PAUSE)); /* the end of the run ends the pause */
     fake_cut(f, 0, 1, 5);
     fake_round(f, 0);
     assert_true(collector_command(&t->collector, VERB_STOP));
-    assert_int_equal(t->collector.message.reply.state, DAEMON_DRAINED);
+    assert_int_equal(t->collector.message->reply.state, DAEMON_DRAINED);
     assert_true(fake_settle(f, PATIENCE));
     assert_ends_well(t);
     assert_file(t, 0, 1, "desk/server-100-1");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* A full run directory: only stored packets are acknowledged, and everything is stored when there is room again. */
 #include "base/file.h"
+#include "mdr/message.h"
 #include "run/history/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
@@ -31,7 +32,7 @@ static void wait_for_state(struct collector_process *c, struct fake_sensor *f, b
 {
     for (int64_t deadline = clock_now() + PATIENCE;;) {
         assert_true(collector_command(c, VERB_QUERY));
-        if ((c->message.reply.state == DAEMON_FAILED) == failed)
+        if ((c->message->reply.state == DAEMON_FAILED) == failed)
             return;
         assert_true(clock_now() < deadline);
         fake_round(f, 10 * CLOCK_MS);
@@ -81,9 +82,9 @@ static void a_full_disk_stops_it_until_there_is_room(void **state)
     assert_true(fake_connect(f, listen));
     cut_bytes(f, 2560 << 10);
     wait_for_state(&c, f, true);
-    assert_int_equal(c.message.reply.collector.store_errno, ENOSPC);
-    assert_non_null(strstr(c.message.reply.text, "run/")); /* which of its files, the disk decides */
-    assert_non_null(strstr(c.message.reply.text, "make room"));
+    assert_int_equal(c.message->reply.collector.store_errno, ENOSPC);
+    assert_non_null(strstr(c.message->reply.text, "run/")); /* which of its files, the disk decides */
+    assert_non_null(strstr(c.message->reply.text, "make room"));
     assert_false(fake_all_acked(f));
     assert_nothing_false_is_acknowledged(&c, f, false);
     assert_int_equal(unlink(ballast), 0);
@@ -155,8 +156,8 @@ static void a_limit_on_the_size_of_files_stops_it_too(void **state)
     while (f->processes[0]->rings[0].used < 3 << 20)
         fake_cut(f, 0, 0, 1000);
     wait_for_state(&c, f, true);
-    assert_int_equal(c.message.reply.collector.store_errno, EFBIG);
-    assert_non_null(strstr(c.message.reply.text, "app-1-0"));
+    assert_int_equal(c.message->reply.collector.store_errno, EFBIG);
+    assert_non_null(strstr(c.message->reply.text, "app-1-0"));
     assert_nothing_false_is_acknowledged(&c, f, false);
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     c.file_limit = 0;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/shares.h"
+#include "mdr/message.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
@@ -170,10 +171,10 @@ static void greet_without_end(struct fixture *t, uint32_t count)
 {
     struct fake_sensor *f = t->other;
     for (uint32_t i = 0; i < count; i++) {
-        f->out.type = MESSAGE_HELLO;
-        f->out.hello = f->hello;
-        f->out.hello.attempt += i;
-        memcpy(f->out.hello.uuid, &i, sizeof i);
+        f->out->type = MESSAGE_HELLO;
+        f->out->hello = f->hello;
+        f->out->hello.attempt += i;
+        memcpy(f->out->hello.uuid, &i, sizeof i);
         (void)!fake_say(f); /* what has no room is not sent */
         if (i % 16 == 0)
             fake_round(f, 0);
@@ -283,8 +284,8 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
     for (int anew = 0; anew < 2; anew++) { /* HELLO again, also by another name, does not reset the rate */
         t->sensor->hello.attempt++;
         t->sensor->hello.uuid[0] ^= (uint8_t)anew;
-        t->sensor->out.type = MESSAGE_HELLO;
-        t->sensor->out.hello = t->sensor->hello;
+        t->sensor->out->type = MESSAGE_HELLO;
+        t->sensor->out->hello = t->sensor->hello;
         refused = collector_status(&t->collector, "refused");
         assert_true(fake_say(t->sensor) && fake_say_process(t->sensor, second));
         assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 1, PATIENCE));
@@ -440,17 +441,18 @@ static void wrong_keys_are_told_and_nothing_is_served(void **state)
     assert_true(collector_said(&t->collector, "others can write this folder"));
 }
 
+static struct message answer; /* too large for a stack */
+
 /* Asks over a control link for the state: the type of the answer. */
-static enum message_type ask(struct fixture *t, const struct link_keys *keys, const char *endpoint)
+static enum message_type ask(const struct link_keys *keys, const char *endpoint)
 {
     struct link *link;
     struct link_frame frame;
     uint8_t bytes[96];
     int err = BEZEL_EAGAIN;
-    struct message *m = &t->collector.message;
-    m->type = MESSAGE_COMMAND;
-    m->command = (struct message_command){.id = 9, .verb = VERB_QUERY};
-    int n = message_encode(m, bytes, sizeof bytes);
+    answer.type = MESSAGE_COMMAND;
+    answer.command = (struct message_command){.id = 9, .verb = VERB_QUERY};
+    int n = message_encode(&answer, bytes, sizeof bytes);
     assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 4, keys, &link), 0);
     assert_int_equal(link_send(link, NULL, bytes, (size_t)n), 0);
     for (int64_t deadline = clock_now() + PATIENCE; err == BEZEL_EAGAIN && clock_now() < deadline;) {
@@ -458,10 +460,10 @@ static enum message_type ask(struct fixture *t, const struct link_keys *keys, co
         err = link_receive(link, &frame);
     }
     assert_int_equal(err, 0);
-    assert_int_equal(message_decode(frame.data, frame.size, m), 0);
+    assert_int_equal(message_decode(frame.data, frame.size, &answer), 0);
     link_frame_free(&frame);
     link_close(link, 0);
-    return m->type;
+    return answer.type;
 }
 
 /* A port that is free at the moment. */
@@ -481,9 +483,9 @@ static void commands_over_tcp_are_for_the_role_control(void **state)
     struct fixture *t = *state;
     snprintf(t->collector.control, sizeof t->collector.control, "tcp://127.0.0.1:%d", free_port_now());
     start(t, NULL, NULL);
-    assert_int_equal(ask(t, &t->watcher, t->collector.control), MESSAGE_REPLY);
-    assert_int_equal(ask(t, &t->desk1, t->collector.control), MESSAGE_REFUSE);
-    assert_non_null(strstr(t->collector.message.refuse.reason, "role control"));
+    assert_int_equal(ask(&t->watcher, t->collector.control), MESSAGE_REPLY);
+    assert_int_equal(ask(&t->desk1, t->collector.control), MESSAGE_REFUSE);
+    assert_non_null(strstr(answer.refuse.reason, "role control"));
     assert_true(collector_said(&t->collector, "a message from key desk1 was refused: it needs role control"));
 }
 

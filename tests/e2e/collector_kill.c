@@ -122,8 +122,7 @@ static void what_was_acknowledged_is_stored_once_whenever_it_is_killed(void **st
     }
     assert_true(fake_settle(f, PATIENCE));
     assert_files(&c, f, true);
-    assert_true(collector_command(&c, VERB_QUERY));
-    assert_int_equal(c.message.reply.collector.records, fake_records(f));
+    assert_int_equal(collector_status(&c, "records"), fake_records(f));
     assert_true(fake_say_bye(f, PATIENCE));
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     assert_files(&c, f, true);

@@ -7,6 +7,7 @@
  */
 #include "collector/receive/receiver.h"
 #include "mdr/builtin.h"
+#include "mdr/message.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/serve_process.h"
@@ -141,18 +142,18 @@ static void add_daemon(struct fake_sensor *f, uint64_t value)
 /* Whatever else a node says of itself and its processes. */
 static void say_messages(struct fake_sensor *f, uint64_t value)
 {
-    struct message_books *b = &f->out.books;
-    f->out.type = MESSAGE_NOTE;
-    f->out.note = (struct message_note){.at = value, .name = "times", .code = "BEZEL-TIME", .text = "a note"};
+    struct message_books *b = &f->out->books;
+    f->out->type = MESSAGE_NOTE;
+    f->out->note = (struct message_note){.at = value, .name = "times", .code = "BEZEL-TIME", .text = "a note"};
     assert_true(fake_say(f));
-    f->out.type = MESSAGE_HEARTBEAT;
-    f->out.heartbeat.at = value;
+    f->out->type = MESSAGE_HEARTBEAT;
+    f->out->heartbeat.at = value;
     assert_true(fake_say(f));
-    f->out.type = MESSAGE_WATERMARK;
-    f->out.watermark.low = value;
+    f->out->type = MESSAGE_WATERMARK;
+    f->out->watermark.low = value;
     assert_true(fake_say(f));
     for (unsigned i = 0; i <= f->process_count; i++) {
-        f->out.type = MESSAGE_BOOKS;
+        f->out->type = MESSAGE_BOOKS;
         *b = (struct message_books){.instance = i ? f->processes[i - 1]->said.instance : 0,
                                     .state = PROCESS_ENDED,
                                     .at = value,

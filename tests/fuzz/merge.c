@@ -8,7 +8,7 @@
  */
 #include "base/file.h"
 #include "export/export_internal.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/model/packet_chain.h"
 #include "tests/fuzz/fuzz.h"
 

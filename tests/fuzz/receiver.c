@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "collector/receive/recover.h"
 #include "mdr/builtin.h"
+#include "mdr/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/receiver_collector.h"
 #include "tests/lib/samples.h"

@@ -5,7 +5,7 @@
  * is what can be walked in memory, to the byte; what it refuses it places and names.
  */
 #include "base/file.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/model/validate.h"
 #include "run/verify/verify_internal.h"
 #include "tests/fuzz/fuzz.h"

@@ -4,6 +4,7 @@
 #include "tests/lib/patience.h"
 
 #include "base/file.h"
+#include "mdr/message.h"
 #include "tests/lib/begin.h"
 
 #include <fcntl.h>
@@ -139,20 +140,22 @@ int collector_try(struct collector_process *c, const char *const argv[])
 bool collector_command(struct collector_process *c, enum message_verb verb)
 {
     static const uint8_t run[16];
+    static struct message m; /* too large for a stack */
     struct command_caller caller;
+    c->message = &m;
     if (command_caller_open(&caller, c->control, (struct command_caller_access){0}, run, "") != 0)
         return false;
-    c->message.command = (struct message_command){.verb = verb};
-    bool answered = begin_command(&caller, &c->message, PATIENCE);
+    m.command = (struct message_command){.verb = verb};
+    bool answered = begin_command(&caller, &m, PATIENCE);
     command_caller_close(&caller, 0);
-    return answered && c->message.type == MESSAGE_REPLY;
+    return answered && m.type == MESSAGE_REPLY;
 }
 
 int64_t collector_status(struct collector_process *c, const char *name)
 {
-    const struct message_collector_status *s = &c->message.reply.collector;
-    if (!collector_command(c, VERB_QUERY) || c->message.reply.answer != ANSWER_COLLECTOR)
+    if (!collector_command(c, VERB_QUERY) || c->message->reply.answer != ANSWER_COLLECTOR)
         return -1;
+    const struct message_collector_status *s = &c->message->reply.collector;
     const struct {
         const char *name;
         uint64_t value;

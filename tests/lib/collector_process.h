@@ -7,10 +7,12 @@
 
 #include "base/clock.h"
 #include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <sys/resource.h>
 #include <sys/types.h>
+
+struct message;
 
 struct collector_process {
     pid_t pid;    /* 0: none runs */
@@ -18,12 +20,12 @@ struct collector_process {
     char run[96];
     char endpoint[LINK_ENDPOINT_MAX]; /* as bound */
     char control[LINK_ENDPOINT_MAX];
-    int parent_pipe;            /* write end */
-    rlim_t file_limit;          /* RLIMIT_FSIZE of the next start, 0: none */
-    const char *sync;           /* start it with --sync so; NULL: without */
-    const char *const *parents; /* endpoints, NULL-terminated: it is an inner collector; NULL: it has the run */
-    const char *const *more;    /* more arguments of the next start, at most 12, NULL-terminated; NULL: none */
-    struct message message;
+    int parent_pipe;               /* write end */
+    rlim_t file_limit;             /* RLIMIT_FSIZE of the next start, 0: none */
+    const char *sync;              /* start it with --sync so; NULL: without */
+    const char *const *parents;    /* endpoints, NULL-terminated: it is an inner collector; NULL: it has the run */
+    const char *const *more;       /* more arguments of the next start, at most 12, NULL-terminated; NULL: none */
+    const struct message *message; /* the answer to the last command that any of them got; NULL: none yet */
 };
 
 /** Makes a directory with an empty run directory in it; `c` is otherwise all zeros. */
@@ -32,7 +34,7 @@ bool collector_make(struct collector_process *c);
 /** Starts the collector of build target bezel-collector on `listen` and waits until it serves. */
 bool collector_start(struct collector_process *c, const char *listen);
 
-/** Sends a command and fills c->message.reply. */
+/** Sends a command; c->message->reply is the answer. */
 bool collector_command(struct collector_process *c, enum message_verb verb);
 
 /** The value `name` of its status; -1 where it has none, or does not answer. */

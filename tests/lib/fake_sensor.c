@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "mdr/message.h"
 #include "tests/lib/seed.h"
 
 #include <stdarg.h>
@@ -29,6 +30,12 @@ struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t s
     struct fake_sensor *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
+    f->in = calloc(1, sizeof *f->in);
+    f->out = calloc(1, sizeof *f->out);
+    if (!f->in || !f->out) {
+        fake_free(f);
+        return NULL;
+    }
     uint64_t half = hash_fnv64(HASH_FNV64_START, node, strlen(node));
     memcpy(f->hello.run, run, 16);
     clock_identity(f->hello.clock);
@@ -64,6 +71,8 @@ void fake_free(struct fake_sensor *f)
     link_close(f->link, 0);
     fake_forget_processes(f);
     free(f->forgotten);
+    free(f->in);
+    free(f->out);
     free(f);
 }
 
@@ -270,22 +279,22 @@ bool fake_send(struct fake_sensor *f, const void *bytes, size_t n)
 
 bool fake_say(struct fake_sensor *f)
 {
-    int n = message_encode(&f->out, f->frame, sizeof f->frame);
+    int n = message_encode(f->out, f->frame, sizeof f->frame);
     return n > 0 && fake_send(f, f->frame, (size_t)n);
 }
 
 bool fake_say_process(struct fake_sensor *f, unsigned process)
 {
-    f->out.type = MESSAGE_PROCESS;
-    f->out.process = f->processes[process]->said;
+    f->out->type = MESSAGE_PROCESS;
+    f->out->process = f->processes[process]->said;
     return fake_say(f);
 }
 
 bool fake_say_books(struct fake_sensor *f, unsigned process, enum message_process_state state, uint64_t lost)
 {
     const struct fake_process *p = f->processes[process];
-    struct message_books *books = &f->out.books;
-    f->out.type = MESSAGE_BOOKS;
+    struct message_books *books = &f->out->books;
+    f->out->type = MESSAGE_BOOKS;
     *books = (struct message_books){.instance = p->said.instance, .state = state, .at = (uint64_t)clock_now()};
     books->row_count = p->dict->aspect_count;
     for (uint32_t i = 0; i < books->row_count; i++)
@@ -322,9 +331,9 @@ bool fake_connect(struct fake_sensor *f, const char *endpoint)
         return false;
     f->heard = clock_now();
     f->bye = f->gone = false;
-    f->out.type = MESSAGE_HELLO;
+    f->out->type = MESSAGE_HELLO;
     f->hello.attempt++;
-    f->out.hello = f->hello;
+    f->out->hello = f->hello;
     return fake_say(f);
 }
 
@@ -354,7 +363,7 @@ static void take_position(struct fake_sensor *f, const struct message_position *
         give_up(
             "the collector stands at packet %llu of ring %u of process %llx, in message %d: it had acknowledged %llu, "
             "%llu were sent on this connection, and %llu cut",
-            (unsigned long long)at->next_seq, at->ring, (unsigned long long)at->instance, (int)f->in.type,
+            (unsigned long long)at->next_seq, at->ring, (unsigned long long)at->instance, (int)f->in->type,
             (unsigned long long)s->acked, (unsigned long long)s->sent, (unsigned long long)s->packets);
     if (at->next_seq == s->acked && clock_now() - s->rewound > 100 * CLOCK_MS) {
         s->sent = s->acked;
@@ -367,9 +376,9 @@ static void take_position(struct fake_sensor *f, const struct message_position *
 
 static void take_welcome(struct fake_sensor *f)
 {
-    for (uint32_t i = 0; i < f->in.welcome.stream_count; i++)
-        take_position(f, &f->in.welcome.streams[i]);
-    if (f->in.welcome.more)
+    for (uint32_t i = 0; i < f->in->welcome.stream_count; i++)
+        take_position(f, &f->in->welcome.streams[i]);
+    if (f->in->welcome.more)
         return;
     f->welcome = true;
     for (unsigned i = 0; i < f->process_count; i++) {
@@ -383,7 +392,7 @@ static void take_need(struct fake_sensor *f)
 {
     f->needs++;
     for (unsigned i = 0; i < f->process_count; i++)
-        if (f->processes[i]->said.instance == f->in.need_process.instance) {
+        if (f->processes[i]->said.instance == f->in->need_process.instance) {
             (void)!fake_say_process(f, i);
             for (unsigned r = 0; r < FAKE_RINGS; r++)
                 f->processes[i]->rings[r].sent = f->processes[i]->rings[r].acked;
@@ -392,23 +401,23 @@ static void take_need(struct fake_sensor *f)
 
 static void take(struct fake_sensor *f, const struct link_frame *frame)
 {
-    int err = message_decode(frame->data, frame->size, &f->in);
+    int err = message_decode(frame->data, frame->size, f->in);
     if (err)
         give_up("the collector sent %zu bytes that are no message: %s", frame->size, err_text(err));
     f->heard = clock_now();
-    if (f->in.type == MESSAGE_WELCOME)
+    if (f->in->type == MESSAGE_WELCOME)
         take_welcome(f);
-    else if (f->in.type == MESSAGE_NEED_PROCESS)
+    else if (f->in->type == MESSAGE_NEED_PROCESS)
         take_need(f);
-    else if (f->in.type == MESSAGE_ACK)
-        for (uint32_t i = 0; i < f->in.ack.stream_count; i++)
-            take_position(f, &f->in.ack.streams[i]);
-    else if (f->in.type == MESSAGE_BOOKS)
-        f->saved++, f->saved_instance = f->in.books.instance;
-    else if (f->in.type == MESSAGE_BYE)
+    else if (f->in->type == MESSAGE_ACK)
+        for (uint32_t i = 0; i < f->in->ack.stream_count; i++)
+            take_position(f, &f->in->ack.streams[i]);
+    else if (f->in->type == MESSAGE_BOOKS)
+        f->saved++, f->saved_instance = f->in->books.instance;
+    else if (f->in->type == MESSAGE_BYE)
         f->bye = true;
-    else if (f->in.type == MESSAGE_REFUSE)
-        memcpy(f->refused, f->in.refuse.reason, sizeof f->refused);
+    else if (f->in->type == MESSAGE_REFUSE)
+        memcpy(f->refused, f->in->refuse.reason, sizeof f->refused);
 }
 
 static void send_streams(struct fake_sensor *f)
@@ -438,8 +447,8 @@ void fake_round(struct fake_sensor *f, int64_t wait_ns)
     }
     if (!f->welcome)
         return;
-    f->out.type = MESSAGE_HEARTBEAT;
-    f->out.heartbeat.at = (uint64_t)clock_now();
+    f->out->type = MESSAGE_HEARTBEAT;
+    f->out->heartbeat.at = (uint64_t)clock_now();
     (void)!fake_say(f);
     send_streams(f);
 }
@@ -472,7 +481,7 @@ bool fake_settle(struct fake_sensor *f, int64_t timeout_ns)
 bool fake_say_bye(struct fake_sensor *f, int64_t timeout_ns)
 {
     int64_t deadline = clock_now() + timeout_ns;
-    f->out.type = MESSAGE_BYE;
+    f->out->type = MESSAGE_BYE;
     if (!fake_say(f))
         return false;
     while (!f->bye && clock_now() < deadline) {

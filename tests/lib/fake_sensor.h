@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "mdr/dict.h"
 #include "mdr/link/link.h"
-#include "mdr/message.h"
 #include "mdr/packet.h"
+#include "mdr/parts.h"
+
+struct message;
 
 enum { FAKE_PROCESSES = 8, FAKE_RINGS = 4, FAKE_PACKETS = 4096 };
 
@@ -54,7 +56,7 @@ struct fake_sensor {
     uint64_t *forgotten; /* instances of forgotten processes */
     size_t forgotten_count;
     uint64_t seed;
-    struct message in, out;
+    struct message *in, *out; /* received last; that it sends */
     uint8_t frame[MESSAGE_MAX_BYTES];
 };
 

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb_live.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "mdr/parts.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 

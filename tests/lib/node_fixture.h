@@ -8,7 +8,6 @@
 #ifndef BEZEL_TESTS_LIB_NODE_FIXTURE_H
 #define BEZEL_TESTS_LIB_NODE_FIXTURE_H
 
-#include "mdr/message.h"
 #include "sensor/external/external.h"
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "mdr/dict.h"
+#include "mdr/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,10 @@
 #ifndef BEZEL_TESTS_LIB_SAMPLES_H
 #define BEZEL_TESTS_LIB_SAMPLES_H
 
-#include "mdr/message.h"
 #include "mdr/packet.h"
+#include "mdr/parts.h"
+
+struct message;
 
 enum {
     SAMPLE_PACKETS = 5, /* one stream: open, data, loss, data, close */

@@ -9,6 +9,7 @@
 #define BEZEL_TESTS_LIB_UPLINK_PLAY_H
 
 #include "base/clock.h"
+#include "mdr/message.h"
 #include "mdr/uplink/sender.h"
 #include "mdr/uplink/spool.h"
 #include "mdr/uplink/uplink.h"

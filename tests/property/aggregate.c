@@ -6,6 +6,7 @@
  * short while ago; it finds no violation where there can be none, and misses none that one node alone proves; its times
  * add up; and when the network is well again it has the exact sum.
  */
+#include "mdr/manage.h"
 #include "resmgr/manager/manager.h"
 #include "tests/lib/seed.h"
 

@@ -8,6 +8,7 @@
  * within their budgets.
  */
 #include "resmgr/manager/manager.h"
+#include "mdr/manage.h"
 #include "resmgr/agent/leadership.h"
 #include "tests/lib/seed.h"
 

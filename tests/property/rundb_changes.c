@@ -9,6 +9,7 @@
  */
 #include "collector/receive/recover.h"
 #include "mdr/builtin.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb_save.h"
 #include "run/rundb/rundb_sections.h"
 #include "run/verify/verify.h"

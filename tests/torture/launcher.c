@@ -8,6 +8,7 @@
  */
 #include "bezeld/launch/launcher.h"
 #include "base/clock.h"
+#include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"

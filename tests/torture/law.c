@@ -11,6 +11,7 @@
  */
 #include "tests/lib/law.h"
 #include "base/clock.h"
+#include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"

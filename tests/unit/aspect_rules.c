@@ -4,6 +4,7 @@
 #include "sensor/external/aspect_rules.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
 

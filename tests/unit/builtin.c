@@ -4,7 +4,7 @@
 /* The table of built-in aspects: what others define in it, and what a dictionary must take. */
 #include "mdr/builtin.h"
 
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "resmgr/policies/policy.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
  */
 #include "mdr/command/command_caller.h"
 #include "mdr/command/command_server.h"
+#include "mdr/message.h"
 
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"

@@ -5,6 +5,7 @@
  * is not ready yet.
  */
 #include "tests/lib/early.h"
+#include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 
 #include "base/clock.h"

@@ -3,7 +3,7 @@
 /* One face for all kinds of metric; what the evaluators behind it make of records is unit/rate's and unit/statistic's.
  */
 #include "metric/evaluator.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include "base/clock.h"
 #include "tests/lib/one_record.h"

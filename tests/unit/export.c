@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
 #include "export/record_writer.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
 

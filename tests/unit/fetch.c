@@ -10,6 +10,7 @@
 #include "bezeld/launch/launch_collector.h"
 #include "ecs/course/rundir.h"
 #include "mdr/command/command_server.h"
+#include "mdr/message.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb.h"
 #include "run/store/mirror_state.h"

@@ -7,6 +7,7 @@
  */
 #include "base/file.h"
 #include "mdr/dict.h"
+#include "mdr/message.h"
 #include "tests/lib/read_samples.h"
 #include "tests/lib/samples.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/history/history.h"
 #include "base/clock.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb.h"
 #include "tests/lib/scratch.h"
 

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "sensor/external/external_internal.h"
 #include "sensor/external/program_knobs.h"
 #include "tests/lib/node_fixture.h"

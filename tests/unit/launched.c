@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/launched.h"
 #include "bezeld/launch/ports.h"
+#include "mdr/parts.h"
 #include "tests/lib/scratch.h"
 
 #include <fcntl.h>

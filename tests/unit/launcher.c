@@ -3,6 +3,7 @@
 #include "bezeld/launch/launcher.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* Which settings of resource managers a node applies. */
 #include "resmgr/agent/leadership.h"
-#include "mdr/message.h"
+#include "mdr/manage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

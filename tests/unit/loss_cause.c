@@ -4,6 +4,7 @@
 /* What a full ring loses is put down to what it is due to: to the ring, or to the window or spool behind it. */
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"

@@ -3,6 +3,7 @@
 /* The resource manager: its decisions, and when it sends them. */
 #include "resmgr/manager/manager.h"
 
+#include "mdr/manage.h"
 #include "resmgr/policies/policy.h"
 #include "tests/lib/managed.h"
 

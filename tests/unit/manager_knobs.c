@@ -5,6 +5,7 @@
  */
 #include "resmgr/manager/manager.h"
 
+#include "mdr/manage.h"
 #include "tests/lib/managed.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
  * its own, and what is said of one node is said of no other.
  */
 #include "base/clock.h"
+#include "mdr/manage.h"
 #include "resmgr/manager/manager.h"
 
 #include <math.h>

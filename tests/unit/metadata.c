@@ -5,7 +5,7 @@
  * it anew, to be read before it is committed. That babeltrace2 takes it without a warning is e2e/collector's.
  */
 #include "run/store/metadata.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
 #include "mdr/command/command_caller.h"
+#include "mdr/message.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"

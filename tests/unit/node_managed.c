@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/owner.h"
+#include "mdr/message.h"
 #include "resmgr/manager/manager.h"
 #include "tests/lib/scratch.h"
 

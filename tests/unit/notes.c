@@ -7,6 +7,7 @@
 #include "sensor/external/notes.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/output_spool.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "tests/lib/scratch.h"
 
 #include <errno.h>

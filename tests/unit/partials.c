@@ -4,6 +4,7 @@
 #include "resmgr/agent/agent.h"
 
 #include "base/clock.h"
+#include "mdr/parts.h"
 
 #include <math.h>
 #include <setjmp.h>

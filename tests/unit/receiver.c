@@ -198,10 +198,10 @@ static enum message_type heard(void)
             assert_true(__real_clock_now() < deadline);
             (void)link_wait(&f->link, 1, NULL, 0, 100 * CLOCK_MS);
         }
-        assert_int_equal(message_decode(frame.data, frame.size, &f->in), 0);
+        assert_int_equal(message_decode(frame.data, frame.size, f->in), 0);
         link_frame_free(&frame);
-    } while (f->in.type == MESSAGE_HEARTBEAT);
-    return f->in.type;
+    } while (f->in->type == MESSAGE_HEARTBEAT);
+    return f->in->type;
 }
 
 /* Whether the receiver has an answer for the node: it says something unmistakable behind whatever it had to say. */
@@ -215,9 +215,9 @@ static bool is_silent(void)
         assert_true(__real_clock_now() < deadline);
         (void)link_wait(&f->link, 1, NULL, 0, 100 * CLOCK_MS);
     }
-    assert_int_equal(message_decode(frame.data, frame.size, &f->in), 0);
+    assert_int_equal(message_decode(frame.data, frame.size, f->in), 0);
     link_frame_free(&frame);
-    return f->in.type == MESSAGE_HEARTBEAT;
+    return f->in->type == MESSAGE_HEARTBEAT;
 }
 
 static void meet(void)
@@ -256,7 +256,7 @@ static void end_process(void)
     for (int i = 0; i < 3; i++) {
         send_packet(0);
         assert_int_equal(heard(), MESSAGE_ACK);
-        assert_int_equal(f->in.ack.streams[0].next_seq, i + 1);
+        assert_int_equal(f->in->ack.streams[0].next_seq, i + 1);
     }
     assert_true(fake_say_books(f, 0, PROCESS_ENDED, 0));
     take(1);
@@ -302,7 +302,7 @@ static void a_process_that_the_database_does_not_take_is_asked_for_again(void **
     assert_int_equal(model->totals.processes, 0);
     send_packet(0);
     assert_int_equal(heard(), MESSAGE_NEED_PROCESS);
-    assert_int_equal(f->in.need_process.instance, f->processes[0]->said.instance);
+    assert_int_equal(f->in->need_process.instance, f->processes[0]->said.instance);
     assert_int_equal(model->totals.packets, 0);
     describe();
     assert_non_null(known());
@@ -332,8 +332,8 @@ static void a_dictionary_that_the_database_does_not_take_is_taken_when_it_comes_
 
 static void say_watermark(uint64_t low)
 {
-    f->out.type = MESSAGE_WATERMARK;
-    f->out.watermark.low = low;
+    f->out->type = MESSAGE_WATERMARK;
+    f->out->watermark.low = low;
     assert_true(fake_say(f));
     take(1);
 }
@@ -377,7 +377,7 @@ static void a_low_watermark_is_told_while_all_before_it_is_stored(void **state)
     send_packet(0);
     say_watermark(2000);
     assert_int_equal(low_told(), 2000);
-    f->out.type = MESSAGE_BYE;
+    f->out->type = MESSAGE_BYE;
     assert_true(fake_say(f));
     take(1);
     assert_true(low_told() == WATERMARK_LEFT);
@@ -393,8 +393,8 @@ static void a_note_that_the_database_does_not_take_stops_nothing(void **state)
     (void)state;
     meet();
     note_err = BEZEL_EBUSY;
-    f->out.type = MESSAGE_NOTE;
-    f->out.note = (struct message_note){.instance = 7, .pid = 7, .at = 1, .code = "BEZEL-X", .text = "a note"};
+    f->out->type = MESSAGE_NOTE;
+    f->out->note = (struct message_note){.instance = 7, .pid = 7, .at = 1, .code = "BEZEL-X", .text = "a note"};
     assert_true(fake_say(f));
     take(1);
     assert_true(receiver_changed(in));
@@ -409,7 +409,7 @@ static void final_books_are_answered_when_they_are_saved_and_again_to_who_repeat
     (void)state;
     meet();
     end_process();
-    uint64_t at = f->out.books.at;
+    uint64_t at = f->out->books.at;
     assert_true(is_silent()); /* not saved yet */
     save_err = BEZEL_EBUSY;
     assert_int_equal(receiver_save(in), BEZEL_EBUSY);
@@ -421,9 +421,9 @@ static void final_books_are_answered_when_they_are_saved_and_again_to_who_repeat
     assert_int_equal(receiver_save(in), 0);
     assert_false(receiver_changed(in));
     assert_int_equal(heard(), MESSAGE_BOOKS);
-    assert_int_equal(f->in.books.instance, f->processes[0]->said.instance);
-    assert_int_equal(f->in.books.state, PROCESS_ENDED);
-    assert_int_equal(f->in.books.at, at);
+    assert_int_equal(f->in->books.instance, f->processes[0]->said.instance);
+    assert_int_equal(f->in->books.state, PROCESS_ENDED);
+    assert_int_equal(f->in->books.at, at);
     assert_true(model_is_evicted(known()));
     assert_int_equal(receiver_save(in), 0);
     assert_true(is_silent());
@@ -434,7 +434,7 @@ static void final_books_are_answered_when_they_are_saved_and_again_to_who_repeat
         assert_true(receiver_changed(in));
         assert_int_equal(receiver_save(in), 0);
         assert_int_equal(heard(), MESSAGE_BOOKS);
-        assert_int_equal(f->in.books.at, f->out.books.at);
+        assert_int_equal(f->in->books.at, f->out->books.at);
         assert_true(model_is_evicted(known()));
         assert_true(is_silent());
     }
@@ -455,7 +455,7 @@ static void what_cannot_be_acknowledged_now_is_acknowledged_later(void **state)
     assert_true(is_silent());
     (void)receiver_turn(in);
     assert_int_equal(heard(), MESSAGE_ACK);
-    assert_int_equal(f->in.ack.stream_count, 2);
+    assert_int_equal(f->in->ack.stream_count, 2);
     assert_true(is_silent());
 }
 
@@ -473,7 +473,7 @@ static void what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_on
     assert_true(is_silent());
     send_packet(0);
     assert_int_equal(heard(), MESSAGE_ACK);
-    assert_int_equal(f->in.ack.streams[0].next_seq, 2);
+    assert_int_equal(f->in->ack.streams[0].next_seq, 2);
     assert_int_equal(keep.count, 2);
 }
 
@@ -491,9 +491,9 @@ static void who_cannot_be_answered_is_gone_until_it_greets_again(void **state)
     send_packet(0); /* not taken: nobody knows who that is */
     assert_int_equal(model->totals.packets, 1);
     meet();
-    assert_int_equal(f->in.welcome.stream_count, 1);
-    assert_int_equal(f->in.welcome.streams[0].next_seq, 1);
-    assert_int_equal(f->in.welcome.credit_bytes, RECEIVER_CREDIT);
+    assert_int_equal(f->in->welcome.stream_count, 1);
+    assert_int_equal(f->in->welcome.streams[0].next_seq, 1);
+    assert_int_equal(f->in->welcome.credit_bytes, RECEIVER_CREDIT);
     answer_err = BEZEL_EUNREACH; /* no heartbeat reaches it */
     ahead += CLOCK_S;
     receiver_tick(in, clock_now(), false);
@@ -527,7 +527,7 @@ static void a_bye_is_answered_when_all_is_saved(void **state)
     (void)state;
     meet();
     end_process();
-    f->out.type = MESSAGE_BYE;
+    f->out->type = MESSAGE_BYE;
     assert_true(fake_say(f));
     take(1);
     save_err = BEZEL_EBUSY;
@@ -573,14 +573,14 @@ static void assert_refused(struct message_hello hello, const char *words)
     uint64_t refused = model->totals.refused;
     assert_int_equal(link_connect(link_endpoint(link), PACKET_MAX_BYTES, 16, NULL, &other), 0);
     f->link = other;
-    f->out.type = MESSAGE_HELLO;
-    f->out.hello = hello;
-    f->out.hello.attempt += 1000;
+    f->out->type = MESSAGE_HELLO;
+    f->out->hello = hello;
+    f->out->hello.attempt += 1000;
     assert_true(fake_say(f));
     take(1);
     assert_int_equal(heard(), MESSAGE_REFUSE);
-    if (!strstr(f->in.refuse.reason, words))
-        fail_msg("%s", f->in.refuse.reason);
+    if (!strstr(f->in->refuse.reason, words))
+        fail_msg("%s", f->in->refuse.reason);
     assert_int_equal(model->totals.refused, refused + 1);
     link_close(other, 0);
     f->link = before;
@@ -612,8 +612,8 @@ static void what_a_collector_does_not_take_is_counted(void **state)
     (void)state;
     meet();
     uint64_t refused = model->totals.refused;
-    f->out.type = MESSAGE_ACK;
-    f->out.ack.stream_count = 0;
+    f->out->type = MESSAGE_ACK;
+    f->out->ack.stream_count = 0;
     assert_true(fake_say(f));
     assert_true(fake_send(f, "nonsense", 8));
     take(2);
@@ -627,11 +627,11 @@ static void what_a_collector_does_not_take_is_counted(void **state)
 /* Says HELLO in the name of `node`, with its `number`-th trace. */
 static void greet(const char *node, uint32_t number)
 {
-    f->out.type = MESSAGE_HELLO;
-    f->out.hello = f->hello;
-    snprintf(f->out.hello.node, sizeof f->out.hello.node, "%s", node);
-    memcpy(f->out.hello.uuid, &number, sizeof number);
-    memcpy(f->out.hello.uuid + 8, node, 4);
+    f->out->type = MESSAGE_HELLO;
+    f->out->hello = f->hello;
+    snprintf(f->out->hello.node, sizeof f->out->hello.node, "%s", node);
+    memcpy(f->out->hello.uuid, &number, sizeof number);
+    memcpy(f->out->hello.uuid + 8, node, 4);
     assert_true(fake_say(f));
     take(1);
 }
@@ -700,7 +700,7 @@ static void a_node_begins_as_many_traces_as_are_its_share(void **state)
     for (uint32_t i = 0; i < 3; i++, ahead += CLOCK_S) {
         greet("evil", SHARE_TRACES_MAX + i);
         assert_int_equal(heard(), MESSAGE_REFUSE);
-        assert_non_null(strstr(f->in.refuse.reason, "256 traces"));
+        assert_non_null(strstr(f->in->refuse.reason, "256 traces"));
     }
     assert_int_equal(model->totals.nodes, 1 + SHARE_TRACES_MAX);
     greet("evil", 7); /* one that it has begun goes on */
@@ -720,10 +720,10 @@ static void a_node_begins_as_many_traces_as_are_its_share(void **state)
 static bool add_another(uint64_t instance)
 {
     uint64_t before = model->totals.processes;
-    f->out.type = MESSAGE_PROCESS;
-    f->out.process = f->processes[0]->said;
-    f->out.process.instance = instance;
-    f->out.process.stream_id = (uint32_t)instance;
+    f->out->type = MESSAGE_PROCESS;
+    f->out->process = f->processes[0]->said;
+    f->out->process.instance = instance;
+    f->out->process.stream_id = (uint32_t)instance;
     assert_true(fake_say(f));
     take(1);
     return model->totals.processes > before;
@@ -762,7 +762,7 @@ static void a_node_has_no_more_streams_than_its_share(void **state)
         if (ring == 3)
             send_packet(ring); /* what follows is thrown away, so that it does not hold up others */
         assert_int_equal(heard(), MESSAGE_ACK);
-        assert_int_equal(f->in.ack.streams[0].next_seq, ring < 3 ? 1 : 2);
+        assert_int_equal(f->in->ack.streams[0].next_seq, ring < 3 ? 1 : 2);
     }
     assert_int_equal(model->totals.streams, 3);
     assert_true(known()->refused);

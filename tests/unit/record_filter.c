@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/record_filter.h"
 #include "base/clock.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include <math.h>
 #include <setjmp.h>

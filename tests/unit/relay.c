@@ -7,6 +7,7 @@
 #include "collector/relay/relay.h"
 #include "base/clock.h"
 #include "mdr/link/shares.h"
+#include "mdr/message.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -162,7 +163,7 @@ static void beat(const struct link_peer *to, uint64_t at)
 
 static void say_heartbeat(unsigned i)
 {
-    nodes[i]->out = (struct message){.type = MESSAGE_HEARTBEAT};
+    *nodes[i]->out = (struct message){.type = MESSAGE_HEARTBEAT};
     assert_true(fake_say(nodes[i]));
 }
 
@@ -340,7 +341,7 @@ static void more_children_than_may_be_are_refused(void **state)
     struct link_frame frame;
     say_heartbeat(0);
     root_takes(MESSAGE_HEARTBEAT, &frame);
-    nodes[0]->out = (struct message){.type = MESSAGE_BYE};
+    *nodes[0]->out = (struct message){.type = MESSAGE_BYE};
     assert_true(fake_say(nodes[0]));
     root_takes(MESSAGE_BYE, &frame);
     message = (struct message){.type = MESSAGE_BYE};
@@ -481,9 +482,9 @@ static void who_greets_without_end_is_dropped_and_nobody_else(void **state)
     greet(1);
     root_takes(MESSAGE_HELLO, &frame);
     for (uint64_t i = 0; i < 5000; i++) {
-        nodes[1]->out = (struct message){.type = MESSAGE_HELLO, .hello = nodes[1]->hello};
-        nodes[1]->out.hello.attempt += i;
-        memcpy(nodes[1]->out.hello.uuid, &i, sizeof i); /* a trace each */
+        *nodes[1]->out = (struct message){.type = MESSAGE_HELLO, .hello = nodes[1]->hello};
+        nodes[1]->out->hello.attempt += i;
+        memcpy(nodes[1]->out->hello.uuid, &i, sizeof i); /* a trace each */
         assert_true(fake_say(nodes[1]));
         move();
     }

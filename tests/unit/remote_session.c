@@ -7,6 +7,7 @@
 #include "ecs/course/remote_session.h"
 
 #include "mdr/command/command_server.h"
+#include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/sigbus_guard.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "sensor/external/attach.h"
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"

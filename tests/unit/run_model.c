@@ -3,7 +3,7 @@
 /* The run in memory: nodes, processes and streams are found as they were added, in all lists, until they are dropped.
  */
 #include "run/model/run_model.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include "mdr/builtin.h"
 #include "tests/lib/seed.h"

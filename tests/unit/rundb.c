@@ -7,6 +7,7 @@
 #include "collector/receive/receiver_packet.h"
 #include "collector/receive/recover.h"
 #include "mdr/builtin.h"
+#include "mdr/parts.h"
 #include "run/history/summary.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_save.h"

@@ -6,7 +6,7 @@
  */
 #include "base/bytes.h"
 #include "base/file.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "run/rundb/rundb_rows.h"
 #include "run/rundb/rundb_sections.h"
 #include "tests/lib/rundb_copy.h"

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 

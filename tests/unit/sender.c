@@ -8,6 +8,7 @@
 #include "mdr/uplink/sender.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/message.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 

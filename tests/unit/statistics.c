@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* What a collector makes of records of other clocks: which exchanges of times it uses, and how old records are. */
 #include "run/model/statistics.h"
-#include "mdr/message.h"
+#include "mdr/parts.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"

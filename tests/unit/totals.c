@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "sensor/shm/journal.h"
 #include "tests/lib/node_fixture.h"
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bezel/sensor.h"
+#include "mdr/parts.h"
 #include "sensor/external/notes.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/scratch.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "views/report/report.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The programs that the run started: how they ended, and what they used. */
-#include "mdr/message.h"
+#include "mdr/parts.h"
 #include "views/report/report.h"
 
 #include <signal.h>
