@@ -302,6 +302,32 @@ struct segment *fixture_own_segment(void)
     return s;
 }
 
+uint64_t fixture_books(const struct fixture *f, const char *aspect, struct message_books_row *sum)
+{
+    static struct message_books b;
+    uint64_t unfinished = 0;
+    *sum = (struct message_books_row){0};
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (!p || (aspect && !p->at->dict))
+            continue;
+        external_books(p, clock_now(), &b);
+        unfinished += b.unfinished;
+        for (uint32_t n = 0; n < b.row_count; n++) {
+            const struct message_books_row *row = &b.rows[n];
+            if (aspect && strcmp(p->at->dict->aspects[row->aspect - 1].name, aspect) != 0)
+                continue;
+            sum->attempts += row->attempts;
+            sum->full += row->full;
+            sum->off += row->off;
+            sum->no_ring += row->no_ring;
+            sum->window += row->window;
+            sum->spool += row->spool;
+        }
+    }
+    return unfinished;
+}
+
 bool fixture_is_known_to_its_end(const struct fixture *f)
 {
     for (uint32_t i = 0; i < f->stream_count; i++)

@@ -8,6 +8,7 @@
 #ifndef BEZEL_TESTS_LIB_NODE_FIXTURE_H
 #define BEZEL_TESTS_LIB_NODE_FIXTURE_H
 
+#include "mdr/parts.h"
 #include "sensor/external/external.h"
 
 #include <stdbool.h>
@@ -93,6 +94,12 @@ void fixture_needs_bus_address(void);
 
 /** In a process of the SUT: the segment that it has just made, the only one of its folder, mapped a second time. */
 struct segment *fixture_own_segment(void);
+
+/**
+ * The sum of what the books of all processes say of `aspect`, NULL: of all their aspects; `aspect` of the sum is 0.
+ * Returns the attempts that are unfinished.
+ */
+uint64_t fixture_books(const struct fixture *f, const char *aspect, struct message_books_row *sum);
 
 /** Whether what is known of every stream has an end; whether there is a note of `code`. */
 bool fixture_is_known_to_its_end(const struct fixture *f);

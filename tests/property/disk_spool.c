@@ -11,6 +11,7 @@
 #include "tests/lib/disk_calls.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/told_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 
 #include <cmocka.h>
 
+enum { PACKET_MOST = 30000 };
 enum { STEPS = 60, LIVES = 4, IMAGES = 40, TRIES = 20 };
 
 static const uint8_t run[16] = "this run", uuid[16] = "this trace";
@@ -52,17 +54,6 @@ struct life {
 
 /* ---- packets ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t packet_of(uint64_t n, uint8_t *packet)
-{
-    uint64_t draw = n * 7919 + 17;
-    uint64_t kind = seed_next(&draw) % 8;
-    uint32_t bytes = (uint32_t)(8 + seed_next(&draw) % (kind == 0 ? WINDOW_PACKET_BYTES - 7 : kind < 4 ? 30000 : 200));
-    for (uint32_t i = 8; i < bytes; i++)
-        packet[i] = (uint8_t)(n * 31 + i);
-    memcpy(packet, &n, 8);
-    return bytes;
-}
-
 /* Asserts that the spool holds packets `*first` to `*next` - 1, and sets these. */
 static void list_all(struct spool *s, uint64_t *first, uint64_t *next)
 {
@@ -77,7 +68,7 @@ static void list_all(struct spool *s, uint64_t *first, uint64_t *next)
             assert_int_equal(number, *next);
         else
             *first = number;
-        assert_int_equal(n, packet_of(number, expected));
+        assert_int_equal(n, told_packet(number, PACKET_MOST, expected));
         assert_memory_equal(packet, expected, (size_t)n);
         *next = number + 1;
     }
@@ -113,7 +104,7 @@ static struct spool *open_spool(const char *dir, struct spool_found *found)
 static bool append(struct life *l, struct spool *s)
 {
     static uint8_t packet[WINDOW_PACKET_BYTES];
-    uint32_t n = packet_of(l->truth.next, packet);
+    uint32_t n = told_packet(l->truth.next, PACKET_MOST, packet);
     uint64_t before = spool_written(s);
     l->truth.next_begun = l->truth.next + 1;
     int err = spool_append(s, packet, n);
@@ -332,7 +323,7 @@ static void bytes_that_change_under_it_are_not_returned(void **state)
     (void)state;
     scratch_make(dir);
     struct spool *s = open_spool(dir, &found);
-    uint32_t n = packet_of(0, packet);
+    uint32_t n = told_packet(0, PACKET_MOST, packet);
     assert_int_equal(spool_append(s, packet, n), 0);
     int fd = open(spool_path(s), O_RDWR);
     off_t last = lseek(fd, 0, SEEK_END) - 1;

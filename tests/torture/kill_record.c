@@ -154,20 +154,9 @@ static bool all_before_is_read(struct fixture *f)
  */
 static void check_books(struct fixture *f, uint32_t begun, uint32_t completed, uint32_t kept)
 {
-    static struct message_books b;
-    uint64_t attempts = 0, lost = 0, unfinished = 0;
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (!p)
-            continue;
-        external_books(p, clock_now(), &b);
-        unfinished += b.unfinished;
-        for (uint32_t n = 0; n < b.row_count; n++) {
-            attempts += b.rows[n].attempts;
-            lost += b.rows[n].full;
-            assert_int_equal(b.rows[n].off + b.rows[n].no_ring, 0);
-        }
-    }
+    struct message_books_row sum;
+    uint64_t unfinished = fixture_books(f, NULL, &sum), attempts = sum.attempts, lost = sum.full;
+    assert_int_equal(sum.off + sum.no_ring, 0);
     assert_true(attempts >= scene->before + completed && attempts <= scene->before + begun);
     if (scene->flags & OVERWRITES)
         return;

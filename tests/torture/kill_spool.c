@@ -11,6 +11,7 @@
 #include "mdr/uplink/window.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/told_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+enum { PACKET_MOST = 3000 };
 
 static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
 static uint64_t seed;
@@ -62,17 +65,6 @@ ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t a
 /* ---- Packets that can be told -------------------------------------------------------------------------------------
  */
 
-static uint32_t packet_of(uint64_t n, uint8_t *packet)
-{
-    uint64_t draw = n * 7919 + 17;
-    uint64_t kind = seed_next(&draw) % 8;
-    uint32_t bytes = (uint32_t)(8 + seed_next(&draw) % (kind == 0 ? WINDOW_PACKET_BYTES - 7 : kind < 4 ? 3000 : 200));
-    for (uint32_t i = 8; i < bytes; i++)
-        packet[i] = (uint8_t)(n * 31 + i);
-    memcpy(packet, &n, 8);
-    return bytes;
-}
-
 /* What the spool holds: numbers, into `list`. Every packet is whole. */
 static uint64_t list_all(struct spool *s, uint64_t *list, uint64_t max)
 {
@@ -82,7 +74,7 @@ static uint64_t list_all(struct spool *s, uint64_t *list, uint64_t max)
     while ((n = spool_read(s, &at, packet, sizeof packet)) > 0) {
         assert_true(count < max);
         memcpy(&list[count], packet, 8);
-        assert_int_equal(n, packet_of(list[count], expected));
+        assert_int_equal(n, told_packet(list[count], PACKET_MOST, expected));
         assert_memory_equal(packet, expected, (size_t)n);
         assert_int_equal(spool_peek(s, &peeked, &first, 8), 8);
         assert_int_equal(first, list[count++]);
@@ -119,7 +111,7 @@ static void live(uint64_t writes)
     for (;;) {
         bool appends = seed_next(&seed) % 3 != 0;
         if (appends) {
-            uint32_t n = packet_of(next, packet);
+            uint32_t n = told_packet(next, PACKET_MOST, packet);
             notes->append_begun = next + 1;
             int err = spool_append(s, packet, n);
             if (err == 0)
@@ -293,7 +285,7 @@ static void append_numbers(struct spool *s, uint64_t from, uint64_t to)
 {
     static uint8_t packet[WINDOW_PACKET_BYTES];
     for (uint64_t n = from; n < to; n++) {
-        uint32_t bytes = packet_of(n, packet);
+        uint32_t bytes = told_packet(n, PACKET_MOST, packet);
         assert_int_equal(spool_append(s, packet, bytes), 0);
     }
 }

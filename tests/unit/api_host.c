@@ -46,22 +46,8 @@ static struct page {
 
 static struct message_books_row books_of(struct fixture *f, const char *aspect)
 {
-    static struct message_books b;
-    struct message_books_row sum = {0};
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (!p || !p->at->dict)
-            continue;
-        external_books(p, clock_now(), &b);
-        assert_int_equal(b.unfinished, 0);
-        for (uint32_t r = 0; r < b.row_count; r++) {
-            if (strcmp(p->at->dict->aspects[b.rows[r].aspect - 1].name, aspect) != 0)
-                continue;
-            sum.attempts += b.rows[r].attempts;
-            sum.full += b.rows[r].full;
-            sum.no_ring += b.rows[r].no_ring;
-        }
-    }
+    struct message_books_row sum;
+    assert_int_equal(fixture_books(f, aspect, &sum), 0);
     return sum;
 }
 

@@ -25,19 +25,9 @@ struct counts {
 
 static struct counts counts_of(struct fixture *f)
 {
-    static struct message_books b;
-    struct counts sum = {0, 0, f->records};
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (!p || !p->at->dict)
-            continue;
-        external_books(p, clock_now(), &b);
-        for (uint32_t r = 0; r < b.row_count; r++) {
-            sum.attempts += b.rows[r].attempts;
-            sum.no_ring += b.rows[r].no_ring;
-        }
-    }
-    return sum;
+    struct message_books_row sum;
+    (void)fixture_books(f, NULL, &sum);
+    return (struct counts){sum.attempts, sum.no_ring, f->records};
 }
 
 enum {

@@ -58,31 +58,10 @@ static double as_double(uint64_t bits)
     return v;
 }
 
-static uint64_t books(struct fixture *f, struct message_books_row *sum)
-{
-    static struct message_books b;
-    uint64_t unfinished = 0;
-    *sum = (struct message_books_row){0};
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (!p)
-            continue;
-        external_books(p, clock_now(), &b);
-        unfinished += b.unfinished;
-        for (uint32_t r = 0; r < b.row_count; r++) {
-            sum->attempts += b.rows[r].attempts;
-            sum->full += b.rows[r].full;
-            sum->off += b.rows[r].off;
-            sum->no_ring += b.rows[r].no_ring;
-        }
-    }
-    return unfinished;
-}
-
 static void assert_balanced(struct fixture *f)
 {
     struct message_books_row sum;
-    uint64_t unfinished = books(f, &sum);
+    uint64_t unfinished = fixture_books(f, NULL, &sum);
     assert_int_equal(sum.attempts, f->records + sum.full + sum.off + sum.no_ring + unfinished);
 }
 
@@ -156,7 +135,7 @@ static void a_full_ring_discards_the_new_and_counts_every_one(void **unused)
     assert_int_equal(f.streams[0].discarded, 10000 - 4096);
     assert_balanced(&f);
     struct message_books_row sum;
-    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(fixture_books(&f, NULL, &sum), 0);
     assert_int_equal(sum.full, 10000 - 4096);
     fixture_end(&f);
 }
@@ -282,7 +261,7 @@ static void off_counts_what_is_lost_and_loses_nothing_else(void **unused)
     assert_int_equal(f.records, 200);
     assert_int_equal(f.streams[0].discarded, 100);
     struct message_books_row sum;
-    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(fixture_books(&f, NULL, &sum), 0);
     assert_int_equal(sum.off, 100);
     assert_balanced(&f);
     fixture_end(&f);
@@ -364,7 +343,7 @@ static void a_thread_without_a_ring_counts_its_losses(void **unused)
         external_housekeep(f.external, clock_now());
         assert_true(clock_now() < deadline);
     } while (!fixture_all_gone(&f));
-    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(fixture_books(&f, NULL, &sum), 0);
     assert_int_equal(sum.attempts, SEGMENT_RINGS_DEFAULT + 20 + 1);
     assert_int_equal(sum.no_ring, 21);
     fixture_close(&f);
@@ -422,7 +401,7 @@ static void a_process_attached_later_is_read_from_then_on(void **unused)
     fixture_wait(pid);
     fixture_finish(&f);
     struct message_books_row sum;
-    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(fixture_books(&f, NULL, &sum), 0);
     assert_int_equal(sum.attempts, 0);
     fixture_close(&f);
 }
@@ -463,7 +442,7 @@ static void a_loss_that_was_begun_before_the_session_is_possible_once_a_ring(voi
         fixture_wait(pid);
         fixture_until(&f, fixture_all_gone);
         assert_int_equal(f.records, 100);
-        assert_int_equal(books(&f, &sum), 0);
+        assert_int_equal(fixture_books(&f, NULL, &sum), 0);
         assert_int_equal(sum.attempts, losses == 1 ? 100 : 0);
         assert_int_equal(sum.full, losses == 1);
         assert_int_equal(fixture_is_noted(&f, "BEZEL-COUNTERS"), losses == 2);
@@ -531,7 +510,7 @@ static void a_process_that_was_released_in_good_order_is_found_again_by_the_run(
     fixture_wait(pid);
     fixture_finish(&f);
     assert_balanced(&f);
-    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(fixture_books(&f, NULL, &sum), 0);
     fixture_close(&f);
 }
 
@@ -591,7 +570,7 @@ static void what_cannot_be_declared_is_lost_and_counted(void **unused)
     fixture_wait(fixture_spawn(record_what_cannot_be_declared, NULL));
     fixture_until(&f, fixture_all_gone);
     struct message_books_row sum;
-    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(fixture_books(&f, NULL, &sum), 0);
     assert_int_equal(sum.attempts, 305);
     assert_true(f.records >= 200);
     assert_int_equal(sum.no_ring, 305 - f.records);

@@ -6,6 +6,7 @@
 #include "mdr/command/command_caller.h"
 #include "mdr/message.h"
 #include "sensor/external/external_internal.h"
+#include "tests/lib/opened_node.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
@@ -25,35 +26,10 @@ static const char text[] = "experiment: two\n"
                            "limits:\n"
                            "  - {expect: sensor_cpu <= 1 %, per: global, on-violation: {snapshot: 1 s}}\n";
 
-static struct experiment *experiment;
-static struct node *node;
-static struct command_server *server;
-static char control[128];
-
 static int open_node(void **state)
 {
-    static char collector[128];
-    struct experiment_diagnostics found = {0};
     scratch_begin(state);
-    snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
-    snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
-    int err = experiment_read(text, strlen(text), &experiment, &found);
-    experiment_print_diagnostics(&found, "two", stderr);
-    experiment_diagnostics_free(&found);
-    if (!err)
-        err = command_server_open(control, NULL, &server);
-    struct node_options options = {
-        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = server, .run = {1}};
-    return err ? err : node_open(&options, &node);
-}
-
-static int close_node(void **state)
-{
-    node_shut(node, true);
-    node_close(node);
-    command_server_close(server, 0);
-    experiment_free(experiment);
-    return scratch_end(state);
+    return opened_node(text);
 }
 
 /* A peer that is gone. */

@@ -10,6 +10,7 @@
 #include "bezeld/node/owner.h"
 #include "mdr/message.h"
 #include "resmgr/manager/manager.h"
+#include "tests/lib/opened_node.h"
 #include "tests/lib/scratch.h"
 
 #include <inttypes.h>
@@ -122,27 +123,12 @@ static const char judged[] =
     "nodes: {a: {}, b: {}}\n"
     "processes: [{name: p, node: a, command: [unused]}]\n" LIMITS("expect") "adapt: {by: node}\n";
 
-static struct experiment *experiment;
-static struct node *node;
-static struct command_server *server;
 static int64_t now;
 
 static int open_node_of(void **state, const char *text)
 {
-    static char control[128], collector[128];
-    struct experiment_diagnostics found = {0};
     scratch_begin(state);
-    snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
-    snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
-    int err = experiment_read(text, strlen(text), &experiment, &found);
-    experiment_print_diagnostics(&found, "managed", stderr);
-    experiment_diagnostics_free(&found);
-    if (!err)
-        err = command_server_open(control, NULL, &server);
-    struct node_options options = {
-        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = server, .run = {1}};
-    if (!err)
-        err = node_open(&options, &node);
+    int err = opened_node(text);
     now = clock_now();
     forget();
     static const char *const aspects[] = {"debug_x", "info_x", "other"};
@@ -159,15 +145,6 @@ static int open_managed(void **state)
 static int open_judged(void **state)
 {
     return open_node_of(state, judged);
-}
-
-static int close_node(void **state)
-{
-    node_shut(node, true);
-    node_close(node);
-    command_server_close(server, 0);
-    experiment_free(experiment);
-    return scratch_end(state);
 }
 
 /* A connection of a manager. */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node/node_internal.h"
+#include "tests/lib/opened_node.h"
 #include "tests/lib/scratch.h"
 
 #include <setjmp.h>
@@ -67,38 +68,15 @@ void __wrap_agent_received_from(struct agent *agent, const char *aspect)
     told.aspects += strncmp(aspect, "bezel_", 6) != 0 || strcmp(aspect, "bezel_usage") == 0;
 }
 
-static struct experiment *experiment;
-static struct node *node;
-static struct command_server *server;
-
 static void open_node(const char *limit)
 {
-    char control[128], collector[128], text[512];
-    struct experiment_diagnostics found = {0};
-    snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
-    snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
+    char text[512];
     snprintf(text, sizeof text,
              "experiment: observed\ncommand: [unused]\nmetrics: {delay: {mean: latency, of: shown}%s}\nlimits:\n"
              "  - {expect: delay <= 80 ms}\n%s",
              strstr(limit, "waits") ? ", waits: {max: waiting, of: thread_scheduling}" : "", limit);
-    int err = experiment_read(text, strlen(text), &experiment, &found);
-    experiment_print_diagnostics(&found, "observed", stderr);
-    experiment_diagnostics_free(&found);
-    assert_int_equal(err, 0);
-    assert_int_equal(command_server_open(control, NULL, &server), 0);
-    struct node_options options = {
-        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = server, .run = {1}};
-    assert_int_equal(node_open(&options, &node), 0);
+    assert_int_equal(opened_node(text), 0);
     memset(&told, 0, sizeof told);
-}
-
-static int close_node(void **state)
-{
-    node_shut(node, true);
-    node_close(node);
-    command_server_close(server, 0);
-    experiment_free(experiment);
-    return scratch_end(state);
 }
 
 static void totals_are_told_each_ten_milliseconds_where_a_metric_reads_them(void **state)
