@@ -475,7 +475,7 @@ static void may_begin(uint8_t run, const char *node)
 static void a_session_that_ended_by_itself_is_not_begun_again(void **state)
 {
     (void)state;
-    static const char told[] = "the session has ended: this bezeld was told to end its sessions";
+    static const char told[] = "the session has ended: this bezeld was asked to end its sessions";
     note_end(1, "a", true, false);
     note_end(2, "b", true, true);
     note_end(3, "a", false, false); /* not all is stored: it may go on */
