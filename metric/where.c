@@ -60,10 +60,12 @@ struct where where_find(const char *text, const struct dict_aspect *a)
     return w;
 }
 
-static bool holds(const struct where *w, const struct packet_run *run, uint32_t i)
+bool where_holds(const struct where *w, const struct packet_record *r)
 {
-    uint64_t bits = bytes_get_u64(run->first + (size_t)i * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)w->at);
     double real;
+    if (w->at < 0 || (uint32_t)w->at >= r->value_count)
+        return false;
+    uint64_t bits = packet_value(r, (uint32_t)w->at);
     if (!w->is_float)
         return !(w->is_duration && (int64_t)bits < 0) && condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
     memcpy(&real, &bits, sizeof real);
@@ -72,8 +74,11 @@ static bool holds(const struct where *w, const struct packet_run *run, uint32_t 
 
 uint32_t where_seek(const struct where *w, const struct packet_run *run, uint32_t from, bool meets)
 {
-    bool has = w->at >= 0 && (uint32_t)w->at < run->value_count;
-    while (from < run->count && (has && holds(w, run, from)) != meets)
+    while (from < run->count) {
+        struct packet_record r = packet_run_record(run, from);
+        if (where_holds(w, &r) == meets)
+            break;
         from++;
+    }
     return from;
 }

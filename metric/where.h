@@ -32,6 +32,9 @@ bool where_compares(const struct condition *c, const struct dict_field *f);
  */
 struct where where_find(const char *text, const struct dict_aspect *a);
 
+/** Whether a record meets the condition. */
+bool where_holds(const struct where *w, const struct packet_record *r);
+
 /**
  * The first record of a run from number `from` on that meets the condition, or does not (`meets` false); the run's
  * count where none is.

@@ -277,12 +277,10 @@ static const struct model_process *process_of(const struct top_source *s, const 
 /* Whether a metric takes record `r` in. */
 static bool meets(const struct experiment_metric *m, const struct dict_aspect *a, const struct packet_record *r)
 {
-    struct packet_run run = {
-        .aspect = a->id, .count = 1, .value_count = r->value_count, .first = r->values - PACKET_RECORD_BYTES};
     if (!m->where)
         return true;
     struct where where = where_find(m->where, a);
-    return where_seek(&where, &run, 0, true) == 0;
+    return where_holds(&where, r);
 }
 
 static bool record_breaks(const struct top_source *s, const struct shown_record *it, int32_t limit)
