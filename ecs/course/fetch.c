@@ -34,7 +34,7 @@
  * What is damaged there comes as far as it is whole: the run is home, its file `mirror` says what it lacks, and the
  * copy there stays.
  */
-#define START_LIMIT  (15 * CLOCK_S) /* for a program there to be started */
+#define START_LIMIT  (15 * CLOCK_S) /* for a program there to be started, and then for its answer */
 #define FINISH_LIMIT (60 * CLOCK_S) /* for a collector that reads the stored trace once more */
 #define REMOVE_LIMIT (10 * CLOCK_S)
 #define ASK_AGAIN    CLOCK_S /* without an answer */
@@ -153,9 +153,10 @@ static bool turn(void *context, const struct mirror_progress *progress)
     if (f->o->progress && progress->answered)
         f->o->progress(f->o->context, progress->taken, progress->taken + progress->behind);
     remote_collector_turn(f->place);
-    if (remote_collector_ended(f->place, &status))
+    f->ended = remote_collector_ended(f->place, &status);
+    if (f->ended && f->answered)
         (void)fail(f, BEZEL_EUNREACH, "the server of the run there has ended");
-    return !is_stopped(f);
+    return !f->ended && !is_stopped(f);
 }
 
 static int mirror_from(struct fetch *f, const char *endpoint)
@@ -187,16 +188,33 @@ static int mirror(struct fetch *f)
         snprintf(endpoint, sizeof endpoint, "%.*s", (int)(n ? n : strlen(f->place->control)),
                  n ? word : f->place->control);
         err = mirror_from(f, endpoint);
-    } while (n && !f->err && err == BEZEL_EUNREACH && !f->answered);
-    if (err == BEZEL_EUNREACH && !f->answered)
-        return fail(f, err, "nothing answers at %s", f->place->control);
-    return f->err ? f->err : (f->err = err); /* the reason is there */
+    } while (n && !f->err && !f->ended && err == BEZEL_EUNREACH && !f->answered);
+    return err;
 }
 
+/* Whether another try may do better: the server has not answered yet, or was being ended since the last fetch. */
+static bool may_pass(const struct fetch *f, int err)
+{
+    return !f->err && !f->answered && (f->ended || err == BEZEL_EUNREACH || err == BEZEL_EPERM);
+}
+
+/* One that is being ended refuses, and has to go before another one can take its place. */
 static int copy(struct fetch *f)
 {
-    int err = start(f, LAUNCH_COLLECTOR_SERVER);
-    return err ? err : mirror(f);
+    int64_t until = clock_now() + START_LIMIT;
+    for (;;) {
+        f->ended = false;
+        int err = start(f, LAUNCH_COLLECTOR_SERVER);
+        if (!err)
+            err = mirror(f);
+        if (!may_pass(f, err))
+            return f->err ? f->err : (f->err = err); /* the reason is there */
+        if (clock_now() > until)
+            return err == BEZEL_EPERM ? (f->err = err)
+                                      : fail(f, BEZEL_EUNREACH, "nothing answers at %s", f->place->control);
+        if (err == BEZEL_EPERM)
+            remote_collector_forget(f->place);
+    }
 }
 
 /* The server takes commands' place, so it cannot start beside a collector that goes on. */

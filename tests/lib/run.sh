@@ -124,6 +124,17 @@ says() {
     grep -q -e "$1" "$err" || fail "stderr does not say: $1"
 }
 
+# jq 1.6 takes it for true (-e) if there is nothing to read; here it is false, as from 1.7 on.
+jq() {
+    case " $* " in
+    *" -e "*) ;;
+    *) command jq "$@" && return || return ;;
+    esac
+    jq_said=$(command jq "$@") || return
+    [ -n "$jq_said" ] || return 4
+    printf '%s\n' "$jq_said"
+}
+
 # Holds jq expression $1 of the report?
 reports() {
     jq -e "$1" "$out" >/dev/null || fail "not so in the report: $1"
