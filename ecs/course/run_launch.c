@@ -357,8 +357,8 @@ void run_report_unstarted(struct run *r)
     if (count > NAMED_MAX)
         snprintf(more, sizeof more, " and %zu more", count - NAMED_MAX);
     console_error(&r->console, "BEZEL-RUN-UNSTARTED",
-                  "%zu program%s of the file never ran, so the run fails: %s%s; it ended %s", count,
-                  count == 1 ? "" : "s", names, more, why_unstarted(r));
+                  "%zu program%s of the file %s not reported as started, so the run fails: %s%s; it ended %s", count,
+                  count == 1 ? "" : "s", count == 1 ? "was" : "were", names, more, why_unstarted(r));
     run_feed(r, &(struct state_event){.type = EVENT_UNSTARTED});
 }
 

@@ -17,13 +17,13 @@ static int chosen()
 }
 
 extern "C" {
-static int (*choose())()
+int (*early_choose())() /* its name is that of C, as ifunc wants it, if it is not static */
 {
     early_record(EARLY_CHOICE);
     return chosen;
 }
 
-int early_chosen() __attribute__((ifunc("choose")));
+int early_chosen() __attribute__((ifunc("early_choose")));
 
 static void before_all()
 {
