@@ -221,7 +221,9 @@ static int look_at_next(struct serve_consumer *c, size_t *n)
     if (c->waiting > c->credit)
         return BEZEL_EAGAIN;
     ssize_t size = recv(c->fd, head, sizeof head, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+    /* A reader that ended before it had read that the server ends: the kernel says so once, and then gives what it
+     * sent. */
+    if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
         return BEZEL_EAGAIN;
     if (size < HEAD_BYTES || size > READ_FRAME_MAX)
         return BEZEL_EMALFORMED;

@@ -17,9 +17,9 @@ enum { SERVE_CONSUMERS = 64, SERVE_CONSUMERS_MAX = 1024 };
 
 #define SERVE_HEARTBEAT INT64_C(2000000000) /* ns */
 
-/** When this ends, consumers get what is stored: as long as they take something in each SERVE_GRACE, ns, at most so
- * long. */
-#define SERVE_GRACE      INT64_C(5000000000) /* a busy machine lets a reader wait for seconds */
+/** When this ends, consumers get what is stored: as long as they take something in each SERVE_GRACE, ns, at most
+ * SERVE_GRACE_MOST. */
+#define SERVE_GRACE      INT64_C(5000000000)
 #define SERVE_GRACE_MOST INT64_C(10000000000)
 
 /** Texts are borrowed until serve_server_run() returns. */
