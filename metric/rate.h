@@ -39,8 +39,9 @@ struct rate;
 
 /**
  * A rate over `window` ns (1 us or more). `is_chosen`: of those records alone that rate_records() gets. The counter
- * does not tell those from others, so such a rate is known only where all records of a window came. Returns 0 with *r
- * to be freed by rate_free, or BEZEL_ENOMEM.
+ * does not tell those from others, so such a rate is known only where as many records of a window came as it counted.
+ * A record that was counted before the window and came in it can so hide one of the window that was lost. Returns 0
+ * with *r to be freed by rate_free, or BEZEL_ENOMEM.
  */
 int rate_new(int64_t window, bool is_chosen, struct rate **r) BEZEL_MUST_CHECK;
 void rate_free(struct rate *r);

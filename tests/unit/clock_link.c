@@ -7,6 +7,7 @@
 #include "collector/clock_server.h"
 #include "mdr/link/keyring.h"
 #include "mdr/message.h"
+#include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 
 #include <limits.h>
@@ -41,25 +42,14 @@ struct clock_wall __wrap_clock_wall_read(const struct clock_keeping *keeping)
     return (struct clock_wall){.ahead = ++readings * CLOCK_MS, .error = 5 + readings % 2};
 }
 
-static struct key_secret make_key(const char *name, unsigned roles)
-{
-    struct key_secret secret;
-    struct key_public public = {.roles = roles};
-    char path[PATH_MAX];
-    assert_int_equal(link_key_new(&secret), 0);
-    assert_int_equal(link_key_public(&secret, public.bytes), 0);
-    assert_int_equal(key_write_pair(dir, name, &secret, &public, false, path, sizeof path), 0);
-    return secret;
-}
-
 static int set_up(void **state)
 {
     (void)state;
     snprintf(dir, sizeof dir, "/tmp/bezel-clock-link-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    server_keys.own = make_key("collector", KEY_CONTROL);
-    desk1.own = make_key("desk1", KEY_OBSERVE);
-    boss.own = make_key("boss", KEY_CONTROL);
+    server_keys.own = key_pair_new(dir, "collector", KEY_CONTROL);
+    desk1.own = key_pair_new(dir, "desk1", KEY_OBSERVE);
+    boss.own = key_pair_new(dir, "boss", KEY_CONTROL);
     assert_int_equal(link_key_public(&server_keys.own, desk1.server), 0);
     memcpy(boss.server, desk1.server, KEY_BYTES);
     return keyring_open(dir, &server_keys.known);
