@@ -426,6 +426,8 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the rest; ");
     s.rows[0].violated = 20 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 72.7 % of the time, and not judged for 5.00 s; ");
+    s.rows[0].held = s.rows[0].violated = s.rows[0].settling = 0;
+    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 5.00 s; ");
     struct history_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
     s.summary.violations = &early;
     s.summary.violation_count = 1;
@@ -506,7 +508,8 @@ static const struct said said[] = {
     SAID(3, "all 3 limits held, ", VERDICT_HELD, VERDICT_HELD, VERDICT_HELD),
     SAID(2, "sensor_cpu <= 10 % was violated 12 % of the time; the other limit held; ", VERDICT_HELD, VERDICT_VIOLATED),
     SAID(3,
-         "fps >= 29 could not be judged: a limit of kind hold is judged once adaptation had 2.00 s to settle, and the "
+         "fps >= 29 could not be judged: a limit of kind hold is judged after adaptation has had 2.00 s to settle, and "
+         "the "
          "run ended before that; the other 2 limits held; ",
          VERDICT_UNKNOWN, VERDICT_HELD, VERDICT_HELD),
     SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, also while collection was off; ", VERDICT_INFEASIBLE),

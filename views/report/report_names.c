@@ -12,7 +12,7 @@ static bool is_running(const struct report *r)
 
 /* Says why nothing was judged of limit `limit` although its metric has what it needs; nothing if that is not known.
  */
-static void say_no_time(const struct report *r, size_t limit, FILE *out)
+static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
 {
     int64_t settling = 0, unknown = 0;
     for (size_t i = 0; i < r->summary->limit_count; i++) {
@@ -22,11 +22,14 @@ static void say_no_time(const struct report *r, size_t limit, FILE *out)
         if (l->limit == (int64_t)limit && l->unknown > unknown)
             unknown = l->unknown;
     }
+    if (r->verdict->limits[limit].unjudged > 0)
+        return; /* which is the reason, and was said: its metric may have had values then */
     if (settling > unknown)
-        fprintf(out, ": a limit of kind hold is judged once adaptation had %s to settle, and the run ended before that",
+        fprintf(out,
+                ": a limit of kind hold is judged after adaptation has had %s to settle, and the run ended before that",
                 units_duration(agent_settling(r->experiment, &r->experiment->limits[limit])).s);
     else if (unknown > 0)
-        fprintf(out, ": its metric had no value for the %s that it could be judged", units_duration(unknown).s);
+        fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown).s);
 }
 
 void report_unjudged(const struct report *r, size_t limit, FILE *out)
@@ -37,7 +40,7 @@ void report_unjudged(const struct report *r, size_t limit, FILE *out)
         if (!is_running(r) || found.kind != NAMES_NO_RECORDS)
             fprintf(out, ": %s", found.text);
     } else if (!is_running(r)) {
-        say_no_time(r, limit, out);
+        say_why_unjudged(r, limit, out);
     }
 }
 
