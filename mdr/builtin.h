@@ -51,8 +51,8 @@
 #define BUILTIN_USAGE_FIELDS(KEY, FIELD)                                                                               \
     FIELD(INT,   cpu,        "ns", "CPU time of all threads")                                                          \
     FIELD(INT,   wakeups,    "1",  "wake-ups")                                                                         \
-    FIELD(INT,   records,    "1",  "records that were put into packets")                                               \
-    FIELD(INT,   bytes,      "B",  "bytes of these packets")                                                           \
+    FIELD(INT,   records,    "1",  "records of programs that were put into packets")                                               \
+    FIELD(INT,   bytes,      "B",  "bytes of all packets, with those of the monitor's own records")                                                           \
     FIELD(INT,   window,     "B",  "bytes that wait for their acknowledgement now")                                    \
     FIELD(INT,   oldest,     "ns", "age of the oldest packet of these; 0: there is none")                              \
     FIELD(INT,   period,     "ns", "mean time between two polls since the sample before; 0: off, or unknown")          \

@@ -143,7 +143,7 @@ TABLE(node_status, FIELDS(message_node_status, records, lost_full, lost_off, los
 TABLE(collector_status,
       FIELDS(message_collector_status, records, bytes, packets, discarded, refused, over_rate, unidentified, peers),
       FIELDS(message_collector_status, streams, processes, nodes, store_errno, port),
-      FIELDS(message_collector_status, expired, expired_records, expired_bytes));
+      FIELDS(message_collector_status, expired, expired_records, expired_bytes, own_records));
 
 TABLE(manager_status, FIELDS(message_manager_status, epoch, observations, decisions, setpoints, reached));
 

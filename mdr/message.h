@@ -124,7 +124,8 @@ struct message_node_status {
 };
 
 struct message_collector_status {
-    uint64_t records, bytes, packets, discarded, refused;
+    uint64_t records; /* of programs */
+    uint64_t bytes, packets, discarded, refused;
     uint64_t over_rate;    /* how often a node exceeded its rate */
     uint64_t unidentified; /* connections that ended without a HELLO */
     uint32_t peers;        /* connections that sent one */
@@ -133,6 +134,7 @@ struct message_collector_status {
     uint32_t port;       /* of its data link; 0: that is over ipc */
     uint64_t expired;    /* of `packets`: those that expired from the store; their records and bytes */
     uint64_t expired_records, expired_bytes;
+    uint64_t own_records; /* the monitor's own, which are not in `records` */
 };
 
 struct message_manager_status {

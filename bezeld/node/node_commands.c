@@ -48,7 +48,7 @@ static void fill_status(struct node *n, struct message_node_status *s)
 {
     const struct external_counts *c = external_counts(n->external);
     struct external_totals flow = external_totals(n->external);
-    *s = (struct message_node_status){.records = c->records,
+    *s = (struct message_node_status){.records = c->sut_records,
                                       .lost_full = flow.full,
                                       .lost_off = flow.off,
                                       .lost_no_ring = flow.no_ring,

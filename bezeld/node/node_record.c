@@ -41,7 +41,7 @@ void node_record_sample(struct node *n)
         age = clock_now() - (int64_t)h.timestamp_end;
     own_trace_record_usage(n->own_trace, &(struct builtin_usage){.cpu = clock_process_cpu() - n->usage.cpu_opened,
                                                                  .wakeups = n->schedule.turns,
-                                                                 .records = (int64_t)c->records,
+                                                                 .records = (int64_t)c->sut_records,
                                                                  .bytes = (int64_t)c->bytes,
                                                                  .window = (int64_t)window_waiting(w),
                                                                  .oldest = age,

@@ -74,7 +74,7 @@ unsigned receiver_peers(const struct receiver *in)
 void receiver_status(const struct receiver *in, struct message_collector_status *s)
 {
     const struct model_totals *t = &in->model->totals;
-    *s = (struct message_collector_status){.records = t->records,
+    *s = (struct message_collector_status){.records = t->records - t->own_records,
                                            .bytes = t->bytes,
                                            .packets = t->packets,
                                            .discarded = t->discarded,
@@ -88,6 +88,7 @@ void receiver_status(const struct receiver *in, struct message_collector_status 
                                            .expired = t->expired,
                                            .expired_records = t->expired_records,
                                            .expired_bytes = t->expired_bytes,
+                                           .own_records = t->own_records,
                                            .store_errno = store_failure(in->store, NULL)};
 }
 

@@ -24,7 +24,7 @@ static const char footer[] =
     "Exit codes: 0 complete; 1 damaged, or not readable; 2 wrong usage, or no such run; 3 incomplete: all that "
     "is there is right, and all that is missing is listed.\n";
 
-enum { VERIFY_FORMAT = 1 }; /* grows when a field changes its meaning; new fields leave it as it is */
+enum { VERIFY_FORMAT = 2 }; /* grows when a field changes its meaning; new fields leave it as it is */
 
 struct output {
     struct json json;
@@ -87,12 +87,15 @@ static void put_finding(const struct verify_report *finding, void *context)
 static void put_total_text(const struct verify *v)
 {
     const struct verify_totals *t = &v->totals;
-    printf("%s: %" PRIu64 " records in %" PRIu64 " packets of %" PRIu64 " streams, %s", names[verify_is(v)], t->records,
-           t->packets, t->streams, units_bytes(t->bytes).s);
+    printf("%s: %" PRIu64 " records, and %" PRIu64 " of the monitor's own, in %" PRIu64 " packets of %" PRIu64
+           " streams, %s",
+           names[verify_is(v)], t->records, t->own_records, t->packets, t->streams, units_bytes(t->bytes).s);
     if (t->lost)
         printf("; %" PRIu64 " lost, at known places", t->lost);
+    if (t->own_lost)
+        printf("; %" PRIu64 " of the monitor's own lost, at known places", t->own_lost);
     if (t->expired)
-        printf("; %" PRIu64 " of these records expired from the store (store.keep), with %" PRIu64 " packets, %s",
+        printf("; %" PRIu64 " of all these records expired from the store (store.keep), with %" PRIu64 " packets, %s",
                t->expired_records, t->expired, units_bytes(t->expired_bytes).s);
     if (t->damaged || t->incomplete)
         printf("; findings: %" PRIu64 " damaged, %" PRIu64 " incomplete", t->damaged, t->incomplete);
@@ -113,6 +116,8 @@ static void put_total_json(struct json *j, const struct verify *v)
     json_uint(j, "packets", t->packets);
     json_uint(j, "records", t->records);
     json_uint(j, "lost", t->lost);
+    json_uint(j, "own_records", t->own_records);
+    json_uint(j, "own_lost", t->own_lost);
     json_uint(j, "bytes", t->bytes);
     json_uint(j, "expired_records", t->expired_records);
     json_uint(j, "expired_packets", t->expired);

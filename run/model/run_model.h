@@ -193,6 +193,7 @@ struct model_name {
 
 struct model_totals {
     uint64_t records, bytes, packets, discarded, refused;
+    uint64_t own_records, own_discarded; /* of these: those of the monitor's own processes */
     uint64_t streams, processes, nodes;
     uint64_t expired, expired_records, expired_bytes; /* packets, their records and bytes that expired from the store */
     uint64_t untaken, untaken_records; /* unknown processes refused for good, and their records, by their last books */
@@ -283,6 +284,17 @@ struct model_stream *model_find_expired(const struct model_node *node, const cha
 static inline struct model_stream *model_find_stream(const struct model_process *process, uint32_t ring)
 {
     return ring < process->ring_count ? process->streams[ring] : NULL;
+}
+
+/** Counts stored and lost records of `process` in the totals. */
+static inline void model_count(const struct model_process *process, uint64_t records, uint64_t lost)
+{
+    struct model_totals *t = &process->node->model->totals;
+    bool own = process->role == ROLE_DAEMON;
+    t->records += records;
+    t->discarded += lost;
+    t->own_records += own ? records : 0;
+    t->own_discarded += own ? lost : 0;
 }
 
 /** Adds a stream to those whose position is to be sent, as an acknowledgement. */

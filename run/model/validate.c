@@ -53,8 +53,7 @@ void validate_advance(struct model_stream *s, const struct packet_header *h, uin
     s->behind = false;
     totals->packets++;
     totals->bytes += h->size_bytes;
-    totals->records += h->records;
-    totals->discarded += lost;
+    model_count(s->process, h->records, lost);
 }
 
 const char *validate_take(struct model_stream *s, const struct packet_header *h, const uint8_t *p)

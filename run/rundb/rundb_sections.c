@@ -305,8 +305,7 @@ static void begin_behind(struct model_stream *s, struct model_totals *t)
     t->streams++;
     t->packets += gone->packets;
     t->bytes += gone->bytes;
-    t->records += gone->records;
-    t->discarded += gone->discarded;
+    model_count(s->process, gone->records, gone->discarded);
 }
 
 static int take_book(sqlite3_stmt *s, void *context)

@@ -276,8 +276,10 @@ static void take_totals(struct verify_totals *t, const struct model_totals *m)
     t->processes = m->processes;
     t->streams = m->streams;
     t->packets = m->packets;
-    t->records = m->records;
-    t->lost = m->discarded;
+    t->own_records = m->own_records;
+    t->records = m->records - m->own_records;
+    t->own_lost = m->own_discarded;
+    t->lost = m->discarded - m->own_discarded;
     t->bytes = m->bytes;
     t->expired = m->expired;
     t->expired_records = m->expired_records;

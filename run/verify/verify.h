@@ -41,8 +41,10 @@ struct verify_report {
 };
 
 struct verify_totals {
-    uint64_t nodes, processes, streams, packets, records, lost, bytes;
-    uint64_t expired, expired_records, expired_bytes; /* of these: packets that expired from the store, and theirs */
+    uint64_t nodes, processes, streams, packets, bytes;
+    uint64_t records, lost;                           /* of the programs' records */
+    uint64_t own_records, own_lost;                   /* of the monitor's own */
+    uint64_t expired, expired_records, expired_bytes; /* of all: packets that expired from the store, and theirs */
     uint64_t damaged, incomplete;                     /* findings */
     bool served;                                      /* a collector serves the run now */
 };

@@ -187,8 +187,7 @@ static void follow_cover(struct file *f, const struct trace_reader *r)
                "by its cover %" PRIu64 " bytes expired, by run.db, which is finished, %" PRIu64, h->size_bytes,
                s->expired.bytes);
     t->packets += h->seq + 1 - s->packets;
-    t->records += gone->cover_records - s->records;
-    t->discarded += h->discarded - s->at.discarded;
+    model_count(s->process, gone->cover_records - s->records, h->discarded - s->at.discarded);
     t->bytes += h->size_bytes - s->bytes;
     t->expired += h->seq + 1 - s->expired.packets;
     t->expired_records += gone->cover_records - s->expired.records;

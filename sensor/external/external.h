@@ -123,7 +123,9 @@ struct external_options {
 
 /** Counts since external_open(). */
 struct external_counts {
-    uint64_t records, bytes, packets, clamped, broken_rings, broken_segments, processes_seen;
+    uint64_t records, bytes, packets; /* taken from rings, with the monitor's own */
+    uint64_t sut_records;             /* of these: the programs' */
+    uint64_t clamped, broken_rings, broken_segments, processes_seen;
     uint64_t clocks[SEGMENT_CLOCK_USER + 1]; /* processes of the SUT by enum segment_clock */
     int64_t clock_error_ns; /* largest error bound of times from clocks other than the kernel's; 0: none */
     uint64_t clock_jumps;   /* of the clocks that were in use */

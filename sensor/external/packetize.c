@@ -84,6 +84,7 @@ static void end_packet(struct packetizer *c)
         timebase_seal(&c->p->user_clock->timebase, c->last_ticks);
     ring_release(c->reader);
     c->x->counts.records += c->h.records;
+    c->x->counts.sut_records += c->p->role == ROLE_SUT ? c->h.records : 0;
     if (c->reader == &c->ring->copy) {
         add_saved(&c->x->saved, &c->h);
         add_saved(&c->x->saved_lately, &c->h);

@@ -406,7 +406,8 @@ static const struct message_collector_status collector_status = {.records = 2001
                                                                  .port = 2012,
                                                                  .expired = 2013,
                                                                  .expired_records = 2014,
-                                                                 .expired_bytes = 2015};
+                                                                 .expired_bytes = 2015,
+                                                                 .own_records = 2016};
 
 static const struct message_polling polling = {.on = true,
                                                .period_ns = 250000,

@@ -116,6 +116,7 @@ static void assert_same_collector(const struct message_collector_status *p, cons
     SAME(p->expired, q->expired[0]);
     SAME(p->expired_records, q->expired[1]);
     SAME(p->expired_bytes, q->expired[2]);
+    SAME(p->own_records, q->own_records);
 }
 
 static void assert_same_polling(const struct message_polling *p, const mdr_polling *q)
