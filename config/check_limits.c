@@ -6,6 +6,7 @@
 #include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
+#include "config/intervals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,11 @@ static void check_built_in(struct reader *r, const struct tree *t, struct experi
 
 static void check_kind(struct reader *r, const struct tree *t, struct experiment_metric *m)
 {
-    const struct tree *found = NULL;
+    const struct tree *found = NULL, *match = tree_get(t, "match"), *memory = tree_get(t, "memory");
+    if (match)
+        reader_wrong_key(r, match, "applies only to 'interval'");
+    if (memory)
+        reader_wrong_key(r, memory, "applies only to 'interval'");
     for (int kind = METRIC_RATE; kind <= METRIC_QUANTILE; kind++) {
         const char *word = experiment_metric_word((enum experiment_metric_kind)kind);
         const struct tree *key = tree_get(t, word);
@@ -48,11 +53,10 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
         found = key;
         m->kind = (enum experiment_metric_kind)kind;
     }
-    bool later = tree_get(t, "count") || tree_get(t, "interval");
-    if (!found && !later)
+    if (!found && !tree_get(t, "count"))
         reader_missing(r, t, "rate",
                        "is missing; expected: the aspect whose records are counted per second, or instead one of mean, "
-                       "min, max, last, quantile with a field, and 'of' with its aspect");
+                       "min, max, last, quantile with a field, and 'of' with its aspect, or 'interval' with aspects");
     if (!found)
         return;
     if (m->kind != METRIC_RATE && !tree_get(t, "of"))
@@ -88,6 +92,8 @@ void check_metrics(struct reader *r, const struct tree *root, struct experiment 
             e->sensor_cpu_window = e->metrics[i].window;
         if (on_cpu || kind != METRIC_RATE)
             check_built_in(r, t, &e->metrics[i]);
+        else if (intervals_has(t))
+            intervals_check(r, t, &e->metrics[i]);
         else
             check_kind(r, t, &e->metrics[i]);
         check_sampled(r, t, &e->metrics[i]);
@@ -164,6 +170,7 @@ static enum experiment_unit unit_of(const struct experiment *e, const struct exp
     switch (e->metrics[l->metric].kind) {
     case METRIC_RATE:
         return UNIT_PER_SECOND;
+    case METRIC_INTERVAL:
     case METRIC_LATENCY:
     case METRIC_LATENCY_MAX:
     case METRIC_STORING:
@@ -279,6 +286,18 @@ static void check_time(struct reader *r, const struct tree *root, struct experim
     }
 }
 
+/* An interval's value is of all nodes, so what judges it is the manager. */
+static void check_on_interval(struct reader *r, const struct tree *t, struct experiment *e, struct experiment_limit *l)
+{
+    const struct tree *per = tree_get(t, "per");
+    if (!l->text || !experiment_limit_is_on_interval(e, l))
+        return;
+    if (per && !l->global)
+        reader_wrong(r, per, "%s is an interval, which no node sees whole: its limits are global; expected: global",
+                     diagnostics_quote(e->metrics[l->metric].name).s);
+    l->global = true;
+}
+
 void check_limits(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
@@ -296,6 +315,7 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
             read_limit(r, hold ? hold : expect, e, l);
         else
             reader_missing(r, t, "hold", "is missing; expected: 'hold: METRIC >= NUMBER', or 'expect' to judge only");
+        check_on_interval(r, t, e, l);
         if (l->text && !tree_get(t, "tolerance"))
             l->tolerance = experiment_default_tolerance(e, l->metric);
         if (expect && !hold && tree_get(t, "priority"))
@@ -312,6 +332,8 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
 static const char *not_joined(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (experiment_limit_is_on_interval(e, l))
+        return NULL;
     if (m && m->per_process)
         return "has one value per process, and a global limit needs one per node: give the metric 'per: node' in "
                "'metrics'";

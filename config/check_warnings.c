@@ -38,33 +38,42 @@ static void warn_sampled_metric(struct reader *r, const struct tree *t, const st
                     units_exact_duration(m->window).s, key, units_exact_duration(period).s);
 }
 
+/* `t`: where the file names the aspect. */
+static void warn_blind_aspect(struct reader *r, const struct tree *t, const struct experiment *e,
+                              const struct experiment_metric *m, const char *aspect)
+{
+    const char *match = find_match(e->sensing.off, aspect);
+    if (!match && experiment_metric_reads_records(m) && (match = find_match(e->sensing.count, aspect)))
+        reader_warn(r, t,
+                    "the metric stays unknown: pattern %s in sensing.aspects.count leaves no records of this aspect",
+                    diagnostics_quote(match).s);
+    else if (match)
+        reader_warn(r, t, "the metric stays unknown: pattern %s in sensing.aspects.off turns this aspect off",
+                    diagnostics_quote(match).s);
+}
+
+static void warn_blind_metric(struct reader *r, const struct tree *t, const struct experiment *e,
+                              const struct experiment_metric *m)
+{
+    const struct tree *listed = tree_get(t, "interval"),
+                      *at = listed ? listed->first : tree_get(t, m->field ? "of" : "rate");
+    const char *aspect = experiment_metric_aspect(m, 0);
+    enum experiment_sampler by = aspect ? experiment_sampler_of(aspect) : EXPERIMENT_SAMPLERS;
+    if (by != EXPERIMENT_SAMPLERS)
+        warn_sampled_metric(r, t, e, m, by);
+    else if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) &&
+             experiment_metric_reads_records(m))
+        reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
+    else
+        for (uint32_t i = 0; (aspect = experiment_metric_aspect(m, i)); i++, at = at->next)
+            warn_blind_aspect(r, at, e, m, aspect);
+}
+
 static void warn_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
-    for (uint32_t i = 0; t; t = t->next, i++) {
-        const struct experiment_metric *m = &e->metrics[i];
-        enum experiment_sampler by = m->aspect ? experiment_sampler_of(m->aspect) : EXPERIMENT_SAMPLERS;
-        if (by != EXPERIMENT_SAMPLERS) {
-            warn_sampled_metric(r, t, e, m, by);
-            continue;
-        }
-        const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
-        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) &&
-            experiment_metric_reads_records(m)) {
-            reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
-            continue;
-        }
-        if (!match && m->aspect && experiment_metric_reads_records(m) &&
-            (match = find_match(e->sensing.count, m->aspect)))
-            reader_warn(
-                r, tree_get(t, m->field ? "of" : "rate"),
-                "the metric stays unknown: pattern %s in sensing.aspects.count leaves no records of this aspect",
-                diagnostics_quote(match).s);
-        else if (match)
-            reader_warn(r, tree_get(t, m->field ? "of" : "rate"),
-                        "the metric stays unknown: pattern %s in sensing.aspects.off turns this aspect off",
-                        diagnostics_quote(match).s);
-    }
+    for (uint32_t i = 0; t; t = t->next, i++)
+        warn_blind_metric(r, t, e, &e->metrics[i]);
 }
 
 static void warn_polling(struct reader *r, const struct tree *root, const struct experiment *e)

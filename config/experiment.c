@@ -104,6 +104,8 @@ void experiment_free(struct experiment *e)
         free(e->metrics[i].aspect);
         free(e->metrics[i].field);
         free(e->metrics[i].where);
+        free(e->metrics[i].interval.match);
+        fields_free_texts(e->metrics[i].interval.aspects);
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);

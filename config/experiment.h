@@ -212,8 +212,9 @@ struct experiment_sensing {
 };
 
 /**
- * What a metric is computed from: the rate of an aspect, in records per second; a numeric field of its records; or the
- * monitoring of all records of a node: these metrics are built in, and have the name of their kind.
+ * What a metric is computed from: the rate of an aspect, in records per second; a numeric field of its records; the
+ * times of records of several aspects, on whatever nodes; or the monitoring of all records of a node: these metrics are
+ * built in, and have the name of their kind.
  */
 enum experiment_metric_kind {
     METRIC_RATE,
@@ -222,6 +223,7 @@ enum experiment_metric_kind {
     METRIC_MAX,
     METRIC_LAST,
     METRIC_QUANTILE,
+    METRIC_INTERVAL,    /* the time between records of several aspects that belong together, ns */
     METRIC_LATENCY,     /* monitoring_latency, ns: mean age of records when they are taken from their rings */
     METRIC_LATENCY_MAX, /* monitoring_latency_max, ns: of the oldest one */
     METRIC_EN_ROUTE,    /* en_route_ratio, percent: records under way, of those produced in the window */
@@ -231,14 +233,32 @@ enum experiment_metric_kind {
     METRIC_KINDS
 };
 
+enum {
+    EXPERIMENT_STAGES_MAX = 8,         /* aspects of an interval */
+    EXPERIMENT_MATCH_MEMORY_MIN = 256, /* keys of an interval that are remembered */
+    EXPERIMENT_MATCH_MEMORY_MAX = 1 << 20,
+    EXPERIMENT_MATCH_MEMORY = 65536, /* ... by default */
+};
+
+/** Of METRIC_INTERVAL: which records belong together, and the statistic of the times between them. */
+struct experiment_interval {
+    char **aspects; /* from that of the first record to that of the last, NULL-terminated */
+    uint32_t count; /* 2 .. EXPERIMENT_STAGES_MAX; 0: no interval */
+    uint32_t memory;
+    char *match; /* the field with equal values in records that belong together; NULL: they are of one message */
+    enum experiment_metric_kind statistic; /* METRIC_MEAN .. METRIC_QUANTILE */
+    bool by_end; /* one value for each process or node that makes the last records (per_process); else one in all */
+};
+
 /** A value over a sliding window. */
 struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
-    char *aspect;     /* NULL: built in */
-    char *field;      /* of METRIC_MEAN to METRIC_QUANTILE; else NULL */
+    char *aspect; /* NULL: built in, or an interval; see experiment_metric_aspect() */
+    char *field;  /* of METRIC_MEAN to METRIC_QUANTILE; else NULL */
+    struct experiment_interval interval;
     char *where;      /* only records that meet this condition (base/condition.h) count; NULL: all */
-    double share;     /* of METRIC_QUANTILE: 0 .. 1; default 0.99 */
+    double share;     /* of METRIC_QUANTILE, or an interval's quantile: 0 .. 1; default 0.99 */
     bool in_time;     /* a limit has a unit of time: the value is in ns, whatever the unit of the field */
     int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
     bool per_process; /* one value for each process (the default), else one for each node */
@@ -551,6 +571,15 @@ double experiment_default_tolerance(const struct experiment *e, int metric);
 
 /** Whether records give its value, so that it is unknown without them: the counters of a rate are enough. Pure. */
 bool experiment_metric_reads_records(const struct experiment_metric *m);
+
+/** The `i`-th aspect whose records `m` is computed from; NULL: there is none. Pure. */
+const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t i);
+
+/** Whether `m` is computed from records of aspect `name`. Pure. */
+bool experiment_metric_is_of(const struct experiment_metric *m, const char *name);
+
+/** Whether limit `l` is on an interval, which no node sees whole: then it is global, and no node has a share of it. */
+bool experiment_limit_is_on_interval(const struct experiment *e, const struct experiment_limit *l);
 
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);

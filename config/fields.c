@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/collectors.h"
+#include "config/intervals.h"
 #include "config/knobs.h"
 #include "config/order_settings.h"
 #include "config/real_time.h"
@@ -37,7 +38,6 @@ static const struct schema_word policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){N
 const struct schema_word schema_deciders[] = {
     {"node", ADAPT_BY_NODE, false}, {"manager", ADAPT_BY_MANAGER, false}, {NULL, 0, false}};
 
-static const char note_pairs[] = "this version does not match records of two aspects; record the interval as a field";
 static const char note_count[] = "this version does not count records over the whole run; give 'rate: ASPECT'";
 
 const struct schema_word schema_buffers[] = {
@@ -227,22 +227,36 @@ static bool is_quantile(const void *metric)
     return ((const struct experiment_metric *)metric)->kind == METRIC_QUANTILE;
 }
 
+static bool is_interval(const void *metric)
+{
+    return ((const struct experiment_metric *)metric)->kind == METRIC_INTERVAL;
+}
+
+/* An interval has one value in all where the file does not say `per`. */
+static bool is_by_place(const void *metric)
+{
+    return !is_interval(metric) || ((const struct experiment_metric *)metric)->interval.by_end;
+}
+
 const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("rate", IN(experiment_metric, aspect), fields_read_aspect)},
-    {SCHEMA_ROW_OWN("mean", IN(experiment_metric, field), fields_read_field)},
-    {SCHEMA_ROW_OWN("min", IN(experiment_metric, field), fields_read_field)},
-    {SCHEMA_ROW_OWN("max", IN(experiment_metric, field), fields_read_field)},
-    {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_field)},
-    {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_field)},
+    {SCHEMA_ROW_OWN("mean", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("min", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("max", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("where", IN(experiment_metric, where), fields_read_where), .print = schema_print_char,
      .quiet = true},
     {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share), .is_used = is_quantile},
     {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S)},
-    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes)},
+    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes), .is_used = is_by_place},
     {.key = "count", .kind = SCHEMA_LATER, .note = note_count},
-    {.key = "interval", .kind = SCHEMA_LATER, .note = note_pairs},
-    {.key = "match", .kind = SCHEMA_LATER, .note = note_pairs},
+    {SCHEMA_ROW_OWN("interval", IN(experiment_metric, interval), intervals_read_aspects), .shape = SCHEMA_IS_LIST},
+    {SCHEMA_ROW_OWN("match", IN(experiment_metric, interval.match), intervals_read_match)},
+    {SCHEMA_ROW_RANGE("memory", SCHEMA_COUNT, IN(experiment_metric, interval.memory), EXPERIMENT_MATCH_MEMORY_MIN,
+                      EXPERIMENT_MATCH_MEMORY_MAX),
+     .is_used = is_interval},
     {0},
 };
 
@@ -345,8 +359,11 @@ const struct experiment_process schema_default_process = {.instances = 1,
                                                           .restart_pause = CLOCK_S,
                                                           .limits = STARTING_NO_LIMITS};
 const struct experiment_node schema_default_node = {.on_loss = {.wait = EXPERIMENT_LOSS_WAIT}};
-const struct experiment_metric schema_default_metric = {
-    .kind = METRIC_RATE, .share = 0.99, .window = CLOCK_S, .per_process = true};
+const struct experiment_metric schema_default_metric = {.kind = METRIC_RATE,
+                                                        .share = 0.99,
+                                                        .window = CLOCK_S,
+                                                        .per_process = true,
+                                                        .interval = {.memory = EXPERIMENT_MATCH_MEMORY}};
 const struct experiment_limit schema_default_limit = {.tolerance = 0.01};
 
 #define TABLE(type, list, entry_fields, entry_defaults, most, by_name)                                                 \

@@ -22,6 +22,7 @@ void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to);
 void fields_read_attach(struct reader *r, const struct tree *t, void *to);
 void fields_read_aspect(struct reader *r, const struct tree *t, void *to);
 void fields_read_field(struct reader *r, const struct tree *t, void *to);
+void fields_read_statistic(struct reader *r, const struct tree *t, void *to);
 void fields_read_where(struct reader *r, const struct tree *t, void *to);
 
 /**

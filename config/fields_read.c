@@ -7,6 +7,7 @@
 #include "base/condition.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
+#include "config/intervals.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -269,6 +270,12 @@ void fields_read_aspect(struct reader *r, const struct tree *t, void *to)
 void fields_read_field(struct reader *r, const struct tree *t, void *to)
 {
     read_declared(r, t, "the name of a field", "a field", to);
+}
+
+void fields_read_statistic(struct reader *r, const struct tree *t, void *to)
+{
+    if (!intervals_has(t->parent)) /* has no field: intervals_check() reads it */
+        fields_read_field(r, t, to);
 }
 
 void fields_read_where(struct reader *r, const struct tree *t, void *to)

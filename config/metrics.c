@@ -16,10 +16,31 @@ bool experiment_metric_reads_records(const struct experiment_metric *m)
     return m->kind != METRIC_RATE || m->where;
 }
 
+const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t i)
+{
+    if (i < m->interval.count)
+        return m->interval.aspects[i];
+    return i == 0 ? m->aspect : NULL;
+}
+
+bool experiment_metric_is_of(const struct experiment_metric *m, const char *name)
+{
+    const char *aspect;
+    for (uint32_t i = 0; (aspect = experiment_metric_aspect(m, i)); i++)
+        if (strcmp(aspect, name) == 0)
+            return true;
+    return false;
+}
+
+bool experiment_limit_is_on_interval(const struct experiment *e, const struct experiment_limit *l)
+{
+    return l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].kind == METRIC_INTERVAL;
+}
+
 /* Whether one value of a window decides the metric: the least, the largest, the latest, or a quantile next to these. */
 static bool is_single_extreme(const struct experiment_metric *m)
 {
-    switch (m->kind) {
+    switch (m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind) {
     case METRIC_MIN:
     case METRIC_MAX:
     case METRIC_LAST:
@@ -47,6 +68,7 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_MAX] = "max",
         [METRIC_LAST] = "last",
         [METRIC_QUANTILE] = "quantile",
+        [METRIC_INTERVAL] = "interval",
         [METRIC_LATENCY] = "monitoring_latency",
         [METRIC_LATENCY_MAX] = "monitoring_latency_max",
         [METRIC_EN_ROUTE] = "en_route_ratio",
@@ -104,6 +126,7 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric)
         [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
                                                                     record is the latest */
         [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes do not exchange histograms */
+        [METRIC_INTERVAL] = JOIN_NOT,                            /* no node has its beginnings and its ends */
         [METRIC_LATENCY] = JOIN_RATIO, [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
         [METRIC_LOST] = JOIN_RATIO,    [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
     };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
 #include "config/collectors.h"
+#include "config/intervals.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
 #include "config/starting.h"
@@ -253,7 +254,9 @@ static void print_sensing(const struct experiment *e, FILE *out)
 static void print_metric(const struct experiment_metric *m, FILE *out)
 {
     fprintf(out, "  %s: {", m->name);
-    if (!experiment_metric_is_built_in(m->kind)) {
+    if (m->kind == METRIC_INTERVAL)
+        intervals_print(m, out);
+    else if (!experiment_metric_is_built_in(m->kind)) {
         fprintf(out, "%s: ", experiment_metric_word(m->kind));
         schema_print_text(m->field ? m->field : m->aspect, out);
         fputs(", ", out);

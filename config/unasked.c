@@ -31,7 +31,7 @@ void check_unasked(const struct tree *root, struct experiment *e)
     bool programs = false, tight = e->sensing.mode == POLL_BUSY_WAIT;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_limit *l = &e->limits[i];
-        programs = programs || (l->metric >= 0 && e->metrics[l->metric].aspect);
+        programs = programs || (l->metric >= 0 && experiment_metric_aspect(&e->metrics[l->metric], 0));
         tight = tight || is_tight(e, l);
     }
     if (!programs || tight || reads_a_sampler(e) || tree_get(tree_get(root, "sensing"), "samplers"))

@@ -245,6 +245,23 @@ void statistic_records(struct statistic *s, const struct packet_run *run, const 
         add_to_grains(s, run, from, field, now);
 }
 
+void statistic_add(struct statistic *s, double value, int64_t time, int64_t now)
+{
+    struct statistic_grain *g;
+    time = time < now ? time : now;
+    if (!isfinite(value) || time <= now - s->window)
+        return;
+    if (!s->any || time >= s->newest) {
+        s->newest = time;
+        s->last = value;
+        s->any = true;
+    }
+    if (s->kind == STATISTIC_QUANTILE)
+        advance(s, now);
+    if (s->kind != STATISTIC_LAST && (g = grain_at(s, time)))
+        add_to_grain(s, g, &value, 1);
+}
+
 void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max)
 {
     assert(s->kind != STATISTIC_QUANTILE);
@@ -300,6 +317,25 @@ bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *n
     if (newest)
         *newest = s->newest;
     return true;
+}
+
+uint64_t statistic_count(const struct statistic *s, int64_t now)
+{
+    uint64_t count = 0;
+    if (!s->any || s->newest <= now - s->window)
+        return 0;
+    if (s->kind == STATISTIC_LAST)
+        return 1;
+    (void)fold_all(s, now, &count);
+    return count;
+}
+
+bool statistic_quantile(struct statistic *s, double share, int64_t now, double *value)
+{
+    if (!s->any || s->newest <= now - s->window)
+        return false;
+    advance(s, now);
+    return quantile_value(s->quantile, share, value);
 }
 
 bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t *count)

@@ -61,6 +61,9 @@ void statistic_reset(struct statistic *s);
 void statistic_records(struct statistic *s, const struct packet_run *run, const struct statistic_field *field,
                        int64_t now);
 
+/** Takes in one finite value of time `time`, which arrived at `now`; else as statistic_records(). */
+void statistic_add(struct statistic *s, double value, int64_t time, int64_t now);
+
 /** Takes in `n` values at `now`, known by their mean, minimum and maximum. Not for a quantile. */
 void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max);
 
@@ -69,6 +72,12 @@ void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mea
  * where the window holds no value.
  */
 bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest);
+
+/** The number of values in the window at `now`; not for a latest value, of which there is 1 at most. */
+uint64_t statistic_count(const struct statistic *s, int64_t now);
+
+/** For a quantile: as statistic_value(), of another `share`. */
+bool statistic_quantile(struct statistic *s, double share, int64_t now, double *value);
 
 /** For a mean: the sum and number of its values at `now`. False where the window holds no value. */
 bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t *count);

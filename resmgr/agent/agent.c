@@ -269,7 +269,7 @@ static bool agent_needs_records(const struct agent *agent, const char *name)
     const struct experiment *e = agent->experiment;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
-        if (m && m->aspect && experiment_metric_reads_records(m) && strcmp(m->aspect, name) == 0)
+        if (m && experiment_metric_reads_records(m) && experiment_metric_is_of(m, name))
             return true;
     }
     return false;

@@ -42,6 +42,18 @@ static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
         {"metrics: {m: {mean: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
         {"metrics: {m: {max: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
         {"metrics: {m: {rate: a, of: a}}\n", "metrics.m.of", "applies only to a metric of a field"},
+        {"metrics: {m: {rate: a, match: b}}\n", "metrics.m.match", "applies only to 'interval'"},
+        {"metrics: {m: {rate: a, memory: 1000}}\n", "metrics.m.memory", "applies only to 'interval'"},
+        {"metrics: {m: {interval: [a, b], match: f}}\n", "metrics.m.quantile", "is missing; expected: a share"},
+        {"metrics: {m: {interval: [a, b], max: yes}}\n", "metrics.m.match", "is missing; expected: the field"},
+        {"metrics: {m: {interval: [a, b], match: f, quantile: 101 %}}\n", "metrics.m.quantile", "is out of range"},
+        {"metrics: {m: {interval: [a, b], match: 7, max: yes}}\n", "metrics.m.match", "cannot be the name of a field"},
+        {"metrics: {m: {interval: [a, b], match: f, max: yes, share: 5 %}}\n", "metrics.m.share",
+         "cannot be combined with 'interval'"},
+        {"metrics: {m: {interval: [a, b, c, d, e, f, g, h, i], match: f, max: yes}}\n", "metrics.m.interval",
+         "a list of 2 to 8 aspects"},
+        {"metrics: {m: {interval: [a, b], match: f, max: yes}}\nlimits: [{expect: m <= 5}]\n", "limits[0].expect",
+         "the unit is missing or unknown"},
         {"limits: [{expect: sensor_cpu <= 5 %, priority: 1}]\n", "limits[0].priority", "applies only to 'hold'"},
         {"limits: [{expect: lost_ratio >= 5 %}]\n", "limits[0].expect", "is a cost"},
         {"limits: [{expect: monitoring_latency >= 5 ms}]\n", "limits[0].expect", "is a cost"},
@@ -346,9 +358,32 @@ static void the_tolerance_of_a_single_extreme_is_none_by_default(void **unused)
     }
 }
 
+static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
+{
+    (void)unused;
+    struct experiment *e = read_good("metrics: {e2e: {interval: [frame_captured, frame_shown], match: frame, quantile: "
+                                     "99 %, window: 5 s}}\nlimits: [{hold: e2e <= 80 ms}]\n");
+    const struct experiment_metric *m = &e->metrics[0];
+    assert_int_equal(m->kind, METRIC_INTERVAL);
+    assert_int_equal(m->interval.statistic, METRIC_QUANTILE);
+    assert_true(m->share == 0.99 && m->in_time && !m->per_process && !m->interval.by_end);
+    assert_int_equal(m->interval.memory, EXPERIMENT_MATCH_MEMORY);
+    assert_string_equal(m->interval.match, "frame");
+    assert_true(experiment_metric_is_of(m, "frame_shown") && !experiment_metric_is_of(m, "frame"));
+    assert_null(experiment_metric_aspect(m, 2));
+    assert_true(e->limits[0].global && experiment_has_manager(e) && experiment_is_managed(e));
+    assert_true(experiment_default_tolerance(e, 0) == 0.01);
+    experiment_free(e);
+    e = read_good("metrics: {m: {interval: [a, b], match: messages, max: yes, per: node}}\n");
+    assert_true(!e->metrics[0].interval.match && e->metrics[0].interval.by_end && !e->metrics[0].per_process);
+    assert_true(experiment_default_tolerance(e, 0) == 0 && !experiment_has_manager(e));
+    experiment_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_on_an_interval_is_global_and_has_a_manager),
         cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
         cmocka_unit_test(bounds_are_read_with_sign_and_unit),
         cmocka_unit_test(a_bound_of_zero_needs_no_unit_beside_a_time),

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/intervals.h"
+
+#include "base/units.h"
+#include "config/diagnostics.h"
+#include "config/fields_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char by_messages[] = "messages", chosen[] = "yes";
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+static bool is_listed(char *const *aspects, const char *name)
+{
+    while (*aspects && strcmp(*aspects, name) != 0)
+        aspects++;
+    return *aspects;
+}
+
+static void read_aspect(struct reader *r, const struct tree *t, struct experiment_interval *i)
+{
+    char *name = NULL;
+    fields_read_aspect(r, t, &name);
+    if (!name)
+        return;
+    if (is_listed(i->aspects, name))
+        reader_wrong(r, t, "%s appears twice in this list", diagnostics_quote(name).s);
+    else if (experiment_sampler_of(name) != EXPERIMENT_SAMPLERS)
+        reader_wrong(r, t, "%s is recorded by a sampler: its records belong to no others", name);
+    else {
+        i->aspects[i->count++] = name;
+        return;
+    }
+    free(name);
+}
+
+void intervals_read_aspects(struct reader *r, const struct tree *t, void *to)
+{
+    struct experiment_interval *i = to;
+    if (t->refused)
+        return;
+    if (t->kind != TREE_LIST || t->children < 2 || t->children > EXPERIMENT_STAGES_MAX) {
+        reader_wrong(r, t,
+                     "a list of 2 to %d aspects is expected, in the order of their records, such as [frame_captured, "
+                     "frame_shown]",
+                     EXPERIMENT_STAGES_MAX);
+        return;
+    }
+    if (!(i->aspects = reader_alloc(r, t->children + 1, sizeof *i->aspects)))
+        return;
+    for (const struct tree *child = t->first; child; child = child->next)
+        read_aspect(r, child, i);
+}
+
+void intervals_read_match(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "the name of a field that all these aspects have, or 'messages'");
+    if (text && strcmp(text, by_messages) != 0)
+        fields_read_field(r, t, to);
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+
+bool intervals_has(const struct tree *t)
+{
+    return tree_get(t, "interval");
+}
+
+static void read_share(struct reader *r, const struct tree *t, struct experiment_metric *m)
+{
+    double percent;
+    const char *why, *text = reader_text(r, t, "a percentage such as 99 %");
+    if (!text)
+        return;
+    if (units_read_percent(text, &percent, &why) != 0)
+        reader_wrong(r, t, "%s is not a percentage: %s; in an interval, 'quantile' has the share, such as 99 %%",
+                     diagnostics_quote(text).s, why);
+    else if (percent > 100)
+        reader_wrong(r, t, "%s is out of range; allowed: 0 %% .. 100 %%", diagnostics_quote(text).s);
+    else
+        m->share = percent / 100;
+}
+
+static void read_chosen(struct reader *r, const struct tree *t)
+{
+    const char *text = reader_text(r, t, chosen);
+    if (text && strcmp(text, chosen) != 0)
+        reader_wrong(r, t, "%s is unknown; allowed: yes, as the statistic is of the times between the records",
+                     diagnostics_quote(text).s);
+}
+
+static void check_statistic(struct reader *r, const struct tree *t, struct experiment_metric *m)
+{
+    const struct tree *found = NULL;
+    for (int kind = METRIC_MEAN; kind <= METRIC_QUANTILE; kind++) {
+        const struct tree *key = tree_get(t, experiment_metric_word((enum experiment_metric_kind)kind));
+        if (key && found)
+            reader_wrong_key(r, key, "cannot be combined with '%s': a metric is one statistic", found->key);
+        if (!key || found)
+            continue;
+        found = key;
+        m->interval.statistic = (enum experiment_metric_kind)kind;
+        if (kind == METRIC_QUANTILE)
+            read_share(r, key, m);
+        else
+            read_chosen(r, key);
+    }
+    if (!found)
+        reader_missing(r, t, "quantile",
+                       "is missing; expected: a share such as 99 %%, or instead one of 'mean: yes', 'min: yes', 'max: "
+                       "yes', 'last: yes'");
+}
+
+void intervals_check(struct reader *r, const struct tree *t, struct experiment_metric *m)
+{
+    static const char *const others[] = {"rate", "of", "where", "share"};
+    const struct tree *key;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if ((key = tree_get(t, others[i])))
+            reader_wrong_key(r, key, "cannot be combined with 'interval', which names its aspects itself");
+    m->kind = METRIC_INTERVAL;
+    m->in_time = true;
+    m->interval.by_end = tree_get(t, "per");
+    m->per_process = m->per_process && m->interval.by_end;
+    check_statistic(r, t, m);
+    if (!tree_get(t, "match"))
+        reader_missing(r, t, "match",
+                       "is missing; expected: the field that has the same value in records that belong together, or "
+                       "'messages'");
+    else if (!m->interval.match && m->interval.count > 2)
+        reader_wrong(r, tree_get(t, "match"),
+                     "a message has one sending and its receivings, and this interval has %u aspects; expected: a "
+                     "field, or 2 aspects",
+                     m->interval.count);
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+void intervals_print(const struct experiment_metric *m, FILE *out)
+{
+    const struct experiment_interval *i = &m->interval;
+    fputs("interval: ", out);
+    schema_print_list(&i->aspects, out);
+    fputs(", match: ", out);
+    schema_print_text(i->match ? i->match : by_messages, out);
+    fprintf(out, ", %s: ", experiment_metric_word(i->statistic));
+    if (i->statistic == METRIC_QUANTILE)
+        fprintf(out, "%s %%, ", units_exact_number(m->share * 100).s);
+    else
+        fprintf(out, "%s, ", chosen);
+}

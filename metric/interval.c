@@ -1,0 +1,692 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A key is an entry with the list of its records. Entries stand in a ring in the order in which they are to be
+ * forgotten, so the oldest is always at its head; an index finds them by their keys. Records stand in a slab. An end
+ * notes which of its parts have been taken into statistics (`told`), so that no value counts twice, in whatever order
+ * the records came.
+ */
+#include "metric/interval.h"
+
+#include "base/hash_index.h"
+#include "base/saturate.h"
+#include "metric/histogram.h"
+#include "metric/statistic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = UINT32_MAX, GRAINS = 64, END_SLOTS = 2 * INTERVAL_ENDS_MAX };
+enum { OF_INTEGER = 1, OF_FLOAT, OF_TEXT, KINDS = 4 };
+
+/* A record. */
+struct mark {
+    int64_t own, time, bound;
+    uint32_t source, clock, series, next;
+    uint8_t position;
+    uint8_t told; /* of an end: bit i for part i */
+    bool again;   /* of an end: it came when one of its process had its value; belongs to a later beginning, if any */
+};
+
+struct entry {
+    struct interval_key key;
+    uint32_t marks, count; /* the list of its records */
+    int64_t came;          /* when it began, or began anew */
+    int64_t placed;        /* when it took its place in the ring */
+    uint32_t answers;      /* ends of its beginning */
+};
+
+/* Numbers of ends by the grain of their time. */
+struct grain {
+    int64_t number;
+    uint64_t count;
+};
+
+/* The values of one end. */
+struct series {
+    struct statistic *values[INTERVAL_PARTS], *bounds[INTERVAL_PARTS];
+    struct grain waiting[GRAINS], lost[GRAINS]; /* ends without a beginning; that were lost */
+};
+
+/* A stretch of the run's time; empty at first. */
+struct stretch {
+    int64_t from, until;
+};
+
+struct interval {
+    uint32_t positions, memory;
+    enum statistic_kind kind;
+    double share;
+    int64_t window, reach; /* ns: how long an entry is remembered */
+    struct entry *entries; /* a ring of `memory` */
+    uint32_t head, used;
+    struct mark *marks;
+    uint32_t slab, fresh, free; /* of `slab` marks, `fresh` and what follows was never used; the list of free ones */
+    struct hash_index index, by_end;
+    struct hash_index_slot end_slots[END_SLOTS];
+    struct series *series[INTERVAL_ENDS_MAX];
+    uint32_t ends[INTERVAL_ENDS_MAX], end_count;
+    struct stretch lost[INTERVAL_POSITIONS_MAX];
+    int64_t evicted, late; /* the latest time of a beginning that was forgotten so, without all of its ends */
+    int64_t ambiguous;     /* ... and of an end that is ambiguous */
+    uint32_t most_answers;
+    struct interval_counts counts;
+};
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+/* One-to-one: neighbours become strangers. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    x = (x ^ x >> 29) * UINT64_C(0xa0761d6478bd642f);
+    return x ^ x >> 32;
+}
+
+struct interval_key interval_key_of_integer(int64_t value)
+{
+    return (struct interval_key){mix((uint64_t)value), OF_INTEGER};
+}
+
+struct interval_key interval_key_of_float(double value)
+{
+    uint64_t bits;
+    double number = value == 0 ? 0 : value; /* -0.0 equals 0.0 */
+    memcpy(&bits, &number, sizeof bits);
+    return (struct interval_key){mix(bits), isnan(value) ? 0 : OF_FLOAT};
+}
+
+struct interval_key interval_key_of_text(const char *text, size_t length)
+{
+    uint64_t a = length, b = ~(uint64_t)length;
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, text + at, length - at < 8 ? length - at : 8);
+        a = mix(a ^ word);
+        b = mix(b + word * UINT64_C(0x9e3779b97f4a7c15));
+    }
+    return (struct interval_key){a, (uint32_t)(b / KINDS) * KINDS + OF_TEXT};
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+static enum statistic_kind kind_of(enum experiment_metric_kind kind)
+{
+    return kind == METRIC_MIN        ? STATISTIC_MIN
+           : kind == METRIC_MAX      ? STATISTIC_MAX
+           : kind == METRIC_LAST     ? STATISTIC_LAST
+           : kind == METRIC_QUANTILE ? STATISTIC_QUANTILE
+                                     : STATISTIC_MEAN;
+}
+
+/* The index must stay half empty. */
+static uint32_t slots_for(uint32_t memory)
+{
+    uint32_t slots = 2;
+    while (slots < 2 * memory)
+        slots *= 2;
+    return slots;
+}
+
+int interval_new(const struct experiment_metric *metric, int64_t wait, struct interval **out)
+{
+    struct interval *in = calloc(1, sizeof *in);
+    if (!in)
+        return BEZEL_ENOMEM;
+    in->positions = metric->interval.count;
+    in->memory = metric->interval.memory;
+    in->kind = kind_of(metric->interval.statistic);
+    in->share = metric->share;
+    in->window = metric->window;
+    in->reach = saturate_ns(saturate_add(metric->window, wait));
+    in->slab = in->positions * in->memory;
+    in->free = NONE;
+    in->evicted = in->late = in->ambiguous = INT64_MIN;
+    for (int i = 0; i < INTERVAL_POSITIONS_MAX; i++)
+        in->lost[i] = (struct stretch){INT64_MAX, INT64_MIN};
+    in->entries = calloc(in->memory, sizeof *in->entries);
+    in->marks = calloc(in->slab, sizeof *in->marks);
+    in->index.mask = slots_for(in->memory) - 1;
+    in->index.slots = calloc((size_t)in->index.mask + 1, sizeof *in->index.slots);
+    in->by_end = (struct hash_index){.slots = in->end_slots, .mask = END_SLOTS - 1};
+    if (!in->entries || !in->marks || !in->index.slots) {
+        interval_free(in);
+        return BEZEL_ENOMEM;
+    }
+    *out = in;
+    return 0;
+}
+
+static void free_series(struct series *s)
+{
+    for (int part = 0; s && part < INTERVAL_PARTS; part++) {
+        statistic_free(s->values[part]);
+        statistic_free(s->bounds[part]);
+    }
+    free(s);
+}
+
+void interval_free(struct interval *in)
+{
+    if (!in)
+        return;
+    for (uint32_t i = 0; i < in->end_count; i++)
+        free_series(in->series[i]);
+    free(in->entries);
+    free(in->marks);
+    free(in->index.slots);
+    free(in);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
+
+/* Of two positions there is no stage but the whole. */
+static bool has_part(const struct interval *in, uint32_t part)
+{
+    return part == INTERVAL_WHOLE || (in->positions > 2 && part < in->positions - 1);
+}
+
+static struct series *new_series(const struct interval *in)
+{
+    struct series *s = calloc(1, sizeof *s);
+    for (uint32_t part = 0; s && part < INTERVAL_PARTS; part++)
+        if (has_part(in, part) && (statistic_new(in->kind, in->share, in->window, &s->values[part]) != 0 ||
+                                   statistic_new(STATISTIC_MAX, 0, in->window, &s->bounds[part]) != 0)) {
+            free_series(s);
+            return NULL;
+        }
+    return s;
+}
+
+/* The number of the series of `end`; NONE: there is no room for it. */
+static uint32_t series_of(struct interval *in, uint32_t end)
+{
+    int found = hash_index_find(&in->by_end, end, 0);
+    if (found >= 0)
+        return (uint32_t)found;
+    if (in->end_count == INTERVAL_ENDS_MAX || !(in->series[in->end_count] = new_series(in)))
+        return NONE;
+    in->ends[in->end_count] = end;
+    hash_index_put(&in->by_end, end, 0, in->end_count);
+    return in->end_count++;
+}
+
+const uint32_t *interval_ends(const struct interval *in, uint32_t *count)
+{
+    *count = in->end_count;
+    return in->ends;
+}
+
+static int64_t grain_of(const struct interval *in, int64_t time)
+{
+    int64_t length = in->window / GRAINS;
+    return time / length - (time % length < 0);
+}
+
+/* Counts `n` ends more, or with `less` fewer. */
+static void count_grain(const struct interval *in, struct grain *grains, int64_t time, uint64_t n, bool less)
+{
+    int64_t number = grain_of(in, time);
+    struct grain *g = &grains[((number % GRAINS) + GRAINS) % GRAINS];
+    if (!less && (g->count == 0 || g->number < number))
+        *g = (struct grain){.number = number};
+    if (g->number != number)
+        return;
+    uint64_t sum = g->count + n;
+    g->count = !less ? (sum < n ? UINT64_MAX : sum) : g->count > n ? g->count - n : 0;
+}
+
+static uint64_t sum_grains(const struct interval *in, const struct grain *grains, int64_t until, int64_t now)
+{
+    uint64_t sum = 0;
+    int64_t last = grain_of(in, until), first = grain_of(in, now) - GRAINS;
+    for (int i = 0; i < GRAINS; i++)
+        if (grains[i].number > first && grains[i].number <= last)
+            sum = sum + grains[i].count < sum ? UINT64_MAX : sum + grains[i].count;
+    return sum;
+}
+
+static bool is_end(const struct interval *in, const struct mark *m)
+{
+    return m->position == in->positions - 1;
+}
+
+static bool is_told(const struct mark *m)
+{
+    return m->told >> INTERVAL_WHOLE & 1;
+}
+
+static void count_waiting(struct interval *in, const struct mark *m, bool less)
+{
+    if (is_end(in, m) && !is_told(m))
+        count_grain(in, in->series[m->series]->waiting, m->time, 1, less);
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+
+static struct entry *entry_at(const struct interval *in, uint32_t i)
+{
+    uint32_t at = in->head + i;
+    return &in->entries[at < in->memory ? at : at - in->memory];
+}
+
+static bool meets(struct stretch s, int64_t from, int64_t until)
+{
+    return s.from <= until && from <= s.until;
+}
+
+static bool has_several(const struct interval *in, const struct entry *e, uint32_t position)
+{
+    uint32_t n = 0;
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        n += in->marks[at].position == position;
+    return n > 1;
+}
+
+/* Whether a beginning at `time` may have been forgotten for an end that came at most `reach` later. */
+static bool is_near(const struct interval *in, int64_t forgotten, int64_t time)
+{
+    return forgotten >= saturate_sub(time, in->reach);
+}
+
+static void forget_beginning(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
+{
+    int64_t *latest = evicted ? &in->evicted : &in->late;
+    if (e->answers == 0 || e->answers < in->most_answers)
+        *latest = m->time > *latest ? m->time : *latest;
+    if (e->answers > 0)
+        return;
+    enum interval_cause cause = meets(in->lost[in->positions - 1], m->time, saturate_add(m->time, in->reach))
+                                    ? INTERVAL_LOST
+                                : evicted ? INTERVAL_EVICTED
+                                          : INTERVAL_LATE;
+    in->counts.beginnings[cause]++;
+}
+
+static void forget_end(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
+{
+    if (is_told(m))
+        return;
+    enum interval_cause cause = INTERVAL_LATE;
+    if (has_several(in, e, 0))
+        cause = INTERVAL_AMBIGUOUS;
+    else if (meets(in->lost[0], saturate_sub(m->time, in->reach), m->time))
+        cause = INTERVAL_LOST;
+    else if (evicted || is_near(in, in->evicted, m->time))
+        cause = INTERVAL_EVICTED;
+    in->counts.ends[cause]++;
+}
+
+static void free_mark(struct interval *in, uint32_t at)
+{
+    in->marks[at].next = in->free;
+    in->free = at;
+}
+
+/* Removes the oldest entry; `evicted`: before its time. */
+static void forget_oldest(struct interval *in, bool evicted)
+{
+    struct entry *e = entry_at(in, 0);
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+        const struct mark *m = &in->marks[at];
+        if (m->position == 0)
+            forget_beginning(in, e, m, evicted);
+        else if (is_end(in, m))
+            forget_end(in, e, m, evicted);
+    }
+    for (uint32_t at = e->marks, next; at != NONE; at = next) {
+        next = in->marks[at].next;
+        free_mark(in, at);
+    }
+    hash_index_remove(&in->index, e->key.bits, e->key.more);
+    in->head = in->head + 1 < in->memory ? in->head + 1 : 0;
+    in->used--;
+}
+
+static uint32_t push(struct interval *in, struct entry e)
+{
+    struct entry *place = entry_at(in, in->used++);
+    *place = e;
+    hash_index_put(&in->index, e.key.bits, e.key.more, (uint32_t)(place - in->entries));
+    return (uint32_t)(place - in->entries);
+}
+
+/* The oldest entry began anew meanwhile: it becomes the youngest. */
+static void renew_oldest(struct interval *in, int64_t now)
+{
+    struct entry e = *entry_at(in, 0);
+    e.placed = now;
+    in->head = in->head + 1 < in->memory ? in->head + 1 : 0;
+    in->used--;
+    (void)push(in, e);
+}
+
+void interval_advance(struct interval *in, int64_t now)
+{
+    int64_t since = saturate_sub(saturate_ns(now), in->reach);
+    for (uint32_t n = in->used; n > 0; n--) {
+        const struct entry *e = entry_at(in, 0);
+        if (e->placed > since)
+            return;
+        if (e->came > since)
+            renew_oldest(in, saturate_ns(now));
+        else
+            forget_oldest(in, false);
+    }
+}
+
+static struct entry *entry_of(struct interval *in, struct interval_key key, int64_t now)
+{
+    int found = hash_index_find(&in->index, key.bits, key.more);
+    if (found >= 0)
+        return &in->entries[found];
+    if (in->used == in->memory)
+        forget_oldest(in, true);
+    return &in->entries[push(in, (struct entry){.key = key, .marks = NONE, .came = now, .placed = now})];
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
+
+/* The records that an end belongs to; NULL where there is none, or several of other processes. */
+struct chain {
+    const struct mark *at[INTERVAL_POSITIONS_MAX];
+};
+
+static struct chain chain_of(const struct interval *in, const struct entry *e, const struct mark *end)
+{
+    struct chain c = {{NULL}};
+    uint32_t others[INTERVAL_POSITIONS_MAX] = {0};
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+        const struct mark *m = &in->marks[at];
+        bool own = m->source == end->source;
+        if (own || !c.at[m->position] || c.at[m->position]->source != end->source)
+            c.at[m->position] = m;
+        others[m->position] += !own;
+    }
+    for (uint32_t i = 0; i < in->positions; i++)
+        if (others[i] > 1 && c.at[i] && c.at[i]->source != end->source)
+            c.at[i] = NULL;
+    c.at[in->positions - 1] = end;
+    return c;
+}
+
+/* Takes the time from `a` to `b`, of an end at `time`. False: it is negative beyond its bound. */
+static bool take(struct series *s, uint32_t part, const struct mark *a, const struct mark *b, int64_t time, int64_t now)
+{
+    bool same = a->clock == b->clock;
+    int64_t took = same ? saturate_sub(b->own, a->own) : saturate_sub(b->time, a->time);
+    int64_t bound = same ? 0 : saturate_add(a->bound, b->bound);
+    if (took < 0 && saturate_add(took, bound) < 0)
+        return false;
+    statistic_add(s->values[part], (double)took, time, now);
+    statistic_add(s->bounds[part], (double)bound, time, now);
+    return true;
+}
+
+static void tell_whole(struct interval *in, struct entry *e, struct mark *end, const struct chain *c, int64_t now)
+{
+    if (!c->at[0] && has_several(in, e, 0))
+        in->ambiguous = end->time > in->ambiguous ? end->time : in->ambiguous;
+    if (!c->at[0] || is_told(end))
+        return;
+    count_waiting(in, end, true);
+    end->told |= 1U << INTERVAL_WHOLE;
+    if (take(in->series[end->series], INTERVAL_WHOLE, c->at[0], end, end->time, now))
+        in->counts.matched++;
+    else {
+        in->counts.negative++;
+        count_grain(in, in->series[end->series]->lost, end->time, 1, false);
+    }
+    e->answers++;
+    in->most_answers = e->answers > in->most_answers ? e->answers : in->most_answers;
+}
+
+/* All parts of an end. */
+static uint8_t told_all(const struct interval *in)
+{
+    unsigned stages = in->positions > 2 ? (1U << (in->positions - 1)) - 1 : 0;
+    return (uint8_t)(stages | 1U << INTERVAL_WHOLE);
+}
+
+/* Takes all times up to `end` that are known by now. */
+static void tell(struct interval *in, struct entry *e, struct mark *end, int64_t now)
+{
+    if (end->again || end->told == told_all(in))
+        return;
+    struct chain c = chain_of(in, e, end);
+    tell_whole(in, e, end, &c, now);
+    for (uint32_t i = 0; in->positions > 2 && i + 1 < in->positions; i++)
+        if (c.at[i] && c.at[i + 1] && !(end->told >> i & 1)) {
+            end->told |= 1U << i;
+            (void)take(in->series[end->series], i, c.at[i], c.at[i + 1], end->time, now);
+        }
+}
+
+static void tell_all(struct interval *in, struct entry *e, int64_t now)
+{
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        if (is_end(in, &in->marks[at]))
+            tell(in, e, &in->marks[at], now);
+}
+
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
+
+static struct mark *find_mark(struct interval *in, const struct entry *e, const struct mark *like)
+{
+    uint32_t at = e->marks;
+    while (at != NONE && (in->marks[at].source != like->source || in->marks[at].position != like->position))
+        at = in->marks[at].next;
+    return at == NONE ? NULL : &in->marks[at];
+}
+
+/* Whether `m` was made before `begin`, as far as is known. */
+static bool is_before(const struct mark *m, const struct mark *begin)
+{
+    int64_t bound = saturate_add(m->bound, begin->bound);
+    if (m->clock == begin->clock)
+        return m->own < begin->own;
+    return m->time < (bound < INT64_MAX ? saturate_sub(begin->time, bound) : begin->time);
+}
+
+/* Whether `m` belongs to the beginning that comes now, rather than to the one before. */
+static bool survives(const struct interval *in, const struct mark *m, const struct mark *begin)
+{
+    bool is_used = is_end(in, m) && is_told(m) && !m->again;
+    return m->position == 0 || (!is_used && !is_before(m, begin));
+}
+
+static void begin_anew(struct interval *in, struct entry *e, const struct mark *begin, int64_t now)
+{
+    in->counts.repeated[0] += e->answers == 0;
+    for (uint32_t *link = &e->marks; *link != NONE;) {
+        uint32_t at = *link;
+        struct mark *m = &in->marks[at];
+        if (survives(in, m, begin)) {
+            if (m->again) {
+                m->again = false;
+                m->told = 0;
+                count_waiting(in, m, false);
+            }
+            link = &m->next;
+            continue;
+        }
+        if (is_end(in, m))
+            forget_end(in, e, m, false);
+        *link = m->next;
+        e->count--;
+        free_mark(in, at);
+    }
+    e->answers = 0;
+    e->came = now;
+}
+
+/* A record of the same process at the same position is there: the latest counts. */
+static void replace(struct interval *in, struct entry *e, struct mark *old, struct mark new, int64_t now)
+{
+    if (new.position == 0)
+        begin_anew(in, e, &new, now);
+    else
+        in->counts.repeated[new.position]++;
+    count_waiting(in, old, true);
+    new.next = old->next;
+    new.told = old->told;
+    new.again = is_end(in, old) && is_told(old);
+    *old = new;
+    count_waiting(in, old, false);
+}
+
+/* NULL: there are too many. */
+static struct mark *add_mark(struct interval *in, struct entry *e, struct mark new)
+{
+    uint32_t at = in->free;
+    if (e->count == INTERVAL_SAME_KEY_MAX)
+        return NULL;
+    if (at != NONE)
+        in->free = in->marks[at].next;
+    else
+        at = in->fresh++;
+    new.next = e->marks;
+    in->marks[at] = new;
+    e->marks = at;
+    e->count++;
+    count_waiting(in, &in->marks[at], false);
+    return &in->marks[at];
+}
+
+static struct mark mark_of(const struct interval_event *event)
+{
+    return (struct mark){.own = saturate_ns(event->own),
+                         .time = saturate_ns(event->at.ns),
+                         .bound = event->at.bound < 0 ? INT64_MAX : event->at.bound,
+                         .source = event->source,
+                         .clock = event->clock,
+                         .series = NONE,
+                         .position = (uint8_t)event->position};
+}
+
+void interval_add(struct interval *in, const struct interval_event *event, int64_t now)
+{
+    struct mark new = mark_of(event), *mark;
+    now = saturate_ns(now);
+    interval_advance(in, now);
+    in->counts.records++;
+    if (event->key.more == 0) {
+        in->counts.keyless++;
+        return;
+    }
+    if (is_end(in, &new) && (new.series = series_of(in, event->end)) == NONE) {
+        in->counts.crowded++;
+        return;
+    }
+    while (in->free == NONE && in->fresh == in->slab)
+        forget_oldest(in, true);
+    struct entry *e = entry_of(in, event->key, now);
+    if ((mark = find_mark(in, e, &new)))
+        replace(in, e, mark, new, now);
+    else if (!(mark = add_mark(in, e, new))) {
+        in->counts.crowded++;
+        return;
+    }
+    if (is_end(in, mark))
+        tell(in, e, mark, now);
+    else
+        tell_all(in, e, now);
+}
+
+void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t from, int64_t until, uint64_t count,
+                   int64_t now)
+{
+    struct stretch *s = &in->lost[position];
+    from = saturate_ns(from);
+    until = saturate_ns(until);
+    now = saturate_ns(now);
+    if (s->until < saturate_sub(now, 2 * in->reach)) /* explains nothing any more */
+        *s = (struct stretch){INT64_MAX, INT64_MIN};
+    s->from = from < s->from ? from : s->from;
+    s->until = until > s->until ? until : s->until;
+    uint32_t number = position == in->positions - 1 ? series_of(in, end) : NONE;
+    if (number != NONE)
+        count_grain(in, in->series[number]->lost, until < now ? until : now, count, false);
+}
+
+/* ---- The statistic ----------------------------------------------------------------------------------------------- */
+
+/* Whether an end in the window that ends at `now` may have had a beginning, which is gone. */
+static bool may_have_begun(const struct interval *in, int64_t now)
+{
+    int64_t since = saturate_sub(saturate_sub(now, in->window), in->reach);
+    return meets(in->lost[0], since, now) || in->evicted >= since || in->late >= since || in->ambiguous >= since;
+}
+
+/* The quantile of ranks among `count` known values and `unknown` others, least and largest. */
+static void widen_quantile(const struct interval *in, struct statistic *s, int64_t now, struct interval_value *v)
+{
+    uint64_t rank = histogram_rank(v->count + v->unknown, in->share);
+    double count = (double)v->count, least = 0;
+    v->high = (double)INFINITY;
+    if (rank > v->unknown)
+        (void)statistic_quantile(s, ((double)(rank - v->unknown) - 0.5) / count, now, &least);
+    if (rank <= v->count)
+        (void)statistic_quantile(s, ((double)rank - 0.5) / count, now, &v->high);
+    v->low = fmin(least, least >= 0 ? least * 32 / 33 : least * 32 / 31); /* the error of a quantile */
+}
+
+/* No time is negative: 0 is the least that an unknown one may be. */
+static void widen(const struct interval *in, struct statistic *s, int64_t now, struct interval_value *v)
+{
+    v->low = v->high = v->value;
+    if (in->kind == STATISTIC_QUANTILE)
+        widen_quantile(in, s, now, v);
+    else if (v->unknown > 0) {
+        if (in->kind == STATISTIC_MEAN)
+            v->low = v->value * ((double)v->count / ((double)v->count + (double)v->unknown));
+        else if (in->kind != STATISTIC_MAX)
+            v->low = fmin(v->value, 0);
+        if (in->kind != STATISTIC_MIN)
+            v->high = (double)INFINITY;
+    }
+}
+
+bool interval_value(struct interval *in, uint32_t end, uint32_t part, int64_t settle, int64_t now,
+                    struct interval_value *out)
+{
+    int number = hash_index_find(&in->by_end, end, 0);
+    struct series *s = number >= 0 ? in->series[number] : NULL;
+    struct interval_value v;
+    double bound = 0;
+    now = saturate_ns(now);
+    if (!s || !has_part(in, part) || !statistic_value(s->values[part], now, &v.value, &v.newest))
+        return false;
+    v.count = statistic_count(s->values[part], now);
+    v.unknown = sum_grains(in, s->lost, now, now);
+    if (may_have_begun(in, now))
+        v.unknown += sum_grains(in, s->waiting, saturate_sub(now, settle), now);
+    widen(in, s->values[part], now, &v);
+    (void)statistic_value(s->bounds[part], now, &bound, NULL);
+    v.low -= bound;
+    v.high += bound;
+    *out = v;
+    return true;
+}
+
+bool interval_decides(const struct interval_value *v, enum experiment_compare compare, double bound, bool *holds)
+{
+    bool at_most = compare == COMPARE_AT_MOST;
+    *holds = at_most ? v->high <= bound : v->low >= bound;
+    return *holds || (at_most ? v->low > bound : v->high < bound);
+}
+
+struct interval_counts interval_counts(const struct interval *in)
+{
+    struct interval_counts counts = in->counts;
+    for (uint32_t i = 0; i < in->used; i++) {
+        const struct entry *e = entry_at(in, i);
+        for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+            counts.open += in->marks[at].position == 0 && e->answers == 0;
+            counts.waiting += is_end(in, &in->marks[at]) && !is_told(&in->marks[at]);
+        }
+    }
+    return counts;
+}

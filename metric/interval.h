@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Times between records that belong together: from the record of the first aspect of a chain to that of the last, and
+ * of each stage between two neighbours. Records have a position in the chain, from 0, and belong together by equal
+ * keys. They may come in any order, from any processes and nodes.
+ *
+ * A record at the last position is an *end*. It belongs to the records with its key of its own process; at a position
+ * where its process made none, to that of the only process that made one. Where several made one, it is ambiguous. Of
+ * several records with one key of one process at one position the latest counts. One at position 0 begins anew: records
+ * that came before it belong to it only if their times are not before its own.
+ *
+ * Of two records of one clock that clock gives the time between them, without error. Else it is the difference of their
+ * times in the run's time, and the bounds of both errors are added. A time that is negative by more than its bound is
+ * counted, and no value. The statistic of a window is that of the ends whose times lie in it, and is known up to the
+ * largest bound among these, and 1/32 of a quantile (metric/statistic.h).
+ *
+ * An end without a first record had one that was lost, forgotten, or not yet here, or never had one. As long as a loss
+ * at position 0 or a forgotten beginning may explain it, it counts as a value that might be any: so it widens what is
+ * known. So does an end that is known to be lost.
+ *
+ * Keys are remembered for `window` + `wait` after the last record at position 0 came, or the first record of all; at
+ * most `memory` of them: then the oldest is forgotten. What was then still without its counterpart is counted with the
+ * cause.
+ *
+ * Memory is bounded: for each key 90 bytes and 48 for each position, all of it taken by interval_new(); later, for
+ * each of at most INTERVAL_ENDS_MAX ends, two statistics, and two for each stage. Pure: the caller brings the time. One
+ * owner.
+ */
+#ifndef BEZEL_METRIC_INTERVAL_H
+#define BEZEL_METRIC_INTERVAL_H
+
+#include "base/clock_relation.h"
+#include "base/err.h"
+#include "config/experiment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    INTERVAL_POSITIONS_MAX = EXPERIMENT_STAGES_MAX,
+    INTERVAL_WHOLE = INTERVAL_POSITIONS_MAX - 1, /* the part from the first record to the last */
+    INTERVAL_PARTS,                              /* stage i, from position i to the next one, is part i */
+    INTERVAL_ENDS_MAX = 256,
+    INTERVAL_SAME_KEY_MAX = 256, /* records of one key */
+};
+
+/** A value of the field by which records match. */
+struct interval_key {
+    uint64_t bits;
+    uint32_t more; /* 0: it matches none, as a number that is none */
+};
+
+/** Whole numbers, floats and texts never equal each other. Texts differ but for a chance of one in 2^94. */
+struct interval_key interval_key_of_integer(int64_t value);
+struct interval_key interval_key_of_float(double value);
+struct interval_key interval_key_of_text(const char *text, size_t length);
+
+struct interval_event {
+    uint32_t position;
+    struct interval_key key;
+    uint32_t source;         /* number of the process that made the record */
+    uint32_t clock;          /* number of the clock of `own` */
+    uint32_t end;            /* at the last position: number of that which has a value of its own */
+    int64_t own;             /* ns */
+    struct clock_reading at; /* the same in the run's time; bound INT64_MAX: unknown */
+};
+
+/** Why a record was forgotten without its counterpart. */
+enum interval_cause {
+    INTERVAL_LOST,      /* a record at the other end of the chain was lost meanwhile */
+    INTERVAL_LATE,      /* none came within `window` + `wait` */
+    INTERVAL_EVICTED,   /* memory was short: for this record, or at an end for its beginning */
+    INTERVAL_AMBIGUOUS, /* several processes made one */
+    INTERVAL_CAUSES
+};
+
+struct interval_counts {
+    uint64_t records;  /* that came */
+    uint64_t matched;  /* ends with a value */
+    uint64_t negative; /* ends whose time is before that of their beginning, beyond the bound */
+    uint64_t keyless;  /* records whose key matches none */
+    uint64_t crowded;  /* records that INTERVAL_SAME_KEY_MAX or INTERVAL_ENDS_MAX, or want of memory, left out */
+    uint64_t repeated[INTERVAL_POSITIONS_MAX];
+    uint64_t beginnings[INTERVAL_CAUSES], ends[INTERVAL_CAUSES]; /* forgotten without their counterpart */
+    uint64_t open, waiting; /* beginnings and ends without counterpart that are still remembered */
+};
+
+/** The statistic of a window. */
+struct interval_value {
+    double value;
+    double low, high;        /* it lies within these; infinite: nobody knows */
+    int64_t newest;          /* run's time of the latest end in it */
+    uint64_t count, unknown; /* ends in the window: with a value; that may have had any */
+};
+
+struct interval;
+
+/**
+ * For the interval of `metric`, which is not needed any more afterwards. `wait`: ns that records may come later than
+ * others. Returns 0 with *i to be freed by interval_free(), or BEZEL_ENOMEM.
+ */
+int interval_new(const struct experiment_metric *metric, int64_t wait, struct interval **i) BEZEL_MUST_CHECK;
+void interval_free(struct interval *i);
+
+/** Takes in a record that came at `now`, ns of the run's time, which does not go back. */
+void interval_add(struct interval *i, const struct interval_event *event, int64_t now);
+
+/**
+ * Takes in that `count` records at `position` were lost that were made from `from` to `until`, run's time; at the last
+ * position those of `end`.
+ */
+void interval_lost(struct interval *i, uint32_t position, uint32_t end, int64_t from, int64_t until, uint64_t count,
+                   int64_t now);
+
+/** Forgets what is to be forgotten at `now`. */
+void interval_advance(struct interval *i, int64_t now);
+
+/**
+ * The statistic of `part` (a stage, or INTERVAL_WHOLE) of `end`, of the window that ends at `now`. Ends of the last
+ * `settle` ns without a beginning do not widen it: their beginnings may be under way. False, and nothing written, where
+ * the window has no value.
+ */
+bool interval_value(struct interval *i, uint32_t end, uint32_t part, int64_t settle, int64_t now,
+                    struct interval_value *v);
+
+/** Whether `v` decides the comparison with `bound`, whatever the value is within its bounds; *holds: the answer. */
+bool interval_decides(const struct interval_value *v, enum experiment_compare compare, double bound, bool *holds);
+
+/** The ends that have made records, in the order in which they came first; *count of them. */
+const uint32_t *interval_ends(const struct interval *i, uint32_t *count);
+
+/** What was counted so far. Takes time in proportion to the keys that are remembered. */
+struct interval_counts interval_counts(const struct interval *i);
+
+#endif

@@ -1,0 +1,418 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Times between records: what belongs together, what is counted, what is known of the statistic. */
+#include "metric/interval.h"
+
+#include "base/clock.h"
+#include "metric/statistic.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define NOW (INT64_C(1000) * CLOCK_S)
+#define MS  CLOCK_MS
+
+static struct experiment_metric metric;
+static struct interval *in;
+
+static void begin(uint32_t positions, enum experiment_metric_kind statistic)
+{
+    metric = (struct experiment_metric){
+        .kind = METRIC_INTERVAL,
+        .share = 0.5,
+        .window = 10 * CLOCK_S,
+        .interval = {.count = positions, .memory = EXPERIMENT_MATCH_MEMORY_MIN, .statistic = statistic}};
+    assert_int_equal(interval_new(&metric, CLOCK_S, &in), 0);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    interval_free(in);
+    in = NULL;
+    return 0;
+}
+
+/* A record of process `source`, which is also its clock, at `ns` after NOW. */
+static struct interval_event event(uint32_t position, int64_t key, uint32_t source, int64_t ns, int64_t bound)
+{
+    return (struct interval_event){.position = position,
+                                   .key = interval_key_of_integer(key),
+                                   .source = source,
+                                   .clock = source,
+                                   .own = ns + (int64_t)source * 77 * CLOCK_S,
+                                   .at = {.ns = NOW + ns, .bound = bound}};
+}
+
+static void add(uint32_t position, int64_t key, uint32_t source, int64_t ns)
+{
+    struct interval_event e = event(position, key, source, ns, 100);
+    interval_add(in, &e, NOW + ns);
+}
+
+static struct interval_value value_at(int64_t now)
+{
+    struct interval_value v;
+    assert_true(interval_value(in, 0, INTERVAL_WHOLE, 0, NOW + now, &v));
+    return v;
+}
+
+static bool is_known_at(int64_t now)
+{
+    struct interval_value v;
+    return interval_value(in, 0, INTERVAL_WHOLE, 0, NOW + now, &v);
+}
+
+static void keys_differ_by_type_and_value(void **state)
+{
+    (void)state;
+    struct interval_key one = interval_key_of_integer(1), real = interval_key_of_float(1),
+                        text = interval_key_of_text("1", 1), zero = interval_key_of_float(0.0),
+                        minus = interval_key_of_float(-0.0), longer = interval_key_of_text("abcdefghi", 9),
+                        shorter = interval_key_of_text("abcdefgh", 8);
+    assert_int_not_equal(one.more, real.more);
+    assert_int_not_equal(one.more, text.more);
+    assert_int_not_equal(real.more, text.more);
+    assert_memory_equal(&zero.bits, &minus.bits, sizeof zero.bits);
+    assert_int_equal(interval_key_of_float((double)NAN).more, 0);
+    assert_int_not_equal(longer.bits, shorter.bits);
+    assert_int_equal(interval_key_of_text("abcdefghi", 9).bits, longer.bits);
+    assert_int_not_equal(text.more, 0);
+}
+
+static void the_time_between_nodes_has_both_bounds_and_that_of_one_clock_none(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    add(0, 7, 1, 0);
+    add(1, 7, 2, 30 * MS);
+    struct interval_value v = value_at(30 * MS);
+    assert_true(v.value == 30e6 && v.low == 30e6 - 200 && v.high == 30e6 + 200);
+    assert_int_equal(v.newest, NOW + 30 * MS);
+    add(0, 8, 1, 40 * MS);
+    struct interval_event same = event(1, 8, 1, 75 * MS, 100);
+    same.at.ns += 12345; /* how the clocks stand to each other was learned in between */
+    interval_add(in, &same, NOW + 76 * MS);
+    assert_true(value_at(76 * MS).value == 35e6);
+    assert_int_equal(interval_counts(in).matched, 2);
+}
+
+static void an_end_may_come_before_its_beginning(void **state)
+{
+    (void)state;
+    begin(2, METRIC_LAST);
+    add(1, 7, 2, 30 * MS);
+    assert_false(is_known_at(30 * MS));
+    assert_int_equal(interval_counts(in).waiting, 1);
+    struct interval_event late = event(0, 7, 1, 0, 100);
+    interval_add(in, &late, NOW + 60 * MS);
+    assert_true(value_at(60 * MS).value == 30e6);
+    assert_int_equal(interval_counts(in).waiting, 0);
+    assert_int_equal(interval_counts(in).open, 0);
+}
+
+static void a_chain_gives_each_stage_and_the_whole(void **state)
+{
+    (void)state;
+    static const int64_t at[] = {0, 5 * MS, 7 * MS, 40 * MS}, took[] = {5 * MS, 2 * MS, 33 * MS};
+    static const uint32_t order[] = {3, 1, 0, 2}, source[] = {1, 1, 2, 3};
+    begin(4, METRIC_MEAN);
+    for (int i = 0; i < 4; i++) {
+        struct interval_event e = event(order[i], 9, source[order[i]], at[order[i]], 10);
+        interval_add(in, &e, NOW + 50 * MS);
+    }
+    for (uint32_t part = 0; part < 3; part++) {
+        struct interval_value v;
+        assert_true(interval_value(in, 0, part, 0, NOW + 50 * MS, &v));
+        assert_true(v.value == (double)took[part]);
+        assert_true(v.high - v.value == (part == 0 ? 0 : 20));
+    }
+    assert_true(value_at(50 * MS).value == 40e6);
+    struct interval_value none;
+    assert_false(interval_value(in, 0, 3, 0, NOW + 50 * MS, &none));
+}
+
+static void each_client_has_its_own_value_and_its_own_stages(void **state)
+{
+    (void)state;
+    begin(3, METRIC_MEAN);
+    add(0, 1, 1, 0);
+    for (uint32_t client = 2; client < 5; client++)
+        for (uint32_t position = 1; position < 3; position++) {
+            struct interval_event e =
+                event(position, 1, client, (int64_t)client * 10 * MS + (int64_t)position * MS, 10);
+            e.end = client;
+            interval_add(in, &e, NOW + 100 * MS);
+        }
+    uint32_t count;
+    const uint32_t *ends = interval_ends(in, &count);
+    assert_int_equal(count, 3);
+    for (uint32_t i = 0; i < count; i++) {
+        struct interval_value whole, stage;
+        assert_int_equal(ends[i], i + 2);
+        assert_true(interval_value(in, ends[i], INTERVAL_WHOLE, 0, NOW + 100 * MS, &whole));
+        assert_true(interval_value(in, ends[i], 1, 0, NOW + 100 * MS, &stage));
+        assert_true(whole.value == (double)ends[i] * 10e6 + 2e6);
+        assert_true(stage.value == 1e6 && stage.high == 1e6);
+    }
+}
+
+static void an_end_of_several_beginnings_is_ambiguous_and_any_value(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    add(0, 1, 1, 0);
+    add(1, 1, 3, 10 * MS);
+    add(0, 2, 1, 20 * MS);
+    add(0, 2, 2, 21 * MS);
+    add(1, 2, 3, 30 * MS);
+    struct interval_value v = value_at(30 * MS);
+    assert_int_equal(v.unknown, 1);
+    assert_true(v.value == 10e6 && v.low == 10e6 - 200 && isinf(v.high));
+    interval_advance(in, NOW + 30 * CLOCK_S);
+    assert_int_equal(interval_counts(in).ends[INTERVAL_AMBIGUOUS], 1);
+}
+
+static void a_beginning_again_begins_anew(void **state)
+{
+    (void)state;
+    begin(2, METRIC_LAST);
+    add(0, 1, 1, 0);
+    add(0, 1, 1, 10 * MS); /* no end in between: repeated */
+    add(1, 1, 2, 30 * MS);
+    assert_true(value_at(30 * MS).value == 20e6);
+    assert_int_equal(interval_counts(in).repeated[0], 1);
+    add(0, 1, 1, 50 * MS); /* the key is used again */
+    add(1, 1, 2, 55 * MS);
+    assert_true(value_at(55 * MS).value == 5e6);
+    assert_int_equal(interval_counts(in).repeated[0], 1);
+    assert_int_equal(interval_counts(in).matched, 2);
+}
+
+static void an_end_again_is_counted_and_belongs_to_a_later_beginning(void **state)
+{
+    (void)state;
+    begin(2, METRIC_LAST);
+    add(0, 1, 1, 0);
+    add(1, 1, 2, 10 * MS);
+    add(1, 1, 2, 50 * MS);
+    assert_true(value_at(50 * MS).value == 10e6);
+    assert_int_equal(interval_counts(in).repeated[1], 1);
+    assert_int_equal(interval_counts(in).matched, 1);
+    struct interval_event late = event(0, 1, 1, 45 * MS, 100);
+    interval_add(in, &late, NOW + 60 * MS);
+    assert_true(value_at(60 * MS).value == 5e6);
+    assert_int_equal(interval_counts(in).matched, 2);
+}
+
+static void a_time_that_clocks_make_negative_is_no_value(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MIN);
+    add(0, 1, 1, 0);
+    add(1, 1, 2, -100); /* within the bounds, 200 */
+    struct interval_value v = value_at(0);
+    assert_true(v.value == -100 && v.low == -300 && v.high == 100);
+    add(0, 2, 1, 0);
+    add(1, 2, 2, -201);
+    assert_int_equal(interval_counts(in).negative, 1);
+    assert_int_equal(value_at(0).count, 1);
+    assert_int_equal(value_at(0).unknown, 1);
+}
+
+static void an_unknown_bound_leaves_every_comparison_open(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    add(0, 1, 1, 0);
+    struct interval_event e = event(1, 1, 2, 10 * MS, INT64_MAX);
+    interval_add(in, &e, NOW + 10 * MS);
+    struct interval_value v = value_at(10 * MS);
+    bool holds;
+    assert_true(v.value == 10e6);
+    assert_false(interval_decides(&v, COMPARE_AT_MOST, 1e12, &holds));
+    assert_false(interval_decides(&v, COMPARE_AT_LEAST, 1, &holds));
+}
+
+static void a_comparison_is_decided_only_beyond_the_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_compare compare;
+        double bound;
+        bool decided, holds;
+    } cases[] = {{COMPARE_AT_MOST, 119, true, false},   {COMPARE_AT_MOST, 120, false, false},
+                 {COMPARE_AT_MOST, 150, false, false},  {COMPARE_AT_MOST, 180, true, true},
+                 {COMPARE_AT_LEAST, 119, true, true},   {COMPARE_AT_LEAST, 120, true, true},
+                 {COMPARE_AT_LEAST, 150, false, false}, {COMPARE_AT_LEAST, 180, false, false},
+                 {COMPARE_AT_LEAST, 181, true, false}};
+    struct interval_value v = {.value = 150, .low = 120, .high = 180};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool holds;
+        assert_int_equal(interval_decides(&v, cases[i].compare, cases[i].bound, &holds), cases[i].decided);
+        assert_int_equal(holds, cases[i].holds);
+    }
+}
+
+static void what_a_loss_may_explain_widens_the_value(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        double low, high;
+    } cases[] = {{METRIC_MAX, 10e6, INFINITY},
+                 {METRIC_MIN, 0, 10e6},
+                 {METRIC_LAST, 0, INFINITY},
+                 {METRIC_MEAN, 5e6, INFINITY},
+                 {METRIC_QUANTILE, 0, 10e6}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(2, cases[i].kind);
+        add(0, 1, 1, 0);
+        add(1, 1, 1, 10 * MS);
+        add(1, 2, 1, 20 * MS); /* no beginning: it may never have had one */
+        assert_int_equal(value_at(20 * MS).unknown, 0);
+        interval_lost(in, 0, 0, NOW, NOW + 5 * MS, 1, NOW + 20 * MS);
+        struct interval_value v = value_at(20 * MS);
+        assert_int_equal(v.unknown, 1);
+        assert_true(v.value == 10e6 && v.high == cases[i].high);
+        assert_true(fabs(v.low - cases[i].low) <= cases[i].low / 32);
+        interval_advance(in, NOW + 30 * CLOCK_S);
+        assert_int_equal(interval_counts(in).ends[INTERVAL_LOST], 1);
+        end(state);
+    }
+}
+
+static void an_end_that_is_lost_is_any_value_and_its_beginning_is_lost(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    add(0, 1, 1, 0);
+    add(1, 1, 1, 10 * MS);
+    add(0, 2, 1, 20 * MS);
+    interval_lost(in, 1, 0, NOW + 15 * MS, NOW + 25 * MS, 3, NOW + 30 * MS);
+    assert_int_equal(value_at(30 * MS).unknown, 3);
+    interval_advance(in, NOW + 30 * CLOCK_S);
+    assert_int_equal(interval_counts(in).beginnings[INTERVAL_LOST], 1);
+}
+
+static void what_does_not_come_in_time_is_late(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    add(0, 1, 1, 0);
+    add(1, 2, 1, 0);
+    interval_advance(in, NOW + 11 * CLOCK_S - 1);
+    assert_int_equal(interval_counts(in).open, 1);
+    assert_int_equal(interval_counts(in).waiting, 1);
+    interval_advance(in, NOW + 11 * CLOCK_S);
+    assert_int_equal(interval_counts(in).beginnings[INTERVAL_LATE], 1);
+    assert_int_equal(interval_counts(in).ends[INTERVAL_LATE], 1);
+    assert_int_equal(interval_counts(in).open + interval_counts(in).waiting, 0);
+    add(0, 3, 1, 12 * CLOCK_S); /* now an end may have had a beginning that is forgotten */
+    add(1, 3, 1, 12 * CLOCK_S + MS);
+    add(1, 1, 1, 12 * CLOCK_S + MS);
+    assert_int_equal(value_at(12 * CLOCK_S + MS).unknown, 1);
+}
+
+static void memory_is_bounded_and_what_makes_room_is_counted(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    for (int64_t key = 0; key < EXPERIMENT_MATCH_MEMORY_MIN + 10; key++)
+        add(0, key, 1, 0);
+    assert_int_equal(interval_counts(in).beginnings[INTERVAL_EVICTED], 10);
+    add(1, 11, 1, MS);
+    add(1, 9, 1, MS); /* is forgotten; takes the place of 10 */
+    assert_int_equal(interval_counts(in).matched, 1);
+    assert_int_equal(interval_counts(in).beginnings[INTERVAL_EVICTED], 11);
+    assert_int_equal(value_at(MS).unknown, 1);
+}
+
+static void a_million_ends_without_beginnings_take_bounded_time_and_memory(void **state)
+{
+    (void)state;
+    begin(2, METRIC_QUANTILE);
+    for (uint32_t i = 0; i < 1000000; i++) {
+        add(1, i, i % 1000, (int64_t)i);
+        if (i % 10 == 0)
+            add(1, 1, i, (int64_t)i);
+    }
+    struct interval_counts c = interval_counts(in);
+    assert_int_equal(c.matched, 0);
+    assert_in_range(c.waiting, 1, 2 * EXPERIMENT_MATCH_MEMORY_MIN);
+    assert_int_equal(c.records, 1100000);
+    assert_int_equal(c.ends[INTERVAL_EVICTED] + c.waiting + c.crowded + c.repeated[1], 1100000);
+}
+
+static void extremes_are_taken(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
+    enum { TIMES = sizeof times / sizeof *times };
+    begin(3, METRIC_QUANTILE);
+    for (int i = 0; i < TIMES * TIMES * TIMES; i++) {
+        int64_t a = times[i % TIMES], b = times[i / TIMES % TIMES], c = times[i / TIMES / TIMES];
+        for (uint32_t position = 0; position < 3; position++) {
+            struct interval_event e = {.position = position,
+                                       .key = interval_key_of_integer(i % 2 ? c : a),
+                                       .source = position % 2 ? UINT32_MAX : 0,
+                                       .clock = (uint32_t)i % 3,
+                                       .end = UINT32_MAX,
+                                       .own = position % 2 ? a : b,
+                                       .at = {.ns = position % 2 ? b : a, .bound = c}};
+            interval_add(in, &e, INT64_MAX);
+            interval_lost(in, position, UINT32_MAX, a, b, UINT64_MAX, INT64_MAX);
+        }
+        struct interval_value v;
+        (void)interval_value(in, UINT32_MAX, INTERVAL_WHOLE, a, c, &v);
+    }
+    struct interval_counts c = interval_counts(in);
+    assert_int_equal(c.records, 3 * TIMES * TIMES * TIMES);
+}
+
+static void a_record_without_a_key_matches_none(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    for (uint32_t position = 0; position < 2; position++) {
+        struct interval_event e = event(position, 0, 1, 0, 0);
+        e.key = interval_key_of_float((double)NAN);
+        interval_add(in, &e, NOW);
+    }
+    assert_int_equal(interval_counts(in).keyless, 2);
+    assert_false(is_known_at(0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_differ_by_type_and_value),
+        cmocka_unit_test_teardown(the_time_between_nodes_has_both_bounds_and_that_of_one_clock_none, end),
+        cmocka_unit_test_teardown(an_end_may_come_before_its_beginning, end),
+        cmocka_unit_test_teardown(a_chain_gives_each_stage_and_the_whole, end),
+        cmocka_unit_test_teardown(each_client_has_its_own_value_and_its_own_stages, end),
+        cmocka_unit_test_teardown(an_end_of_several_beginnings_is_ambiguous_and_any_value, end),
+        cmocka_unit_test_teardown(a_beginning_again_begins_anew, end),
+        cmocka_unit_test_teardown(an_end_again_is_counted_and_belongs_to_a_later_beginning, end),
+        cmocka_unit_test_teardown(a_time_that_clocks_make_negative_is_no_value, end),
+        cmocka_unit_test_teardown(an_unknown_bound_leaves_every_comparison_open, end),
+        cmocka_unit_test(a_comparison_is_decided_only_beyond_the_bound),
+        cmocka_unit_test(what_a_loss_may_explain_widens_the_value),
+        cmocka_unit_test_teardown(an_end_that_is_lost_is_any_value_and_its_beginning_is_lost, end),
+        cmocka_unit_test_teardown(what_does_not_come_in_time_is_late, end),
+        cmocka_unit_test_teardown(memory_is_bounded_and_what_makes_room_is_counted, end),
+        cmocka_unit_test_teardown(a_million_ends_without_beginnings_take_bounded_time_and_memory, end),
+        cmocka_unit_test_teardown(extremes_are_taken, end),
+        cmocka_unit_test_teardown(a_record_without_a_key_matches_none, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
