@@ -500,7 +500,7 @@ struct external_process *external_find(struct external *x, uint64_t instance)
 void external_books(const struct external_process *p, int64_t now, struct message_books *books)
 {
     books->instance = p->at->instance;
-    books->state = p->phase == EXTERNAL_CLOSED ? p->state : PROCESS_RUNNING;
+    books->state = p->closed_at ? p->state : PROCESS_RUNNING; /* final books come after all packets */
     books->at = (uint64_t)now;
     books->unfinished = p->phase == EXTERNAL_CLOSED ? p->unfinished : 0;
     books->unobserved = p->unobserved;

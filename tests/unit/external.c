@@ -140,6 +140,35 @@ static void a_full_ring_discards_the_new_and_counts_every_one(void **unused)
     fixture_end(&f);
 }
 
+/* A collector may drop a process when its books say that it has ended: no packet of it is to come behind them. */
+static void books_say_that_a_process_has_ended_when_all_its_packets_are_acknowledged(void **unused)
+{
+    (void)unused;
+    static struct message_books books;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_ten_thousand, NULL));
+    for (int life = 0; life < 2; life++) {
+        int64_t deadline = clock_now() + 10 * CLOCK_S;
+        while (!fixture_all_gone(&f)) {
+            external_poll(f.external, clock_now());
+            external_housekeep(f.external, clock_now());
+            assert_true(clock_now() < deadline);
+        }
+        external_books(external_process(f.external, 0), clock_now(), &books);
+        assert_int_equal(books.state, PROCESS_RUNNING);
+        if (life == 0) {
+            external_close(f.external, false); /* killed */
+            fixture_reopen(&f);
+        }
+    }
+    fixture_turn(&f);
+    fixture_turn(&f);
+    external_books(external_process(f.external, 0), clock_now(), &books);
+    assert_int_equal(books.state, PROCESS_ENDED);
+    fixture_end(&f);
+}
+
 static void collect_and_forward_takes_one_record_a_poll(void **unused)
 {
     (void)unused;
@@ -741,6 +770,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_arrives_as_it_was_recorded),
         cmocka_unit_test(a_full_ring_discards_the_new_and_counts_every_one),
+        cmocka_unit_test(books_say_that_a_process_has_ended_when_all_its_packets_are_acknowledged),
         cmocka_unit_test(collect_and_forward_takes_one_record_a_poll),
         cmocka_unit_test(a_batch_limit_is_what_a_poll_takes_at_most),
         cmocka_unit_test(the_low_watermark_goes_on_where_nothing_is_recorded),
