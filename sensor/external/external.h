@@ -311,8 +311,8 @@ struct external_totals external_totals(struct external *x);
 
 /**
  * Fills *books with the present books of `p`. If its counters are impossible, they have no rows, and the rows of
- * earlier books stay valid. The state is PROCESS_RUNNING until all packets of `p` are acknowledged: a collector may drop
- * a process that has ended, and refuses its later packets.
+ * earlier books stay valid. The state is PROCESS_RUNNING until all packets of `p` are acknowledged: a collector may
+ * drop a process that has ended, and refuses its later packets.
  */
 void external_books(const struct external_process *p, int64_t now, struct message_books *books);
 
