@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/record_messages.h"
 
-#include "base/hash.h"
 #include "base/saturate.h"
+#include "run/model/message_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,44 +102,6 @@ static void add(struct table *t, const struct record_sent *sent)
     t->count++;
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------------- */
-
-/* The name of the other process, or of the channel; NULL: the record has none, or is not of `kind`. */
-static const char *peer_of(const struct dict *d, const struct packet_record *r, enum dict_kind kind)
-{
-    if (!r || r->aspect == 0 || r->aspect > d->aspect_count || d->aspects[r->aspect - 1].kind != kind ||
-        r->value_count < 2)
-        return NULL;
-    uint64_t id = packet_value(r, 0);
-    return id && id <= d->string_count ? d->strings[id - 1] : NULL;
-}
-
-/* Stands for message `tag` from process `from` to process `to`, or through channel `to` with `from` "". */
-static uint64_t key_of(const char *from, const char *to, uint64_t tag)
-{
-    uint64_t h = hash_fnv64(HASH_FNV64_START, from, strlen(from) + 1);
-    h = hash_fnv64(h, to, strlen(to) + 1);
-    h = hash_fnv64(h, &tag, sizeof tag);
-    return h ? h : 1;
-}
-
-/*
- * The keys of a message: between two processes, and through a channel, unless it names a process. Otherwise, where
- * messages are passed on with their tag, from A to B and from B to C, C's receiving would have A's sending if that of B
- * is missing. Returns how many; 0: the record names nobody.
- */
-static int keys_of(const struct record_item *item, enum dict_kind kind, uint64_t keys[2])
-{
-    const struct model_process *p = item->process;
-    const char *peer = peer_of(p->dict, item->r, kind);
-    if (!peer)
-        return 0;
-    uint64_t tag = packet_value(item->r, 1);
-    keys[0] = kind == DICT_SENT ? key_of(p->name, peer, tag) : key_of(peer, p->name, tag);
-    keys[1] = key_of("", peer, tag);
-    return model_has_name(p->node->model, peer) ? 1 : 2;
-}
-
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 struct record_messages *record_messages_new(size_t memory)
@@ -164,7 +126,7 @@ void record_messages_free(struct record_messages *m)
 void record_messages_add(struct record_messages *m, const struct record_item *sent)
 {
     uint64_t keys[2];
-    for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++)
+    for (int i = 0, n = message_keys(sent->process, sent->r, DICT_SENT, keys); i < n; i++)
         add(&m->sent, &(struct record_sent){.key = keys[i],
                                             .node = sent->process->node->row,
                                             .process = sent->process->row,
@@ -189,7 +151,7 @@ const struct record_sent *record_messages_find(const struct record_messages *m, 
 {
     uint64_t keys[2];
     const struct record_sent *sent = NULL;
-    for (int i = 0, n = keys_of(received, DICT_RECEIVED, keys); i < n && !sent; i++)
+    for (int i = 0, n = message_keys(received->process, received->r, DICT_RECEIVED, keys); i < n && !sent; i++)
         sent = record_messages_by_key(m, keys[i]);
     return sent;
 }
@@ -224,7 +186,7 @@ const struct record_sent *record_messages_match(struct record_messages *m, const
 void record_messages_received(struct record_messages *m, const struct record_item *received)
 {
     uint64_t keys[2];
-    for (int i = 0, n = keys_of(received, DICT_RECEIVED, keys); i < n; i++)
+    for (int i = 0, n = message_keys(received->process, received->r, DICT_RECEIVED, keys); i < n; i++)
         add(&m->received, &(struct record_sent){.key = keys[i]});
 }
 
@@ -232,7 +194,7 @@ bool record_messages_sent(struct record_messages *m, const struct record_item *s
 {
     uint64_t keys[2];
     bool is_behind = false;
-    for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++) {
+    for (int i = 0, n = message_keys(sent->process, sent->r, DICT_SENT, keys); i < n; i++) {
         struct entry *e = find(&m->sent, keys[i]);
         if (e && !e->sent.given) { /* the first record of the message counts */
             e->sent.given = true;
