@@ -48,6 +48,7 @@ struct grain {
 struct series {
     struct statistic *values[INTERVAL_PARTS], *bounds[INTERVAL_PARTS];
     struct grain waiting[GRAINS], lost[GRAINS]; /* ends without a beginning; that were lost */
+    uint64_t ever_lost;                         /* nobody knows when */
 };
 
 /* A stretch of the run's time; empty at first. */
@@ -73,6 +74,8 @@ struct interval {
     int64_t ambiguous;     /* ... and of an end that is ambiguous */
     uint32_t most_answers;
     struct interval_counts counts;
+    interval_told *told;
+    void *context;
 };
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
@@ -159,6 +162,12 @@ int interval_new(const struct experiment_metric *metric, int64_t wait, struct in
     return 0;
 }
 
+void interval_tell(struct interval *in, interval_told *told, void *context)
+{
+    in->told = told;
+    in->context = context;
+}
+
 static void free_series(struct series *s)
 {
     for (int part = 0; s && part < INTERVAL_PARTS; part++) {
@@ -225,6 +234,11 @@ static int64_t grain_of(const struct interval *in, int64_t time)
     return time / length - (time % length < 0);
 }
 
+static uint64_t add_counts(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
 /* Counts `n` ends more, or with `less` fewer. */
 static void count_grain(const struct interval *in, struct grain *grains, int64_t time, uint64_t n, bool less)
 {
@@ -234,8 +248,7 @@ static void count_grain(const struct interval *in, struct grain *grains, int64_t
         *g = (struct grain){.number = number};
     if (g->number != number)
         return;
-    uint64_t sum = g->count + n;
-    g->count = !less ? (sum < n ? UINT64_MAX : sum) : g->count > n ? g->count - n : 0;
+    g->count = !less ? add_counts(g->count, n) : g->count > n ? g->count - n : 0;
 }
 
 static uint64_t sum_grains(const struct interval *in, const struct grain *grains, int64_t until, int64_t now)
@@ -244,7 +257,7 @@ static uint64_t sum_grains(const struct interval *in, const struct grain *grains
     int64_t last = grain_of(in, until), first = grain_of(in, now) - GRAINS;
     for (int i = 0; i < GRAINS; i++)
         if (grains[i].number > first && grains[i].number <= last)
-            sum = sum + grains[i].count < sum ? UINT64_MAX : sum + grains[i].count;
+            sum = add_counts(sum, grains[i].count);
     return sum;
 }
 
@@ -412,16 +425,20 @@ static struct chain chain_of(const struct interval *in, const struct entry *e, c
     return c;
 }
 
-/* Takes the time from `a` to `b`, of an end at `time`. False: it is negative beyond its bound. */
-static bool take(struct series *s, uint32_t part, const struct mark *a, const struct mark *b, int64_t time, int64_t now)
+/* Takes the time from `a` to `b`, a part of those of `end`. False: it is negative beyond its bound. */
+static bool take(const struct interval *in, const struct mark *end, uint32_t part, const struct mark *a,
+                 const struct mark *b, int64_t now)
 {
+    struct series *s = in->series[end->series];
     bool same = a->clock == b->clock;
     int64_t took = same ? saturate_sub(b->own, a->own) : saturate_sub(b->time, a->time);
     int64_t bound = same ? 0 : saturate_add(a->bound, b->bound);
     if (took < 0 && saturate_add(took, bound) < 0)
         return false;
-    statistic_add(s->values[part], (double)took, time, now);
-    statistic_add(s->bounds[part], (double)bound, time, now);
+    statistic_add(s->values[part], (double)took, end->time, now);
+    statistic_add(s->bounds[part], (double)bound, end->time, now);
+    if (in->told)
+        in->told(in->context, in->ends[end->series], part, took, bound);
     return true;
 }
 
@@ -433,7 +450,7 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
         return;
     count_waiting(in, end, true);
     end->told |= 1U << INTERVAL_WHOLE;
-    if (take(in->series[end->series], INTERVAL_WHOLE, c->at[0], end, end->time, now))
+    if (take(in, end, INTERVAL_WHOLE, c->at[0], end, now))
         in->counts.matched++;
     else {
         in->counts.negative++;
@@ -460,7 +477,7 @@ static void tell(struct interval *in, struct entry *e, struct mark *end, int64_t
     for (uint32_t i = 0; in->positions > 2 && i + 1 < in->positions; i++)
         if (c.at[i] && c.at[i + 1] && !(end->told >> i & 1)) {
             end->told |= 1U << i;
-            (void)take(in->series[end->series], i, c.at[i], c.at[i + 1], end->time, now);
+            (void)take(in, end, i, c.at[i], c.at[i + 1], now);
         }
 }
 
@@ -599,6 +616,7 @@ void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t
                    int64_t now)
 {
     struct stretch *s = &in->lost[position];
+    bool ever = from == INT64_MIN && until == INT64_MAX;
     from = saturate_ns(from);
     until = saturate_ns(until);
     now = saturate_ns(now);
@@ -607,7 +625,9 @@ void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t
     s->from = from < s->from ? from : s->from;
     s->until = until > s->until ? until : s->until;
     uint32_t number = position == in->positions - 1 ? series_of(in, end) : NONE;
-    if (number != NONE)
+    if (number != NONE && ever)
+        in->series[number]->ever_lost = add_counts(in->series[number]->ever_lost, count);
+    else if (number != NONE)
         count_grain(in, in->series[number]->lost, until < now ? until : now, count, false);
 }
 
@@ -623,7 +643,7 @@ static bool may_have_begun(const struct interval *in, int64_t now)
 /* The quantile of ranks among `count` known values and `unknown` others, least and largest. */
 static void widen_quantile(const struct interval *in, struct statistic *s, int64_t now, struct interval_value *v)
 {
-    uint64_t rank = histogram_rank(v->count + v->unknown, in->share);
+    uint64_t rank = histogram_rank(add_counts(v->count, v->unknown), in->share);
     double count = (double)v->count, least = 0;
     v->high = (double)INFINITY;
     if (rank > v->unknown)
@@ -660,9 +680,9 @@ bool interval_value(struct interval *in, uint32_t end, uint32_t part, int64_t se
     if (!s || !has_part(in, part) || !statistic_value(s->values[part], now, &v.value, &v.newest))
         return false;
     v.count = statistic_count(s->values[part], now);
-    v.unknown = sum_grains(in, s->lost, now, now);
+    v.unknown = add_counts(s->ever_lost, sum_grains(in, s->lost, now, now));
     if (may_have_begun(in, now))
-        v.unknown += sum_grains(in, s->waiting, saturate_sub(now, settle), now);
+        v.unknown = add_counts(v.unknown, sum_grains(in, s->waiting, saturate_sub(now, settle), now));
     widen(in, s->values[part], now, &v);
     (void)statistic_value(s->bounds[part], now, &bound, NULL);
     v.low -= bound;

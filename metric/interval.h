@@ -98,6 +98,9 @@ struct interval_value {
 
 struct interval;
 
+/** Called for each time that is known, when it is: of `part` of `end`, in ns, within `bound` (INT64_MAX: unknown). */
+typedef void interval_told(void *context, uint32_t end, uint32_t part, int64_t took, int64_t bound);
+
 /**
  * For the interval of `metric`, which is not needed any more afterwards. `wait`: ns that records may come later than
  * others. Returns 0 with *i to be freed by interval_free(), or BEZEL_ENOMEM.
@@ -105,12 +108,15 @@ struct interval;
 int interval_new(const struct experiment_metric *metric, int64_t wait, struct interval **i) BEZEL_MUST_CHECK;
 void interval_free(struct interval *i);
 
+/** Before the first record: `told` is to be called, with `context`. */
+void interval_tell(struct interval *i, interval_told *told, void *context);
+
 /** Takes in a record that came at `now`, ns of the run's time, which does not go back. */
 void interval_add(struct interval *i, const struct interval_event *event, int64_t now);
 
 /**
  * Takes in that `count` records at `position` were lost that were made from `from` to `until`, run's time; at the last
- * position those of `end`.
+ * position those of `end`. From INT64_MIN to INT64_MAX: nobody knows when.
  */
 void interval_lost(struct interval *i, uint32_t position, uint32_t end, int64_t from, int64_t until, uint64_t count,
                    int64_t now);

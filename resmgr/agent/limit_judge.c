@@ -14,7 +14,7 @@ void limit_judge_start(struct limit_judge *j, const struct experiment_limit *lim
 void limit_judge_begin(struct limit_judge *j, int64_t now)
 {
     j->now = now;
-    j->broken = j->violated = j->certain = j->confirms = false;
+    j->broken = j->violated = j->certain = j->confirms = j->open = false;
     j->fresh = 0;
     j->seen->known = false;
 }
@@ -60,6 +60,7 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         j->confirms = true;
     if (!v.known) {
         run->broken = false;
+        j->open = j->open || v.open;
         return;
     }
     bool at_least = j->limit->compare == COMPARE_AT_LEAST;
@@ -106,7 +107,7 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
     struct agent_limit *seen = j->seen;
     int64_t passed = j->began ? j->now - j->before : 0;
     seen->gap = j->began ? 0 : -1;
-    if (seen->known && !j->ever_known) {
+    if ((seen->known || j->open) && !j->ever_known) {
         j->ever_known = true;
         j->first_known = j->now;
     }
@@ -116,9 +117,10 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
     }
     if (passed > j->reach)
         limit_judge_add_gap(seen, passed);
-    else if (!j->ever_known || state == LIMIT_UNKNOWN)
+    else if (!j->ever_known || state == LIMIT_UNKNOWN) {
         seen->unknown += passed;
-    else if (state == LIMIT_HELD)
+        seen->unjudged += j->open ? passed : 0;
+    } else if (state == LIMIT_HELD)
         seen->held += passed;
     else
         seen->violated += passed;
@@ -138,6 +140,7 @@ bool limit_judge_end(struct limit_judge *j)
     bool doubtful = j->broken && !j->certain;
     if (j->confirms)
         limit_judge_confirm(j);
+    seen->known = seen->known && (j->violated || !j->open); /* what holds of one process does not hold of all */
     seen->state = !seen->known ? LIMIT_UNKNOWN : j->violated ? LIMIT_VIOLATED : LIMIT_HELD;
     if (!seen->known)
         seen->slot = -1;

@@ -27,6 +27,8 @@ struct limit_judge_run {
 /** A value as it stands at a sampling instant. */
 struct limit_judge_value {
     bool known;
+    bool
+        open; /* not known, and there is a value: whether it breaks the limit is open. That time counts as not judged */
     double value, resolution; /* neither is NaN where known */
     bool of_records;          /* computed from records of processes; else `silent` is not used */
     int64_t silent;           /* ns since the last record; 0: there was one since the instant before */
@@ -45,7 +47,7 @@ struct limit_judge {
     int64_t now;
     double excess; /* of the value furthest from holding: by how much it breaks the limit, less its resolution */
     double sure;   /* that value, less its resolution */
-    bool broken, violated, certain, confirms;
+    bool broken, violated, certain, confirms, open;
     uint32_t fresh; /* suspects of this instant */
 
     /* Violations that are not confirmed. */

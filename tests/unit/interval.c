@@ -304,6 +304,21 @@ static void an_end_that_is_lost_is_any_value_and_its_beginning_is_lost(void **st
     assert_int_equal(interval_counts(in).beginnings[INTERVAL_LOST], 1);
 }
 
+static void a_loss_at_an_unknown_time_widens_every_window(void **state)
+{
+    (void)state;
+    begin(2, METRIC_MAX);
+    interval_lost(in, 1, 0, INT64_MIN, INT64_MAX, 2, 0);
+    interval_lost(in, 0, 0, INT64_MIN, INT64_MAX, 1, 0);
+    for (int64_t ns = 0; ns < 100 * CLOCK_S; ns += 20 * CLOCK_S) {
+        add(0, ns, 1, ns);
+        add(1, ns, 1, ns + MS);
+        assert_int_equal(value_at(ns + MS).unknown, 2);
+        add(1, -ns - 1, 1, ns + MS);
+        assert_int_equal(value_at(ns + MS).unknown, 3);
+    }
+}
+
 static void what_does_not_come_in_time_is_late(void **state)
 {
     (void)state;
@@ -408,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_comparison_is_decided_only_beyond_the_bound),
         cmocka_unit_test(what_a_loss_may_explain_widens_the_value),
         cmocka_unit_test_teardown(an_end_that_is_lost_is_any_value_and_its_beginning_is_lost, end),
+        cmocka_unit_test_teardown(a_loss_at_an_unknown_time_widens_every_window, end),
         cmocka_unit_test_teardown(what_does_not_come_in_time_is_late, end),
         cmocka_unit_test_teardown(memory_is_bounded_and_what_makes_room_is_counted, end),
         cmocka_unit_test_teardown(a_million_ends_without_beginnings_take_bounded_time_and_memory, end),

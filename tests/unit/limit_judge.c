@@ -245,6 +245,37 @@ static void before_the_first_value_a_gap_is_one_too_and_while_it_settles_none(vo
     assert_true(seen.settling == SETTLING + 100 * CLOCK_MS && seen.unjudged == REACH + 100 * CLOCK_MS);
 }
 
+/* That one process holds the limit says nothing of another one, and that one breaks it does. */
+static void a_value_that_leaves_it_open_is_not_judged(void **unused)
+{
+    (void)unused;
+    struct limit_judge_value open = {.open = true}, none = {.known = false};
+    step(value(5, 0), none);
+    step(open, value(5, 0));
+    assert_int_equal(seen.state, LIMIT_UNKNOWN);
+    assert_int_equal(seen.unjudged, 100 * CLOCK_MS);
+    step(open, value(20, 0));
+    assert_int_equal(seen.state, LIMIT_VIOLATED);
+    step(none, none);
+    step(value(5, 0), none);
+    assert_int_equal(seen.state, LIMIT_HELD);
+    assert_int_equal(seen.unjudged, 100 * CLOCK_MS);
+    assert_int_equal(seen.unknown, 200 * CLOCK_MS);
+    assert_int_equal(sum(), 400 * CLOCK_MS);
+}
+
+static void adaptation_settles_from_the_first_value_though_it_leaves_it_open(void **unused)
+{
+    (void)unused;
+    struct limit_judge_value open = {.open = true};
+    limit.kind = LIMIT_HOLD;
+    for (int i = 0; i <= 10; i++)
+        step(open, open);
+    assert_int_equal(seen.settling, SETTLING);
+    step(open, open);
+    assert_int_equal(seen.unjudged, 100 * CLOCK_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +291,8 @@ int main(void)
         cmocka_unit_test_setup(what_nobody_judged_is_unknown_whatever_follows, start),
         cmocka_unit_test_setup(a_gap_is_not_taken_back_with_the_end_of_a_process, start),
         cmocka_unit_test_setup(before_the_first_value_a_gap_is_one_too_and_while_it_settles_none, start),
+        cmocka_unit_test_setup(a_value_that_leaves_it_open_is_not_judged, start),
+        cmocka_unit_test_setup(adaptation_settles_from_the_first_value_though_it_leaves_it_open, start),
         cmocka_unit_test_setup(what_is_doubtful_is_not_worst_before_it_is_violated_either, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
