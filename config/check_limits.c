@@ -36,6 +36,28 @@ static void check_built_in(struct reader *r, const struct tree *t, struct experi
     m->per_process = false;
 }
 
+/* The times of records instead of a field; and the period of those that need one. */
+static void check_arrivals(struct reader *r, const struct tree *t, struct experiment_metric *m)
+{
+    const struct tree *period = tree_get(t, "period");
+    for (int i = ARRIVALS_TIME; m->field && i <= ARRIVALS_JITTER; i++)
+        if (strcmp(m->field, experiment_arrivals_word((enum experiment_arrivals)i)) == 0)
+            m->arrivals = (enum experiment_arrivals)i;
+    if (m->arrivals) {
+        free(m->field);
+        m->field = NULL;
+        m->in_time = true;
+    }
+    if (m->kind == METRIC_MISSES && !period)
+        reader_missing(r, t, "period",
+                       "is missing; expected: the time within which the next record must come, such as 20 ms");
+    else if (m->kind == METRIC_MISSES && m->period > m->window)
+        reader_wrong(r, period, "is longer than the metric's window, %s, which then has room for no period",
+                     units_exact_duration(m->window).s);
+    else if (period && m->kind != METRIC_MISSES && m->arrivals != ARRIVALS_JITTER)
+        reader_wrong_key(r, period, "applies only to 'misses' and to a statistic of inter-arrival-jitter");
+}
+
 static void check_kind(struct reader *r, const struct tree *t, struct experiment_metric *m)
 {
     const struct tree *found = NULL, *match = tree_get(t, "match"), *memory = tree_get(t, "memory");
@@ -43,7 +65,7 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
         reader_wrong_key(r, match, "applies only to 'interval'");
     if (memory)
         reader_wrong_key(r, memory, "applies only to 'interval'");
-    for (int kind = METRIC_RATE; kind <= METRIC_QUANTILE; kind++) {
+    for (int kind = METRIC_RATE; kind < METRIC_INTERVAL; kind++) {
         const char *word = experiment_metric_word((enum experiment_metric_kind)kind);
         const struct tree *key = tree_get(t, word);
         if (key && found)
@@ -56,13 +78,17 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
     if (!found && !tree_get(t, "count"))
         reader_missing(r, t, "rate",
                        "is missing; expected: the aspect whose records are counted per second, or instead one of mean, "
-                       "min, max, last, quantile with a field, and 'of' with its aspect, or 'interval' with aspects");
+                       "min, max, last, quantile with a field, and 'of' with its aspect, or 'misses' with a period, or "
+                       "'interval' with aspects");
     if (!found)
         return;
-    if (m->kind != METRIC_RATE && !tree_get(t, "of"))
+    bool is_of_aspect = m->kind == METRIC_RATE || m->kind == METRIC_MISSES;
+    if (!is_of_aspect && !tree_get(t, "of"))
         reader_missing(r, t, "of", "is missing; expected: the aspect that has the field named by '%s'", found->key);
-    if (m->kind == METRIC_RATE && tree_get(t, "of"))
-        reader_wrong_key(r, tree_get(t, "of"), "applies only to a metric of a field; 'rate' names the aspect itself");
+    if (is_of_aspect && tree_get(t, "of"))
+        reader_wrong_key(r, tree_get(t, "of"), "applies only to a metric of a field; '%s' names the aspect itself",
+                         found->key);
+    check_arrivals(r, t, m);
     if (m->kind != METRIC_QUANTILE && tree_get(t, "share"))
         reader_wrong_key(r, tree_get(t, "share"), "applies only to 'quantile'");
 }
@@ -180,7 +206,7 @@ static enum experiment_unit unit_of(const struct experiment *e, const struct exp
     case METRIC_LOST:
         return UNIT_PERCENT;
     default:
-        return UNIT_NUMBER;
+        return e->metrics[l->metric].arrivals ? UNIT_DURATION : UNIT_NUMBER;
     }
 }
 

@@ -19,11 +19,22 @@ static const char *find_match(char *const *patterns, const char *name)
     return NULL;
 }
 
+/* Where a metric names its aspect. */
+static const struct tree *aspect_tree(const struct tree *t)
+{
+    for (int kind = METRIC_RATE; kind < METRIC_INTERVAL; kind++) {
+        const struct tree *named = tree_get(t, experiment_metric_word((enum experiment_metric_kind)kind));
+        if (named)
+            return tree_get(t, "of") ? tree_get(t, "of") : named;
+    }
+    return t;
+}
+
 /* A sampler records what metric `m` reads: it must be on, and sample as often as the metric looks. */
 static void warn_sampled_metric(struct reader *r, const struct tree *t, const struct experiment *e,
                                 const struct experiment_metric *m, enum experiment_sampler by)
 {
-    const struct tree *at = tree_get(t, m->field ? "of" : "rate");
+    const struct tree *at = aspect_tree(t);
     const char *key = schema_samplers[by].key;
     int64_t period = e->sensing.sampler[by];
     if (!period)
@@ -55,8 +66,7 @@ static void warn_blind_aspect(struct reader *r, const struct tree *t, const stru
 static void warn_blind_metric(struct reader *r, const struct tree *t, const struct experiment *e,
                               const struct experiment_metric *m)
 {
-    const struct tree *listed = tree_get(t, "interval"),
-                      *at = listed ? listed->first : tree_get(t, m->field ? "of" : "rate");
+    const struct tree *listed = tree_get(t, "interval"), *at = listed ? listed->first : aspect_tree(t);
     const char *aspect = experiment_metric_aspect(m, 0);
     enum experiment_sampler by = aspect ? experiment_sampler_of(aspect) : EXPERIMENT_SAMPLERS;
     if (by != EXPERIMENT_SAMPLERS)

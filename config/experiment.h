@@ -223,6 +223,7 @@ enum experiment_metric_kind {
     METRIC_MAX,
     METRIC_LAST,
     METRIC_QUANTILE,
+    METRIC_MISSES,      /* misses: periods that passed without a record */
     METRIC_INTERVAL,    /* the time between records of several aspects that belong together, ns */
     METRIC_LATENCY,     /* monitoring_latency, ns: mean age of records when they are taken from their rings */
     METRIC_LATENCY_MAX, /* monitoring_latency_max, ns: of the oldest one */
@@ -250,15 +251,24 @@ struct experiment_interval {
     bool by_end; /* one value for each process or node that makes the last records (per_process); else one in all */
 };
 
+/** What a statistic reads where it reads no field: the times of records of one thread, in ns. */
+enum experiment_arrivals {
+    ARRIVALS_NONE,
+    ARRIVALS_TIME,  /* inter-arrival: from a record to the next */
+    ARRIVALS_JITTER /* inter-arrival-jitter: by how much that differs from `period`, or else from the time before */
+};
+
 /** A value over a sliding window. */
 struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
     char *aspect; /* NULL: built in, or an interval; see experiment_metric_aspect() */
-    char *field;  /* of METRIC_MEAN to METRIC_QUANTILE; else NULL */
+    char *field;  /* of METRIC_MEAN to METRIC_QUANTILE, unless `arrivals`; else NULL */
+    enum experiment_arrivals arrivals;
     struct experiment_interval interval;
     char *where;      /* only records that meet this condition (base/condition.h) count; NULL: all */
     double share;     /* of METRIC_QUANTILE, or an interval's quantile: 0 .. 1; default 0.99 */
+    int64_t period;   /* ns, 1 us .. 1 h: of METRIC_MISSES, and of ARRIVALS_JITTER if it is to be one; else 0 */
     bool in_time;     /* a limit has a unit of time: the value is in ns, whatever the unit of the field */
     int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
     bool per_process; /* one value for each process (the default), else one for each node */
@@ -568,6 +578,15 @@ bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
  * value decides, because a tolerance would hide the very value that is asked for; else 0.01. Pure.
  */
 double experiment_default_tolerance(const struct experiment *e, int metric);
+
+/** Whether it compares the times of records that follow one another. Pure. */
+bool experiment_metric_is_of_arrivals(const struct experiment_metric *m);
+
+/**
+ * The word of what a statistic reads where it reads no field, in place of a field's name, which has no '-'. NULL: of
+ * ARRIVALS_NONE. Static storage. Pure.
+ */
+const char *experiment_arrivals_word(enum experiment_arrivals arrivals);
 
 /** Whether records give its value, so that it is unknown without them: the counters of a rate are enough. Pure. */
 bool experiment_metric_reads_records(const struct experiment_metric *m);

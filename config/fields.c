@@ -222,6 +222,11 @@ static const struct schema_field sensing_fields[] = {
     {0},
 };
 
+static bool has_period(const void *metric)
+{
+    return ((const struct experiment_metric *)metric)->period > 0;
+}
+
 static bool is_quantile(const void *metric)
 {
     return ((const struct experiment_metric *)metric)->kind == METRIC_QUANTILE;
@@ -245,10 +250,13 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("max", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("misses", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("where", IN(experiment_metric, where), fields_read_where), .print = schema_print_char,
      .quiet = true},
     {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share), .is_used = is_quantile},
+    {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION, IN(experiment_metric, period), CLOCK_US, 3600 * CLOCK_S),
+     .is_used = has_period},
     {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S)},
     {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes), .is_used = is_by_place},
     {.key = "count", .kind = SCHEMA_LATER, .note = note_count},

@@ -18,7 +18,8 @@ void fields_read_keys(struct reader *r, const struct tree *t, void *to);
 void fields_read_dir(struct reader *r, const struct tree *t, void *to);
 void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to);
 
-/** char *: a glob of executables; the name of an aspect; that of a field. */
+/** char *: a glob of executables; the name of an aspect; that of a field; that, or the word of enum
+ * experiment_arrivals. */
 void fields_read_attach(struct reader *r, const struct tree *t, void *to);
 void fields_read_aspect(struct reader *r, const struct tree *t, void *to);
 void fields_read_field(struct reader *r, const struct tree *t, void *to);

@@ -274,8 +274,15 @@ void fields_read_field(struct reader *r, const struct tree *t, void *to)
 
 void fields_read_statistic(struct reader *r, const struct tree *t, void *to)
 {
-    if (!intervals_has(t->parent)) /* has no field: intervals_check() reads it */
-        fields_read_field(r, t, to);
+    if (intervals_has(t->parent)) /* has no field: intervals_check() reads it */
+        return;
+    for (int i = ARRIVALS_TIME; t->kind == TREE_TEXT && i <= ARRIVALS_JITTER; i++)
+        if (strcmp(t->text, experiment_arrivals_word((enum experiment_arrivals)i)) == 0) {
+            if (!*(char **)to)
+                *(char **)to = reader_copy(r, t->text);
+            return;
+        }
+    fields_read_field(r, t, to);
 }
 
 void fields_read_where(struct reader *r, const struct tree *t, void *to)

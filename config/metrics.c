@@ -11,6 +11,18 @@ bool experiment_metric_is_built_in(enum experiment_metric_kind kind)
     return kind >= METRIC_LATENCY;
 }
 
+bool experiment_metric_is_of_arrivals(const struct experiment_metric *m)
+{
+    return m->arrivals != ARRIVALS_NONE || m->kind == METRIC_MISSES;
+}
+
+const char *experiment_arrivals_word(enum experiment_arrivals arrivals)
+{
+    static const char *const words[] = {
+        [ARRIVALS_NONE] = NULL, [ARRIVALS_TIME] = "inter-arrival", [ARRIVALS_JITTER] = "inter-arrival-jitter"};
+    return words[arrivals];
+}
+
 bool experiment_metric_reads_records(const struct experiment_metric *m)
 {
     return m->kind != METRIC_RATE || m->where;
@@ -44,6 +56,7 @@ static bool is_single_extreme(const struct experiment_metric *m)
     case METRIC_MIN:
     case METRIC_MAX:
     case METRIC_LAST:
+    case METRIC_MISSES:
     case METRIC_LATENCY_MAX:
     case METRIC_STORING_MAX:
         return true;
@@ -68,6 +81,7 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_MAX] = "max",
         [METRIC_LAST] = "last",
         [METRIC_QUANTILE] = "quantile",
+        [METRIC_MISSES] = "misses",
         [METRIC_INTERVAL] = "interval",
         [METRIC_LATENCY] = "monitoring_latency",
         [METRIC_LATENCY_MAX] = "monitoring_latency_max",
@@ -123,10 +137,10 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 {
     static const enum experiment_join joins[METRIC_KINDS] = {
         [METRIC_RATE] = JOIN_SUM,      [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
-        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
-                                                                    record is the latest */
-        [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes do not exchange histograms */
-        [METRIC_INTERVAL] = JOIN_NOT,                            /* no node has its beginnings and its ends */
+        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT,     /* clocks of several nodes do not show which
+                                                                        record is the latest */
+        [METRIC_QUANTILE] = JOIN_NOT,                                /* nodes do not exchange histograms */
+        [METRIC_MISSES] = JOIN_SUM,    [METRIC_INTERVAL] = JOIN_NOT, /* no node has its beginnings and its ends */
         [METRIC_LATENCY] = JOIN_RATIO, [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
         [METRIC_LOST] = JOIN_RATIO,    [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
     };
@@ -138,6 +152,14 @@ int64_t experiment_limit_window(const struct experiment *e, const struct experim
     return l->metric == LIMIT_ON_SENSOR_CPU ? e->sensor_cpu_window : e->metrics[l->metric].window;
 }
 
+/* Whether both are statistics of the same values. */
+static bool reads_the_same(const struct experiment_metric *a, const struct experiment_metric *b)
+{
+    if (a->field && b->field)
+        return strcmp(a->field, b->field) == 0;
+    return a->arrivals && a->arrivals == b->arrivals && a->period == b->period;
+}
+
 /* Whether in the long run no value of `a` can exceed one of `b`, for any windows. */
 static bool is_never_above(const struct experiment_metric *a, const struct experiment_metric *b)
 {
@@ -146,13 +168,11 @@ static bool is_never_above(const struct experiment_metric *a, const struct exper
     if (!a->aspect || !b->aspect || strcmp(a->aspect, b->aspect) != 0 || a->in_time != b->in_time)
         return false;
     bool same_records = a->where && b->where ? strcmp(a->where, b->where) == 0 : !a->where && !b->where;
-    if (!a->field || !b->field)
-        return !a->field && !b->field && (same_records || !b->where) &&
-               (a->per_process || !b->per_process); /* rates: a node's includes those of its processes */
-    if (!same_records)
-        return false;
+    if (a->kind == METRIC_RATE && b->kind == METRIC_RATE)
+        return (same_records || !b->where) &&
+               (a->per_process || !b->per_process); /* a node's includes those of its processes */
     bool same = a->kind == b->kind && a->share <= b->share;
-    return strcmp(a->field, b->field) == 0 && (same || a->kind == METRIC_MIN || b->kind == METRIC_MAX);
+    return same_records && reads_the_same(a, b) && (same || a->kind == METRIC_MIN || b->kind == METRIC_MAX);
 }
 
 static bool excludes(const struct experiment *e, const struct experiment_limit *least,

@@ -253,15 +253,16 @@ static void print_sensing(const struct experiment *e, FILE *out)
 
 static void print_metric(const struct experiment_metric *m, FILE *out)
 {
+    const char *value = m->field ? m->field : experiment_arrivals_word(m->arrivals);
     fprintf(out, "  %s: {", m->name);
     if (m->kind == METRIC_INTERVAL)
         intervals_print(m, out);
     else if (!experiment_metric_is_built_in(m->kind)) {
         fprintf(out, "%s: ", experiment_metric_word(m->kind));
-        schema_print_text(m->field ? m->field : m->aspect, out);
+        schema_print_text(value ? value : m->aspect, out);
         fputs(", ", out);
     }
-    if (m->field) {
+    if (value) {
         fputs("of: ", out);
         schema_print_text(m->aspect, out);
         fputs(", ", out);

@@ -59,6 +59,10 @@ struct packet_run {
     uint32_t stride;        /* bytes from one to the next */
     uint32_t value_count;
     const uint8_t *first; /* into the packet */
+    /* For who compares records that follow one another; else 0: the stream that they are of, and how many records of it
+     * are missing before the first of the run. */
+    uint32_t stream;
+    uint64_t missing;
 };
 
 /** Writes the PACKET_HEADER_BYTES of `h` at `p`. Pure. */

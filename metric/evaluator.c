@@ -30,6 +30,7 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
     int err = 0;
     if (e->metric)
         return 0;
+    e->unknown_until = INT64_MIN;
     if (metric->kind == METRIC_RATE)
         err = rate_new(metric->window, metric->where, &e->rate);
     else if (metric->kind != METRIC_EN_ROUTE && metric->kind != METRIC_LOST)
@@ -60,6 +61,8 @@ void evaluator_reset(struct evaluator *e)
     if (e->ratio)
         ratio_start(e->ratio, e->metric->window);
     e->level = 0;
+    e->began = false;
+    e->unknown_until = INT64_MIN;
 }
 
 static void take_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
@@ -103,6 +106,65 @@ void evaluator_records(struct evaluator *e, const struct packet_run *run, const 
         take_chosen(e, run, where, field, now);
 }
 
+static void take_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run, int64_t now)
+{
+    int64_t missing = arrivals_take(a, e->metric, run, e->statistic, now);
+    e->began = true;
+    if (missing != INT64_MIN && missing + e->metric->window > e->unknown_until)
+        e->unknown_until = missing + e->metric->window;
+}
+
+void evaluator_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run,
+                        const struct where *where, int64_t now)
+{
+    if (!e->metric)
+        return;
+    if (!e->metric->where)
+        take_arrivals(e, a, run, now);
+    for (uint32_t from = 0, until; e->metric->where && from < run->count; from = until) {
+        from = where_seek(where, run, from, true);
+        until = where_seek(where, run, from, false);
+        struct packet_run part = part_of(run, from, until);
+        if (from < until)
+            take_arrivals(e, a, &part, now);
+    }
+}
+
+void evaluator_blind(struct evaluator *e, struct arrivals *a, int64_t now)
+{
+    arrivals_break(a);
+    if (e->metric)
+        e->unknown_until = now + e->metric->window;
+}
+
+void evaluator_silence(struct evaluator *e, int64_t silent)
+{
+    if (!e->metric)
+        return;
+    e->began = true;
+    e->silent = silent;
+}
+
+/* A time that goes on counts as soon as it is the longest; a period that passed in it, at once. */
+static void add_silence(struct evaluator *e, int64_t now)
+{
+    const struct experiment_metric *m = e->metric;
+    double silent = (double)(m->arrivals == ARRIVALS_JITTER ? e->silent - m->period : e->silent), sum = 0;
+    uint64_t count;
+    if (m->kind == METRIC_MISSES) {
+        e->known = e->began;
+        e->at = now;
+        e->value = arrivals_missed(m, e->silent) + (statistic_sum(e->statistic, now, &sum, &count) ? sum : 0);
+    } else if (m->kind == METRIC_MAX && silent > 0 && (m->arrivals == ARRIVALS_TIME || m->period) &&
+               !(e->known && e->value >= silent)) {
+        e->known = true;
+        e->at = now;
+        e->value = silent;
+    }
+    e->known = e->known && now >= e->unknown_until;
+    e->silent = 0;
+}
+
 void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now)
 {
     if (e->rate)
@@ -137,6 +199,8 @@ void evaluator_take(struct evaluator *e, int64_t now)
     else if (e->ratio)
         e->known = e->metric->kind == METRIC_LOST ? ratio_value(e->ratio, &e->value)
                                                   : ratio_level(e->ratio, e->level, &e->value);
+    if (e->metric && experiment_metric_is_of_arrivals(e->metric))
+        add_silence(e, now);
     e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
 }
 
@@ -154,12 +218,13 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
 {
     uint64_t count = 0;
     double sum;
-    partial->state = PARTIAL_NONE;
+    partial->state = now < e->unknown_until ? PARTIAL_UNKNOWN : PARTIAL_NONE;
     if (!e->known)
         return;
     partial->state = PARTIAL_KNOWN;
     partial->value = e->value;
-    if (statistic_kind_of(e->metric->kind) != STATISTIC_MEAN || !statistic_sum(e->statistic, now, &sum, &count))
+    if (e->metric->kind == METRIC_MISSES || statistic_kind_of(e->metric->kind) != STATISTIC_MEAN ||
+        !statistic_sum(e->statistic, now, &sum, &count))
         return;
     partial->value = sum;
     partial->over = (double)count;

@@ -9,6 +9,7 @@
 #define BEZEL_METRIC_EVALUATOR_H
 
 #include "config/experiment.h"
+#include "metric/arrivals.h"
 #include "metric/rate.h"
 #include "metric/ratio.h"
 #include "metric/statistic.h"
@@ -22,6 +23,10 @@ struct evaluator {
     struct statistic *statistic;
     struct ratio *ratio;
     uint64_t level; /* of METRIC_EN_ROUTE: records under way */
+    /* Of times between records: */
+    bool began;
+    int64_t unknown_until; /* until then a time across missing records is in the window */
+    int64_t silent;        /* ns without a record, until now */
     /* At the last evaluator_take(). */
     bool known;
     double value, resolution;
@@ -42,6 +47,19 @@ void evaluator_reset(struct evaluator *e);
  */
 void evaluator_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
                        const struct where *where, int64_t now);
+
+/**
+ * The same of a metric of the times between records, with `a` for what is known of the process that made them. While a
+ * time across missing records is in the window, the value is unknown.
+ */
+void evaluator_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run,
+                        const struct where *where, int64_t now);
+
+/** Records of the process of `a` may have been made until `now` that nobody sees. */
+void evaluator_blind(struct evaluator *e, struct arrivals *a, int64_t now);
+
+/** After its latest record, `silent` ns passed without another one: for the next evaluator_take(), which forgets it. */
+void evaluator_silence(struct evaluator *e, int64_t silent);
 
 /** Takes in the counter of attempts of the metric's aspect. */
 void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now);

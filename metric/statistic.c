@@ -267,7 +267,7 @@ void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mea
     assert(s->kind != STATISTIC_QUANTILE);
     if (n == 0 || !isfinite(mean) || !isfinite(min) || !isfinite(max))
         return;
-    s->newest = now;
+    s->newest = s->any && s->newest > now ? s->newest : now;
     s->last = mean;
     s->any = true;
     struct statistic_grain *g = grain_at(s, now);

@@ -121,8 +121,10 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
 
 static void agent_process_release(struct agent_process *p)
 {
-    for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
+    for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++) {
         evaluator_end(&p->readings[i]);
+        arrivals_end(&p->arrivals[i]);
+    }
     free(p->name);
 }
 
@@ -300,8 +302,13 @@ void agent_records(struct agent *agent, int watch, const struct packet_run *run,
     struct agent_process *p = agent_process(agent, watch >> WATCH_ASPECT_BITS);
     if (!p)
         return;
-    for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m])
-        evaluator_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], &p->wheres[m], now);
+    for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m]) {
+        struct evaluator *e = &agent_owner(agent, p, m)->readings[m];
+        if (experiment_metric_is_of_arrivals(&agent->experiment->metrics[m]))
+            evaluator_arrivals(e, &p->arrivals[m], run, &p->wheres[m], now);
+        else
+            evaluator_records(e, run, &p->fields[m], &p->wheres[m], now);
+    }
 }
 
 static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, enum experiment_metric_kind most,
@@ -355,7 +362,7 @@ static void agent_source_read(struct agent_source *s, uint64_t attempts, int64_t
         s->grew = node->grew = true;
         s->grown_at = node->grown_at = now;
     }
-    s->read = true;
+    s->read = node->read = true;
     s->attempts = attempts;
 }
 
@@ -366,8 +373,12 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
         return;
     int aspect = watch % WATCH_ASPECTS;
     agent_source_read(&p->sources[aspect], attempts, now, &agent->node.sources[aspect]);
+    bool sees = agent_setting(agent).on && !agent_sheds(agent, agent->aspect_name[aspect]);
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
-        evaluator_count(&p->readings[m], attempts, now);
+        if (!experiment_metric_is_of_arrivals(&agent->experiment->metrics[m]))
+            evaluator_count(&p->readings[m], attempts, now);
+        else if (!sees)
+            evaluator_blind(&agent_owner(agent, p, m)->readings[m], &p->arrivals[m], now);
 }
 
 void agent_blind(struct agent *agent, int watch)
@@ -376,7 +387,9 @@ void agent_blind(struct agent *agent, int watch)
     if (!p)
         return;
     int aspect = watch % WATCH_ASPECTS;
-    p->sources[aspect].read = false;
-    for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
+    p->sources[aspect].read = agent->node.sources[aspect].read = false;
+    for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         evaluator_reset(&agent_owner(agent, p, m)->readings[m]);
+        arrivals_break(&p->arrivals[m]);
+    }
 }

@@ -33,6 +33,7 @@ struct agent_process {
     struct evaluator readings[EXPERIMENT_METRICS_MAX];
     struct statistic_field fields[EXPERIMENT_METRICS_MAX]; /* where metrics find theirs in its records */
     struct where wheres[EXPERIMENT_METRICS_MAX];           /* of metrics with a condition, for its records */
+    struct arrivals arrivals[EXPERIMENT_METRICS_MAX];      /* of metrics of the times between its records */
     struct limit_judge_run runs[EXPERIMENT_LIMITS_MAX];
 };
 

@@ -12,21 +12,36 @@ static void agent_read(const struct agent *agent, struct agent_process *p, int64
         evaluator_take(&p->readings[m], now);
 }
 
+/* ns since the last record; 0: there was one since the step before. After SIGTERM no process counts as hung. */
+static int64_t agent_silence(const struct agent *agent, const struct agent_source *s, int64_t now)
+{
+    return s->grew ? 0 : agent->processes_end ? 1 : now - s->grown_at;
+}
+
+/* How long no record was made: of a metric of the node, by any of its processes. */
+static void agent_read_silences(const struct agent *agent, struct agent_process *p, int64_t now)
+{
+    for (uint32_t i = 0; i < agent->aspects; i++) {
+        const struct agent_source *s = &p->sources[i];
+        int64_t silent = s->read && s->attempts > 0 ? agent_silence(agent, s, now) : -1;
+        for (int m = agent->aspect_metric[i]; m != NO_METRIC && silent >= 0; m = agent->next_metric[m])
+            if (experiment_metric_is_of_arrivals(&agent->experiment->metrics[m]))
+                evaluator_silence(&p->readings[m], silent);
+    }
+}
+
 static void agent_read_all(struct agent *agent, int64_t now)
 {
     for (uint32_t i = 0; i < agent->aspects; i++)
         for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m])
             evaluator_count(&agent->node.readings[m], agent->node.sources[i].attempts, now);
+    agent_read_silences(agent, &agent->node, now);
     agent_read(agent, &agent->node, now);
     for (int slot = 0; slot < agent->slots; slot++)
-        if (agent->processes[slot])
+        if (agent->processes[slot]) {
+            agent_read_silences(agent, agent->processes[slot], now);
             agent_read(agent, agent->processes[slot], now);
-}
-
-/* ns since the last record; 0: there was one since the step before. After SIGTERM no process counts as hung. */
-static int64_t agent_silence(const struct agent *agent, const struct agent_source *s, int64_t now)
-{
-    return s->grew ? 0 : agent->processes_end ? 1 : now - s->grown_at;
+        }
 }
 
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)

@@ -66,6 +66,18 @@ struct record_value {
 /** Value `i` of record `r` of a process with dictionary `d`, with i below the number of its aspect's fields. */
 struct record_value record_item_value(const struct dict *d, const struct packet_record *r, uint32_t i);
 
+/** A run of its one record, as an evaluator takes it; lasts as long as the item. */
+static inline struct packet_run record_item_run(const struct record_item *item)
+{
+    return (struct packet_run){.aspect = item->r->aspect,
+                               .count = 1,
+                               .stride = PACKET_RECORD_BYTES + 8 * item->r->value_count,
+                               .value_count = item->r->value_count,
+                               .first = item->r->values - PACKET_RECORD_BYTES,
+                               .stream = (uint32_t)item->stream,
+                               .missing = item->packet->discarded};
+}
+
 /**
  * The name of the thread that a record is about: of a sample of `thread_scheduling` the sampled one, else that which
  * recorded it. NULL if it is not known.

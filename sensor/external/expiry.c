@@ -48,6 +48,7 @@ void expiry_take(struct external *x, struct external_process *p, const struct pa
         x->counts.expired += old;
         young.first += (size_t)old * run->stride;
         young.count -= old;
+        young.missing += e->expired[run->aspect];
     }
     if (young.count > 0 && p->watch[run->aspect] != EXTERNAL_ATTENDED)
         o->records(o->context, p->watch[run->aspect], &young);

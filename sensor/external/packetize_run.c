@@ -71,7 +71,9 @@ void packetize_attend(struct packetizer *c, uint32_t aspect, uint32_t values, ui
                                    .count = n,
                                    .stride = PACKET_RECORD_BYTES + 8 * values,
                                    .value_count = values,
-                                   .first = first};
+                                   .first = first,
+                                   .stream = (uint32_t)c->ring->stream,
+                                   .missing = c->h.discarded};
     expiry_take(c->x, c->p, &run, c->now);
 }
 

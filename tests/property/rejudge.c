@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 7, LEAST = 3, MOST = 4 };
+enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 10, ARRIVALS = 7, LEAST = 3, MOST = 4 };
 
 #define EVERY  (100 * CLOCK_MS)
 #define LENGTH (20 * CLOCK_S)
@@ -65,25 +65,37 @@ static char tick[] = "tick", number[] = "number", metric_name[] = "m", condition
 
 /* ---- what is drawn ----------------------------------------------------------------------------------------------- */
 
+static double draw_bound(int metric)
+{
+    bool is_time = metric == ARRIVALS || metric == ARRIVALS + 1;
+    return is_time ? (double)draw(CLOCK_S) : metric < 2 || metric > ARRIVALS ? (double)draw(40) : (double)draw(1000);
+}
+
 static void draw_experiment(struct scene *s)
 {
-    static const enum experiment_metric_kind kinds[METRICS] = {METRIC_RATE, METRIC_RATE, METRIC_MEAN,    METRIC_MIN,
-                                                               METRIC_MAX,  METRIC_LAST, METRIC_QUANTILE};
+    static const enum experiment_metric_kind kinds[METRICS] = {METRIC_RATE, METRIC_RATE,  METRIC_MEAN,     METRIC_MIN,
+                                                               METRIC_MAX,  METRIC_LAST,  METRIC_QUANTILE, METRIC_MAX,
+                                                               METRIC_MEAN, METRIC_MISSES};
+    static const enum experiment_arrivals arrivals[METRICS] = {
+        [ARRIVALS] = ARRIVALS_TIME, [ARRIVALS + 1] = ARRIVALS_JITTER, [ARRIVALS + 2] = ARRIVALS_NONE};
     for (int i = 0; i < METRICS; i++)
-        s->metrics[i] = (struct experiment_metric){.name = metric_name,
-                                                   .kind = kinds[i],
-                                                   .aspect = tick,
-                                                   .field = i < 2 ? NULL : number,
-                                                   .where = draw(3) ? NULL : condition,
-                                                   .share = 0.9,
-                                                   .window = (int64_t)(2 + draw(12)) * EVERY,
-                                                   .per_process = i != 1 && draw(3) > 0};
+        s->metrics[i] =
+            (struct experiment_metric){.name = metric_name,
+                                       .kind = kinds[i],
+                                       .aspect = tick,
+                                       .field = i < 2 || i >= ARRIVALS ? NULL : number,
+                                       .arrivals = arrivals[i],
+                                       .period = i == ARRIVALS + 2 ? (int64_t)(1 + draw(60)) * 5 * CLOCK_MS : 0,
+                                       .where = draw(3) ? NULL : condition,
+                                       .share = 0.9,
+                                       .window = (int64_t)(2 + draw(12)) * EVERY,
+                                       .per_process = i != 1 && draw(3) > 0};
     for (int i = 0; i < LIMITS; i++) {
         int metric = (int)draw(METRICS);
         s->limits[i] = (struct experiment_limit){.kind = draw(4) ? LIMIT_EXPECT : LIMIT_HOLD,
                                                  .metric = metric,
                                                  .compare = draw(2) ? COMPARE_AT_LEAST : COMPARE_AT_MOST,
-                                                 .bound = metric < 2 ? (double)draw(40) : (double)draw(1000),
+                                                 .bound = draw_bound(metric),
                                                  .tolerance = (double)draw(3) / 100,
                                                  .text = limit_text};
     }
@@ -471,6 +483,54 @@ static void a_record_breaks_a_limit_only_if_it_meets_the_condition(void **state)
     assert_true(with > 0 && without > 0);
 }
 
+/* The longest time between two records of a worker that count; NaN: there are none. */
+static double longest_of(const struct worker *w, bool all)
+{
+    double found = NAN;
+    int64_t before = INT64_MIN;
+    for (size_t i = 0; i < w->count; i++) {
+        if (!all && w->values[i] <= 500)
+            continue;
+        found = before == INT64_MIN ? found : fmax(found, (double)(w->times[i] - before));
+        before = w->times[i];
+    }
+    return found;
+}
+
+static void a_time_between_records_that_nobody_judged_breaks_a_limit(void **state)
+{
+    (void)state;
+    static struct scene s;
+    int breaking = 0, read = 0;
+    for (int run = 0; run < RUNS; run++) {
+        bool is_chosen, all = draw(2);
+        scene_begin(&s, false, draw(2));
+        for (int i = 0; i < LIMITS; i++) {
+            s.rows[i].worst = NAN;
+            s.limits[i] = (struct experiment_limit){.kind = LIMIT_EXPECT,
+                                                    .metric = ARRIVALS,
+                                                    .compare = COMPARE_AT_MOST,
+                                                    .bound = (double)draw(5 * CLOCK_S),
+                                                    .text = limit_text};
+        }
+        s.metrics[ARRIVALS].where = all ? NULL : condition;
+        assert_int_equal(rejudge_chosen(s.g.run, &s.s, &s.e), 0);
+        for (uint32_t i = 0; i < LIMITS; i++)
+            for (size_t p = 0; p < WORKERS; p++) {
+                double right = longest_of(&s.workers[p], all), is = verdict_stray(&s.s, &s.e, i, p, &is_chosen);
+                bool breaks = right > s.limits[i].bound;
+                if (breaks ? is != right : !isnan(is))
+                    fail_msg("run %d, limit %u: %g, and not %g", run, i, is, right);
+                breaking += breaks;
+                read += is_chosen;
+            }
+        free(s.s.chosen);
+        scene_end(&s);
+    }
+    printf("%d times broke a limit, %d were read\n", breaking, read);
+    assert_true(breaking > 0 && read > breaking);
+}
+
 static void no_answer_is_given_that_is_not_known(void **state)
 {
     (void)state;
@@ -500,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gap_is_judged_as_if_there_were_none),
         cmocka_unit_test(a_record_breaks_a_limit_only_if_it_meets_the_condition),
+        cmocka_unit_test(a_time_between_records_that_nobody_judged_breaks_a_limit),
         cmocka_unit_test(no_answer_is_given_that_is_not_known),
     };
     seed = seed_start();

@@ -22,6 +22,7 @@
 
 static struct experiment_metric metric;
 static struct evaluator r;
+static struct arrivals arrivals;
 static int64_t now;
 
 static int start(void **state)
@@ -35,6 +36,7 @@ static int end(void **state)
 {
     (void)state;
     evaluator_end(&r);
+    arrivals_end(&arrivals);
     return 0;
 }
 
@@ -42,7 +44,8 @@ static int end(void **state)
 static void begin(enum experiment_metric_kind kind)
 {
     evaluator_end(&r);
-    metric = (struct experiment_metric){.kind = kind, .share = 0.5, .window = CLOCK_S};
+    arrivals_end(&arrivals);
+    metric = (struct experiment_metric){.kind = kind, .share = 0.5, .window = CLOCK_S, .period = CLOCK_MS};
     assert_int_equal(evaluator_start(&r, &metric), 0);
 }
 
@@ -108,11 +111,20 @@ static bool is_latency(enum experiment_metric_kind kind)
     return kind == METRIC_LATENCY || kind == METRIC_LATENCY_MAX || kind == METRIC_STORING || kind == METRIC_STORING_MAX;
 }
 
+/* Two records, so far apart that five periods pass between them. */
+static void miss(void)
+{
+    for (int i = 0; i < 2; i++)
+        evaluator_arrivals(&r, &arrivals, ONE_RECORD(now - 6 * CLOCK_MS + i * 5500 * CLOCK_US, 0, NULL), NULL, now);
+}
+
 /* What makes each kind known. */
 static void bring(enum experiment_metric_kind kind)
 {
     count(5, 200);
-    if (is_latency(kind))
+    if (kind == METRIC_MISSES)
+        miss();
+    else if (is_latency(kind))
         evaluator_taken(&r, 10, now - 30 * CLOCK_MS, now - 10 * CLOCK_MS, now);
     else
         records();
@@ -121,10 +133,10 @@ static void bring(enum experiment_metric_kind kind)
 static const struct {
     enum experiment_metric_kind kind;
     double value, resolution;
-} kinds[] = {{METRIC_RATE, 10, 1},      {METRIC_MEAN, 3.4, 0},         {METRIC_MIN, -1, 0},
-             {METRIC_MAX, 9, 0},        {METRIC_LAST, 2, 0},           {METRIC_QUANTILE, 3, 0},
-             {METRIC_LATENCY, 20e6, 0}, {METRIC_LATENCY_MAX, 30e6, 0}, {METRIC_EN_ROUTE, 20, 0},
-             {METRIC_LOST, 5, 0},       {METRIC_STORING, 20e6, 0},     {METRIC_STORING_MAX, 30e6, 0}};
+} kinds[] = {{METRIC_RATE, 10, 1},          {METRIC_MEAN, 3.4, 0},    {METRIC_MIN, -1, 0},   {METRIC_MAX, 9, 0},
+             {METRIC_LAST, 2, 0},           {METRIC_QUANTILE, 3, 0},  {METRIC_MISSES, 5, 0}, {METRIC_LATENCY, 20e6, 0},
+             {METRIC_LATENCY_MAX, 30e6, 0}, {METRIC_EN_ROUTE, 20, 0}, {METRIC_LOST, 5, 0},   {METRIC_STORING, 20e6, 0},
+             {METRIC_STORING_MAX, 30e6, 0}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void each_kind_is_unknown_until_it_has_a_value(void **state)
@@ -148,6 +160,7 @@ static void each_kind_is_unknown_again_after_a_reset_and_comes_back(void **state
         bring(kinds[i].kind);
         expect(kinds[i].value, kinds[i].resolution);
         evaluator_reset(&r);
+        arrivals_break(&arrivals);
         take_unknown();
         assert_int_equal(r.level, 0);
         now += EVERY;
@@ -165,6 +178,9 @@ static void what_was_not_started_knows_nothing_and_takes_anything(void **state)
     r = (struct evaluator){0};
     bring(METRIC_MEAN);
     bring(METRIC_LATENCY);
+    bring(METRIC_MISSES);
+    evaluator_silence(&r, CLOCK_S);
+    evaluator_blind(&r, &arrivals, now);
     evaluator_reset(&r);
     take_unknown();
     assert_int_equal(part().state, PARTIAL_NONE);
@@ -290,15 +306,11 @@ static void what_each_kind_adds(void **state)
         enum experiment_metric_kind kind;
         enum message_partial_state before; /* no record in the window: nothing to add; of counters it is to come */
         double value, over, unsure;
-    } cases[] = {{METRIC_RATE, PARTIAL_UNKNOWN, 10, 0, 1},
-                 {METRIC_MEAN, PARTIAL_NONE, 17, 5, 0},
-                 {METRIC_MIN, PARTIAL_NONE, -1, 0, 0},
-                 {METRIC_MAX, PARTIAL_NONE, 9, 0, 0},
-                 {METRIC_LATENCY, PARTIAL_NONE, 200e6, 10, 0},
-                 {METRIC_LATENCY_MAX, PARTIAL_NONE, 30e6, 0, 0},
-                 {METRIC_EN_ROUTE, PARTIAL_UNKNOWN, 20000, 1000, 0},
-                 {METRIC_LOST, PARTIAL_UNKNOWN, 5000, 1000, 0},
-                 {METRIC_STORING, PARTIAL_NONE, 200e6, 10, 0},
+    } cases[] = {{METRIC_RATE, PARTIAL_UNKNOWN, 10, 0, 1},       {METRIC_MEAN, PARTIAL_NONE, 17, 5, 0},
+                 {METRIC_MIN, PARTIAL_NONE, -1, 0, 0},           {METRIC_MAX, PARTIAL_NONE, 9, 0, 0},
+                 {METRIC_MISSES, PARTIAL_NONE, 5, 0, 0},         {METRIC_LATENCY, PARTIAL_NONE, 200e6, 10, 0},
+                 {METRIC_LATENCY_MAX, PARTIAL_NONE, 30e6, 0, 0}, {METRIC_EN_ROUTE, PARTIAL_UNKNOWN, 20000, 1000, 0},
+                 {METRIC_LOST, PARTIAL_UNKNOWN, 5000, 1000, 0},  {METRIC_STORING, PARTIAL_NONE, 200e6, 10, 0},
                  {METRIC_STORING_MAX, PARTIAL_NONE, 30e6, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(cases[i].kind);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The extremes of records that meet the condition of a metric, read from an ended run. */
+#include "metric/evaluator.h"
 #include "run/read/run_reader.h"
 #include "views/report/rejudge.h"
 #include "views/report/verdict.h"
@@ -43,6 +44,32 @@ static bool read_extremes(struct run_reader *reader, int64_t row, const char *fi
     return more == 0 && run_reader_totals(reader).cut == 0;
 }
 
+/* Of times between records: the value of the metric at each record, as an agent would have it. */
+static bool read_arrivals(struct run_reader *reader, int64_t row, const struct experiment_metric *m,
+                          struct summary_chosen *c)
+{
+    struct record_item item;
+    struct experiment_metric all = *m;
+    struct evaluator e = {0};
+    struct arrivals arrivals = {0};
+    all.where = NULL; /* the reader gives no others */
+    int more = evaluator_start(&e, &all) == 0 && run_reader_look(reader, RUN_READER_ALL) == 0;
+    uint64_t records = 0;
+    for (; more == 1 && records <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1; records++) {
+        if (!item.r || item.process->row != row)
+            continue;
+        struct packet_run run = record_item_run(&item);
+        evaluator_arrivals(&e, &arrivals, &run, NULL, (int64_t)packet_run_time(&run, 0));
+        evaluator_take(&e, (int64_t)packet_run_time(&run, 0));
+        c->min = e.known ? fmin(c->min, e.value) : c->min;
+        c->max = e.known ? fmax(c->max, e.value) : c->max;
+    }
+    bool is_whole = e.metric && more == 0 && run_reader_totals(reader).cut == 0;
+    evaluator_end(&e);
+    arrivals_end(&arrivals);
+    return is_whole;
+}
+
 static bool find_extremes(const char *run, const struct summary *s, const struct experiment_metric *m,
                           struct summary_chosen *c)
 {
@@ -53,9 +80,11 @@ static bool find_extremes(const char *run, const struct summary *s, const struct
     filter.node = s->nodes[p->node].name;
     filter.process = p->name;
     filter.aspect = m->aspect;
-    if (condition_read(m->where, &filter.condition, &why) != 0 || run_reader_open(run, &filter, &reader) != 0)
+    if ((m->where && condition_read(m->where, &filter.condition, &why) != 0) ||
+        run_reader_open(run, &filter, &reader) != 0)
         return false;
-    bool all = read_extremes(reader, p->row, m->field, c);
+    bool all = experiment_metric_is_of_arrivals(m) ? read_arrivals(reader, p->row, m, c)
+                                                   : read_extremes(reader, p->row, m->field, c);
     run_reader_close(reader);
     return all;
 }

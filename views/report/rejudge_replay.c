@@ -196,7 +196,7 @@ static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
         int64_t until = saturate_add(p->end > last ? p->end : last, 2 * (m->window + r->e.adapt.every));
-        until = m->kind == METRIC_RATE ? INT64_MAX : until;
+        until = m->kind == METRIC_RATE || experiment_metric_is_of_arrivals(m) ? INT64_MAX : until;
         until = p->closed < until ? p->closed : until;
         if (p->slot < 0 && p->end <= since && since < until && replay_has_aspect(p, m->aspect))
             return true;
@@ -370,13 +370,8 @@ static void replay_item(struct replay *r, const struct record_item *item)
     if (watch < 0)
         return;
     p->attempts[item->r->aspect]++;
-    agent_records(r->agent, watch,
-                  &(struct packet_run){.aspect = item->r->aspect,
-                                       .count = 1,
-                                       .stride = PACKET_RECORD_BYTES + 8 * item->r->value_count,
-                                       .value_count = item->r->value_count,
-                                       .first = item->r->values - PACKET_RECORD_BYTES},
-                  time);
+    struct packet_run run = record_item_run(item);
+    agent_records(r->agent, watch, &run, time);
 }
 
 static int64_t run_time(const struct replay *r, int64_t at, int64_t more)
@@ -452,11 +447,12 @@ static int64_t replay_settling(const struct replay *r, const struct experiment_l
 
 /*
  * Whether limit `l`, known from the first record at `known` on, was past its settling before the span. When the first
- * record came that meets a condition is not known.
+ * record came that meets a condition, or the second one, is not known, nor how long a silence had lasted by then.
  */
 static bool replay_is_settled(const struct replay *r, const struct experiment_limit *l, int64_t known)
 {
-    if (r->e.metrics[l->metric].where)
+    const struct experiment_metric *m = &r->e.metrics[l->metric];
+    if (m->where || experiment_metric_is_of_arrivals(m))
         return false;
     return l->kind != LIMIT_HOLD || saturate_add(known, replay_settling(r, l)) < r->from;
 }

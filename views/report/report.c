@@ -101,6 +101,8 @@ const char *report_metric_unit(const struct report *r, const char *name)
             continue;
         if (m->kind == METRIC_RATE)
             return "1/s";
+        if (m->kind == METRIC_MISSES)
+            return "1";
         if (m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST)
             return "%";
         return m->in_time || experiment_metric_is_built_in(m->kind) ? "ns"

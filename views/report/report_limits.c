@@ -196,7 +196,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_text(j, "metric", m ? m->name : "sensor_cpu");
     if (m && m->aspect) {
         json_text(j, "aspect", m->aspect);
-        json_text(j, "field", m->field);
+        json_text(j, "field", m->field ? m->field : experiment_arrivals_word(m->arrivals));
         json_text(j, "where", m->where);
         json_int(j, "window_ns", m->window);
     }

@@ -87,10 +87,18 @@ static bool hides(const struct verdict_limit *l)
     return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays;
 }
 
-/* Behind a value that a record had: the books do not tell records that meet a metric's condition from others. */
-static const char *of_where(const struct verdict_limit *l)
+/*
+ * Behind a value that a record had: the books do not tell records that meet a metric's condition from others, nor the
+ * times between them.
+ */
+static const char *of_where(const struct report *r, size_t i)
 {
-    return l->unchosen ? ", whether it meets 'where' or not" : "";
+    int metric = r->experiment->limits[i].metric;
+    if (!r->verdict->limits[i].unchosen)
+        return "";
+    return metric >= 0 && experiment_metric_is_of_arrivals(&r->experiment->metrics[metric])
+               ? " at most: not all records of the aspect could be read"
+               : ", whether it meets 'where' or not";
 }
 
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
@@ -111,7 +119,7 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     }
     if (l->strays)
         fprintf(out, "%s not judged when a record had %s%s", joint, report_limit_value(r, (int64_t)i, l->stray).s,
-                of_where(l));
+                of_where(r, i));
 }
 
 static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
@@ -127,7 +135,7 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
     if (l->unjudged > 0)
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
     if (l->strays && l->judged > 0)
-        fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(l));
+        fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
     if (l->judged == 0)
         report_unjudged(r, i, out);
     else if (l->unjudged > 0)

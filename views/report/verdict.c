@@ -7,6 +7,7 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "mdr/builtin.h"
+#include "metric/arrivals.h"
 #include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
 
@@ -329,6 +330,27 @@ static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
     return NAN;
 }
 
+/*
+ * The same of a limit on times between the records of process `number`. Until its records were read, the longest time
+ * is only known not to exceed all the time of the aspect; so it is after the end of the run alone that it counts.
+ */
+static double stray_arrivals(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[number];
+    const struct summary_chosen *chosen = chosen_of(s, i, number);
+    struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
+    for (size_t b = 0; b < p->book_count && summary_property_number(s, "ended") != 0; b++) {
+        int64_t all = p->books[b].last_ns - p->books[b].first_ns;
+        if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored < 2)
+            continue;
+        f.min.d = 0;
+        f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
+    }
+    return stray_of(m, l, &f, chosen, judged_worst(s, p->node, i));
+}
+
 /* The worst stray value in the books of process `number`, for limit `i`; NaN: none. */
 static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
 {
@@ -353,7 +375,7 @@ static bool one_record_breaks(const struct experiment *e, const struct experimen
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
     return m && l->kind == LIMIT_EXPECT &&
-           ((m->kind == METRIC_MAX && l->compare == COMPARE_AT_MOST) ||
+           (((m->kind == METRIC_MAX || m->kind == METRIC_MISSES) && l->compare == COMPARE_AT_MOST) ||
             (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
 }
 
@@ -362,7 +384,11 @@ double verdict_stray(const struct summary *s, const struct experiment *e, uint32
     *is_chosen = false;
     if (!one_record_breaks(e, &e->limits[i]))
         return NAN;
-    *is_chosen = !e->metrics[e->limits[i].metric].where || chosen_of(s, i, p);
+    const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
+    bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
+    *is_chosen = (!m->where && !is_of_arrivals) || chosen_of(s, i, p);
+    if (is_of_arrivals)
+        return stray_arrivals(s, e, i, p);
     return find_stray(s, e, i, p);
 }
 

@@ -45,12 +45,14 @@ struct verdict_limit {
     bool strays;             /* over all nodes: a stored record is beyond the bound of a maximum or minimum, and worse
                                 than all that was judged ... */
     double stray;            /* ... by this value */
-    bool unchosen;           /* ... of a record that may not meet the condition of the metric */
+    bool unchosen; /* ... of a record that may not meet the condition of the metric, or a bound of the times between
+                      records */
 };
 
 /**
  * The value of a stored record of process number `p` that breaks limit `i` by itself, and is worse than all that was
- * judged; NaN: none. *is_chosen: it is of a record that meets the metric's condition, if it has one. Pure.
+ * judged; NaN: none. *is_chosen: it is of a record that meets the metric's condition, if it has one; of times between
+ * records, that they were read, and the value is no mere bound. Pure.
  */
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen);
 
