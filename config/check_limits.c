@@ -75,20 +75,25 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
         found = key;
         m->kind = (enum experiment_metric_kind)kind;
     }
-    if (!found && !tree_get(t, "count"))
-        reader_missing(r, t, "rate",
-                       "is missing; expected: the aspect whose records are counted per second, or instead one of mean, "
-                       "min, max, last, quantile with a field, and 'of' with its aspect, or 'misses' with a period, or "
-                       "'interval' with aspects");
+    if (!found)
+        reader_missing(
+            r, t, "rate",
+            "is missing; expected: the aspect whose records are counted per second, or instead one of count, "
+            "percent and misses with an aspect, of mean, min, max, last and quantile with a field, and 'of' "
+            "with its aspect, or 'interval' with aspects");
     if (!found)
         return;
-    bool is_of_aspect = m->kind == METRIC_RATE || m->kind == METRIC_MISSES;
+    bool is_of_aspect = m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE;
     if (!is_of_aspect && !tree_get(t, "of"))
         reader_missing(r, t, "of", "is missing; expected: the aspect that has the field named by '%s'", found->key);
     if (is_of_aspect && tree_get(t, "of"))
         reader_wrong_key(r, tree_get(t, "of"), "applies only to a metric of a field; '%s' names the aspect itself",
                          found->key);
     check_arrivals(r, t, m);
+    if (m->kind == METRIC_PERCENT && !tree_get(t, "where"))
+        reader_missing(r, t, "where",
+                       "is missing; expected: the condition of the records that are to be counted, such as latency > 5 "
+                       "ms");
     if (m->kind != METRIC_QUANTILE && tree_get(t, "share"))
         reader_wrong_key(r, tree_get(t, "share"), "applies only to 'quantile'");
 }
@@ -204,6 +209,7 @@ static enum experiment_unit unit_of(const struct experiment *e, const struct exp
         return UNIT_DURATION;
     case METRIC_EN_ROUTE:
     case METRIC_LOST:
+    case METRIC_PERCENT:
         return UNIT_PERCENT;
     default:
         return e->metrics[l->metric].arrivals ? UNIT_DURATION : UNIT_NUMBER;

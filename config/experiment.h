@@ -223,6 +223,8 @@ enum experiment_metric_kind {
     METRIC_MAX,
     METRIC_LAST,
     METRIC_QUANTILE,
+    METRIC_COUNT,       /* count: records in the window */
+    METRIC_PERCENT,     /* percent: of the records in the window, those that meet `where` */
     METRIC_MISSES,      /* misses: periods that passed without a record */
     METRIC_INTERVAL,    /* the time between records of several aspects that belong together, ns */
     METRIC_LATENCY,     /* monitoring_latency, ns: mean age of records when they are taken from their rings */
@@ -588,7 +590,11 @@ bool experiment_metric_is_of_arrivals(const struct experiment_metric *m);
  */
 const char *experiment_arrivals_word(enum experiment_arrivals arrivals);
 
-/** Whether records give its value, so that it is unknown without them: the counters of a rate are enough. Pure. */
+/** Whether it is a number of records, for which sensors' counters stand where it has no condition. Pure. */
+bool experiment_metric_is_counted(const struct experiment_metric *m);
+
+/** Whether records give its value, so that it is unknown without them: the counters of a rate or count are enough.
+ * Pure. */
 bool experiment_metric_reads_records(const struct experiment_metric *m);
 
 /** The `i`-th aspect whose records `m` is computed from; NULL: there is none. Pure. */

@@ -38,8 +38,6 @@ static const struct schema_word policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){N
 const struct schema_word schema_deciders[] = {
     {"node", ADAPT_BY_NODE, false}, {"manager", ADAPT_BY_MANAGER, false}, {NULL, 0, false}};
 
-static const char note_count[] = "this version does not count records over the whole run; give 'rate: ASPECT'";
-
 const struct schema_word schema_buffers[] = {
     {"miso", ORDER_MISO, false}, {"siso", ORDER_SISO, false}, {NULL, 0, false}};
 
@@ -250,6 +248,8 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("max", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("count", IN(experiment_metric, aspect), fields_read_aspect)},
+    {SCHEMA_ROW_OWN("percent", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("misses", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("where", IN(experiment_metric, where), fields_read_where), .print = schema_print_char,
@@ -259,7 +259,6 @@ const struct schema_field schema_metric[] = {
      .is_used = has_period},
     {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S)},
     {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes), .is_used = is_by_place},
-    {.key = "count", .kind = SCHEMA_LATER, .note = note_count},
     {SCHEMA_ROW_OWN("interval", IN(experiment_metric, interval), intervals_read_aspects), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("match", IN(experiment_metric, interval.match), intervals_read_match)},
     {SCHEMA_ROW_RANGE("memory", SCHEMA_COUNT, IN(experiment_metric, interval.memory), EXPERIMENT_MATCH_MEMORY_MIN,

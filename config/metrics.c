@@ -23,9 +23,14 @@ const char *experiment_arrivals_word(enum experiment_arrivals arrivals)
     return words[arrivals];
 }
 
+bool experiment_metric_is_counted(const struct experiment_metric *m)
+{
+    return m->kind == METRIC_RATE || m->kind == METRIC_COUNT;
+}
+
 bool experiment_metric_reads_records(const struct experiment_metric *m)
 {
-    return m->kind != METRIC_RATE || m->where;
+    return !experiment_metric_is_counted(m) || m->where;
 }
 
 const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t i)
@@ -81,6 +86,8 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_MAX] = "max",
         [METRIC_LAST] = "last",
         [METRIC_QUANTILE] = "quantile",
+        [METRIC_COUNT] = "count",
+        [METRIC_PERCENT] = "percent",
         [METRIC_MISSES] = "misses",
         [METRIC_INTERVAL] = "interval",
         [METRIC_LATENCY] = "monitoring_latency",
@@ -137,10 +144,11 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 {
     static const enum experiment_join joins[METRIC_KINDS] = {
         [METRIC_RATE] = JOIN_SUM,      [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
-        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT,     /* clocks of several nodes do not show which
-                                                                        record is the latest */
-        [METRIC_QUANTILE] = JOIN_NOT,                                /* nodes do not exchange histograms */
-        [METRIC_MISSES] = JOIN_SUM,    [METRIC_INTERVAL] = JOIN_NOT, /* no node has its beginnings and its ends */
+        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
+                                                                    record is the latest */
+        [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes do not exchange histograms */
+        [METRIC_COUNT] = JOIN_SUM,     [METRIC_PERCENT] = JOIN_RATIO,    [METRIC_MISSES] = JOIN_SUM,
+        [METRIC_INTERVAL] = JOIN_NOT, /* no node has its beginnings and its ends */
         [METRIC_LATENCY] = JOIN_RATIO, [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
         [METRIC_LOST] = JOIN_RATIO,    [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
     };

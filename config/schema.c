@@ -308,9 +308,6 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
     case SCHEMA_OWN:
         f->read(r, t, to);
         break;
-    case SCHEMA_LATER:
-        reader_wrong(r, t, "%s", f->note);
-        break;
     case SCHEMA_GIVEN_UP:
         reader_wrong_key(r, t, "is called '%s' now", f->note);
         break;
@@ -322,7 +319,7 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
 static void list_keys(char *list, const struct schema_field *fields)
 {
     for (; fields->key; fields++)
-        if (fields->kind < SCHEMA_LATER)
+        if (fields->kind != SCHEMA_GIVEN_UP)
             list_word(list, fields->key);
 }
 
@@ -332,7 +329,7 @@ static void report_unknown_key(struct reader *r, const struct tree *t, const str
     struct near near = {.wanted = t->key};
     list_keys(list, fields);
     for (const struct schema_field *f = fields; f->key; f++)
-        if (f->kind < SCHEMA_LATER)
+        if (f->kind != SCHEMA_GIVEN_UP)
             near_consider(&near, f->key);
     if (near.best)
         reader_wrong_key(r, t, "is not a key; did you mean '%s'? allowed here: %s", near.best, list);

@@ -29,7 +29,6 @@ enum schema_kind {
     SCHEMA_TABLE,          /* array of objects: `table` */
     SCHEMA_OWN,            /* stored by `read` */
     SCHEMA_CHECKED,        /* read by experiment_check(), which needs the whole file for it */
-    SCHEMA_LATER,          /* not supported in this version: `note` says what to do */
     SCHEMA_GIVEN_UP,       /* a former key: `note` is its name now */
 };
 
@@ -75,7 +74,7 @@ struct schema_field {
     size_t size;                                /* SCHEMA_OWN: bytes of the value; 0: it is a pointer */
     bool quiet; /* printed only if it is not the default; of a map: if a key in it is printed */
     bool (*is_used)(const void *object); /* printed only if true; NULL: always */
-    /* SCHEMA_LATER: the message; SCHEMA_GIVEN_UP: the name now; SCHEMA_WORD: where a map belongs that is found here;
+    /* SCHEMA_GIVEN_UP: the name now; SCHEMA_WORD: where a map belongs that is found here;
      * else, if required: names the missing value. */
     const char *note;
 };

@@ -132,7 +132,7 @@ static void put_value(struct json *j, const struct schema_field *f)
 
 static bool is_allowed(const struct schema_field *f)
 {
-    return f->kind != SCHEMA_LATER && f->kind != SCHEMA_GIVEN_UP;
+    return f->kind != SCHEMA_GIVEN_UP;
 }
 
 /* The members of an object that is a map with these keys. */

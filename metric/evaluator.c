@@ -31,7 +31,7 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
     if (e->metric)
         return 0;
     e->unknown_until = INT64_MIN;
-    if (metric->kind == METRIC_RATE)
+    if (metric->kind == METRIC_RATE || metric->kind == METRIC_COUNT)
         err = rate_new(metric->window, metric->where, &e->rate);
     else if (metric->kind != METRIC_EN_ROUTE && metric->kind != METRIC_LOST)
         err = statistic_new(statistic_kind_of(metric->kind), metric->share, metric->window, &e->statistic);
@@ -70,6 +70,8 @@ static void take_records(struct evaluator *e, const struct packet_run *run, cons
 {
     if (e->rate)
         rate_records(e->rate, run);
+    else if (e->statistic && e->metric->kind == METRIC_PERCENT)
+        statistic_constant(e->statistic, run, 100, now);
     else if (e->statistic)
         statistic_records(e->statistic, run, field, now);
 }
@@ -82,7 +84,7 @@ static struct packet_run part_of(const struct packet_run *run, uint32_t from, ui
     return part;
 }
 
-/* A rate has to know of the other records as well: that they came. */
+/* A rate has to know of the other records as well, that they came; and a percentage is of all of them. */
 static void take_chosen(struct evaluator *e, const struct packet_run *run, const struct where *where,
                         const struct statistic_field *field, int64_t now)
 {
@@ -94,6 +96,8 @@ static void take_chosen(struct evaluator *e, const struct packet_run *run, const
             take_records(e, &part, field, now);
         else if (e->rate)
             rate_others(e->rate, &part);
+        else if (e->metric->kind == METRIC_PERCENT)
+            statistic_constant(e->statistic, &part, 0, now);
     }
 }
 
@@ -192,7 +196,11 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->known = false;
     e->resolution = 0;
     e->at = now;
-    if (e->rate)
+    uint64_t n;
+    if (e->rate && e->metric->kind == METRIC_COUNT) {
+        e->known = rate_number(e->rate, now, &n);
+        e->value = e->known ? (double)n : e->value;
+    } else if (e->rate)
         e->known = rate_value(e->rate, now, &e->value, &e->resolution);
     else if (e->statistic)
         e->known = statistic_value(e->statistic, now, &e->value, &e->at);

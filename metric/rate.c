@@ -198,12 +198,19 @@ static double rate_per_second(uint64_t n, int64_t ns)
     return (double)n * 1e9 / (double)ns;
 }
 
-/* The formula of the header, over the records of a span. */
-static double rate_exact(const struct rate *r, const struct rate_span *s)
+/* The records of a span. */
+static struct rate_mark rate_sum(const struct rate *r, const struct rate_span *s)
 {
     struct rate_mark all = {0};
     for (uint64_t i = s->from + 1; i <= s->to; i++)
         rate_add(&all, rate_at(r, i)->records, rate_at(r, i)->first, rate_at(r, i)->last);
+    return all;
+}
+
+/* The formula of the header, over the records of a span. */
+static double rate_exact(const struct rate *r, const struct rate_span *s)
+{
+    const struct rate_mark all = rate_sum(r, s);
     int64_t start = rate_at(r, s->from)->end, end = rate_at(r, s->to)->end;
     if (all.records < 2)
         return rate_per_second(all.records, end - start);
@@ -220,28 +227,56 @@ static double rate_exact(const struct rate *r, const struct rate_span *s)
     return least;
 }
 
-bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution)
+/* The latest window. False: none has passed. */
+static bool rate_latest(const struct rate *r, int64_t now, struct rate_span *span)
 {
     if (!r->started || now - rate_at(r, r->marks - 1)->end > r->window)
         return false;
-    struct rate_span span = {.from = r->marks - 1, .to = r->marks - 1};
-    if (!rate_widen(r, &span))
+    *span = (struct rate_span){.from = r->marks - 1, .to = r->marks - 1};
+    return rate_widen(r, span);
+}
+
+/* Moves the latest window back to the latest one of which all records came. False: it ended too long ago. */
+static bool rate_complete(const struct rate *r, struct rate_span *span)
+{
+    int64_t newest = rate_at(r, span->to)->end;
+    while ((int64_t)span->missing > 0) {
+        span->missing -= rate_missing(r, span->to--);
+        if (newest - rate_at(r, span->to)->end > r->window || !rate_widen(r, span))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t rate_counted(const struct rate *r, const struct rate_span *s)
+{
+    return rate_at(r, s->to)->attempts - rate_at(r, s->from)->attempts;
+}
+
+bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution)
+{
+    struct rate_span span;
+    if (!rate_latest(r, now, &span))
         return false;
-    int64_t length = rate_length(r, &span), newest = rate_at(r, span.to)->end;
-    double unit = rate_per_second(1, length);
-    double counted = rate_per_second(rate_at(r, span.to)->attempts - rate_at(r, span.from)->attempts, length);
+    int64_t length = rate_length(r, &span);
+    double unit = rate_per_second(1, length), counted = rate_per_second(rate_counted(r, &span), length);
     *per_second = counted;
     *resolution = unit;
-
-    while ((int64_t)span.missing > 0) {
-        span.missing -= rate_missing(r, span.to--);
-        if (newest - rate_at(r, span.to)->end > r->window || !rate_widen(r, &span))
-            return !r->is_chosen;
-    }
+    if (!rate_complete(r, &span))
+        return !r->is_chosen;
     double exact = rate_exact(r, &span), apart = exact - counted, most = unit * (1 + 1e-9);
     if (r->is_chosen || (apart <= most && apart >= -most)) {
         *per_second = exact;
         *resolution = 0;
     }
+    return true;
+}
+
+bool rate_number(const struct rate *r, int64_t now, uint64_t *n)
+{
+    struct rate_span span;
+    if (!rate_latest(r, now, &span) || (r->is_chosen && !rate_complete(r, &span)))
+        return false;
+    *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
     return true;
 }

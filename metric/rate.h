@@ -73,4 +73,10 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now);
  */
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 
+/**
+ * The number of records in the latest window; of chosen ones, in the latest of which all records came. False, and
+ * nothing written, where the rate is unknown.
+ */
+bool rate_number(const struct rate *r, int64_t now, uint64_t *n);
+
 #endif

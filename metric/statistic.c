@@ -262,6 +262,15 @@ void statistic_add(struct statistic *s, double value, int64_t time, int64_t now)
         add_to_grain(s, g, &value, 1);
 }
 
+void statistic_constant(struct statistic *s, const struct packet_run *run, double value, int64_t now)
+{
+    uint32_t from = packet_run_seek(run, 0, now - s->window + 1);
+    for (uint32_t end; from < run->count; from = end) {
+        end = next_grain(s, run, from, now);
+        statistic_add_many(s, time_at(run, end - 1, now), end - from, value, value, value);
+    }
+}
+
 void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max)
 {
     assert(s->kind != STATISTIC_QUANTILE);

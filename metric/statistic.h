@@ -64,6 +64,10 @@ void statistic_records(struct statistic *s, const struct packet_run *run, const 
 /** Takes in one finite value of time `time`, which arrived at `now`; else as statistic_records(). */
 void statistic_add(struct statistic *s, double value, int64_t time, int64_t now);
 
+/** Takes in `value` for each record of a run, which arrived at `now`; else as statistic_records(). Not for a quantile.
+ */
+void statistic_constant(struct statistic *s, const struct packet_run *run, double value, int64_t now);
+
 /** Takes in `n` values at `now`, or earlier, known by their mean, minimum and maximum. Not for a quantile. */
 void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max);
 

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 10, ARRIVALS = 7, LEAST = 3, MOST = 4 };
+enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 12, ARRIVALS = 7, LEAST = 3, MOST = 4 };
 
 #define EVERY  (100 * CLOCK_MS)
 #define LENGTH (20 * CLOCK_S)
@@ -73,11 +73,11 @@ static double draw_bound(int metric)
 
 static void draw_experiment(struct scene *s)
 {
-    static const enum experiment_metric_kind kinds[METRICS] = {METRIC_RATE, METRIC_RATE,  METRIC_MEAN,     METRIC_MIN,
-                                                               METRIC_MAX,  METRIC_LAST,  METRIC_QUANTILE, METRIC_MAX,
-                                                               METRIC_MEAN, METRIC_MISSES};
+    static const enum experiment_metric_kind kinds[METRICS] = {
+        METRIC_RATE,     METRIC_RATE, METRIC_MEAN, METRIC_MIN,    METRIC_MAX,   METRIC_LAST,
+        METRIC_QUANTILE, METRIC_MAX,  METRIC_MEAN, METRIC_MISSES, METRIC_COUNT, METRIC_PERCENT};
     static const enum experiment_arrivals arrivals[METRICS] = {
-        [ARRIVALS] = ARRIVALS_TIME, [ARRIVALS + 1] = ARRIVALS_JITTER, [ARRIVALS + 2] = ARRIVALS_NONE};
+        [ARRIVALS] = ARRIVALS_TIME, [ARRIVALS + 1] = ARRIVALS_JITTER, [METRICS - 1] = ARRIVALS_NONE};
     for (int i = 0; i < METRICS; i++)
         s->metrics[i] =
             (struct experiment_metric){.name = metric_name,

@@ -215,6 +215,43 @@ static void a_rate_is_that_of_a_program_with_none_but_those_records(void **state
     }
 }
 
+/* At a decision: a count's window is the time back to the latest reading that is as old as it is long. */
+static void counts_and_percentages_are_those_of_the_list(void **state)
+{
+    static struct list l;
+    (void)state;
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        int64_t now = 1000 * CLOCK_S, half = CLOCK_S / 2;
+        char text[64];
+        uint32_t n = 0, in = 0, met = 0;
+        bool fresh = false;
+        draw_list(&l, now);
+        draw_condition(&l, text, sizeof text);
+        struct experiment_metric count = {.kind = METRIC_COUNT, .where = below(4) ? text : NULL, .window = half};
+        struct experiment_metric percent = {.kind = METRIC_PERCENT, .where = text, .window = half};
+        struct where w = where_find(text, &shown);
+        struct evaluator counted, rated;
+        begin(&counted, &count);
+        begin(&rated, &percent);
+        go(&counted, &l, &w, true, now);
+        give(&rated, &l, 0, l.count, &w, now);
+        evaluator_take(&rated, now);
+        for (uint32_t i = 0; i < l.count; i++) {
+            bool in_grain = l.times[i] / (half / STATISTIC_GRAINS) > now / (half / STATISTIC_GRAINS) - STATISTIC_GRAINS;
+            n += l.times[i] <= now && l.times[i] > now - half && (!count.where || l.meets[i]);
+            in += in_grain;
+            met += in_grain && l.meets[i];
+            fresh = fresh || l.times[i] > now - half;
+        }
+        if (!counted.known || counted.value != n || counted.resolution != 0)
+            fail_msg("%s: %g records, and not %u", count.where ? text : "all", counted.value, n);
+        if (rated.known != (in > 0 && fresh) || (rated.known && fabs(rated.value - 100.0 * met / in) > 1e-9))
+            fail_msg("%s: %g %%, and not %u of %u", text, rated.value, met, in);
+        evaluator_end(&counted);
+        evaluator_end(&rated);
+    }
+}
+
 static void parts_joined_are_the_whole(void **state)
 {
     static struct list l;
@@ -257,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_statistic_is_that_of_the_list_of_records_that_meet_the_condition),
         cmocka_unit_test(a_rate_is_that_of_a_program_with_none_but_those_records),
+        cmocka_unit_test(counts_and_percentages_are_those_of_the_list),
         cmocka_unit_test(parts_joined_are_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

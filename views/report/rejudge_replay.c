@@ -196,7 +196,7 @@ static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
         int64_t until = saturate_add(p->end > last ? p->end : last, 2 * (m->window + r->e.adapt.every));
-        until = m->kind == METRIC_RATE || experiment_metric_is_of_arrivals(m) ? INT64_MAX : until;
+        until = experiment_metric_is_counted(m) || experiment_metric_is_of_arrivals(m) ? INT64_MAX : until;
         until = p->closed < until ? p->closed : until;
         if (p->slot < 0 && p->end <= since && since < until && replay_has_aspect(p, m->aspect))
             return true;

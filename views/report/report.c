@@ -101,9 +101,9 @@ const char *report_metric_unit(const struct report *r, const char *name)
             continue;
         if (m->kind == METRIC_RATE)
             return "1/s";
-        if (m->kind == METRIC_MISSES)
+        if (m->kind == METRIC_MISSES || m->kind == METRIC_COUNT)
             return "1";
-        if (m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST)
+        if (m->kind == METRIC_PERCENT || m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST)
             return "%";
         return m->in_time || experiment_metric_is_built_in(m->kind) ? "ns"
                                                                     : field_unit(r->summary, m->aspect, m->field);
