@@ -320,6 +320,23 @@ static void sort_series(struct history_series *list, size_t count)
         qsort(list, count, sizeof *list, by_name);
 }
 
+/*
+ * Observations stand where something changes, so the last one of a violation that lasts may be long before the end of
+ * the run. The limit's row knows until when it lasted.
+ */
+static void follow_open_violations(struct summary *s)
+{
+    for (size_t i = 0; i < s->violation_count; i++) {
+        struct history_violation *v = &s->violations[i];
+        for (size_t k = 0; v->open && k < s->limit_count; k++) {
+            const struct builtin_limit *l = &s->limits[k];
+            bool is_its = l->limit == v->limit && (l->epoch > 0 || l->node == v->node);
+            if (is_its && l->last_violated > v->end)
+                v->end = l->last_violated;
+        }
+    }
+}
+
 static void load_history(struct summary_loading *l)
 {
     struct summary *s = &l->summary;
@@ -337,6 +354,7 @@ static void load_history(struct summary_loading *l)
     h->violations = NULL; /* whoever judges gaps adds to them */
     h->gaps = NULL;
     h->violation_count = h->gap_count = 0;
+    follow_open_violations(s);
 }
 
 /*

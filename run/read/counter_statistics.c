@@ -88,6 +88,7 @@ void counter_reading_take(struct counter_reading *r, const struct record_item *i
         struct counter_field *f = &row->fields[i];
         if (row->samples && f->name[0] && before[i] >= 0 && value >= before[i]) {
             f->grown += value - before[i];
+            f->known = true;
             if (passed > 0)
                 f->most = fmax(f->most, (double)(value - before[i]) * (double)CLOCK_S / (double)passed);
         }

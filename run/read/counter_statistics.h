@@ -21,6 +21,7 @@ struct counter_field {
     char name[DICT_NAME_MAX + 1], unit[16]; /* name "": it is no counter */
     int64_t grown;                          /* between the first and the last sample; less where one was unknown */
     double most;                            /* per second, between two samples; NaN: there are no two */
+    bool known;                             /* some two samples told by how much it grew */
 };
 
 /** The counters that one record of an aspect has: of what, on which node. */

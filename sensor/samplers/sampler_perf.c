@@ -31,13 +31,16 @@ static const struct {
     [PERF_MIGRATIONS] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, "migrations"},
 };
 
-/* Counts the kernel's work for the thread too, if that is allowed; else the program's own only. */
+/*
+ * Counts the kernel's work for the thread too, if that is allowed; else the program's own only. Switches and migrations
+ * happen in the kernel: without its part they would be 0 whatever the thread does, so they are refused.
+ */
 static int open_counter(pid_t thread, enum sampler_perf what)
 {
     struct perf_event_attr attr = {
         .type = events[what].type, .size = sizeof attr, .config = events[what].config, .inherit = 1};
     int fd = (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+    if (fd < 0 && (errno == EACCES || errno == EPERM) && what != PERF_SWITCHES && what != PERF_MIGRATIONS) {
         attr.exclude_kernel = attr.exclude_hv = 1;
         fd = (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
     }

@@ -43,9 +43,14 @@ static int begin(void **state)
     monitor[0].id = 1;
     books[0] = (struct summary_book){.aspect = 1, .name = "temperature", .attempts = 5, .stored = 5};
     books[1] = (struct summary_book){.aspect = 2, .name = "shown"};
-    processes[0] = (struct summary_process){
-        .name = "client", .role = ROLE_SUT, .dict = dictionary(client, 2), .books = books, .book_count = 2};
-    processes[1] = (struct summary_process){.name = "server", .role = ROLE_SUT, .dict = dictionary(server, 1)};
+    processes[0] = (struct summary_process){.name = "client",
+                                            .role = ROLE_SUT,
+                                            .state = PROCESS_ENDED,
+                                            .dict = dictionary(client, 2),
+                                            .books = books,
+                                            .book_count = 2};
+    processes[1] = (struct summary_process){
+        .name = "server", .role = ROLE_SUT, .state = PROCESS_ENDED, .dict = dictionary(server, 1)};
     processes[2] = (struct summary_process){.name = "bezeld", .role = ROLE_DAEMON, .dict = dictionary(monitor, 2)};
     declared[0] = (struct builtin_knob){.process = "client", .knob = "quality"};
     summary =
@@ -150,6 +155,9 @@ static void nothing_is_told_before_all_is_known(void **state)
     processes[1].dict = NULL;
     assert_string_equal(metric("temprature", "value", false), "");
     processes[1].dict = kept;
+    processes[1].state = PROCESS_RUNNING; /* its last counters did not come: it may have recorded since */
+    assert_string_equal(metric("temperature", "count", false), "");
+    processes[1].state = PROCESS_ENDED;
     processes[0].role = processes[1].role = ROLE_DAEMON; /* no program has recorded */
     assert_string_equal(
         metric("temprature", "value", false),

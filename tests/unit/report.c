@@ -71,15 +71,16 @@ static void values_of_spans_counters_and_gauges_read_as_recorded(void **state)
     sample_kinds_held(&s);
     s.labels[0] = (struct label_statistics){
         .process = 1, .aspect = 1, .name = "type", .labels = "key|delta", .records = 300, .counts = {120, 170}};
-    s.counters[0] = (struct counter_statistics){.node = "studio",
-                                                .aspect = "node_network",
-                                                .of = "eth0",
-                                                .pid = -1,
-                                                .first_ns = sample_time(1),
-                                                .last_ns = sample_time(9),
-                                                .samples = 9,
-                                                .field_count = 3,
-                                                .fields = {{"received", "B", 123456, 40000}, {"sent", "B", 0, 0}}};
+    s.counters[0] = (struct counter_statistics){
+        .node = "studio",
+        .aspect = "node_network",
+        .of = "eth0",
+        .pid = -1,
+        .first_ns = sample_time(1),
+        .last_ns = sample_time(9),
+        .samples = 9,
+        .field_count = 4,
+        .fields = {{"received", "B", 123456, 40000, true}, {"sent", "B", 0, 0, true}, {"errors", "1", 0, NAN, false}}};
     s.counters[1] = s.counters[0];
     s.counters[1].pid = 4711;
     s.label_count = 1;
@@ -423,11 +424,15 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     s.rows[0].unknown = s.rows[0].unjudged = CLOCK_MS;
     check_sentence(&s, "within its tolerance of 5 %, and not judged for 1.00 ms; 2,408 records");
     s.rows[0].unknown = s.rows[0].unjudged = 5 * CLOCK_S;
-    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the rest; ");
+    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the 7.62 s "
+                       "that were judged; ");
     s.rows[0].violated = 20 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 72.7 % of the time, and not judged for 5.00 s; ");
     s.rows[0].held = s.rows[0].violated = s.rows[0].settling = 0;
     check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 5.00 s; ");
+    s.rows[0].unknown = 60 * CLOCK_S; /* most of the time it had no value: that is no time in which it was judged */
+    check_sentence(&s, ": fps >= 29 could not be judged: its metric had no value at any time in 55.0 s, and it was not "
+                       "judged for 5.00 s more; ");
     struct history_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
     s.summary.violations = &early;
     s.summary.violation_count = 1;

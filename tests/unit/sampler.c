@@ -257,6 +257,12 @@ static void sample_perf(const char *note)
     munmap(stop, 4096);
 }
 
+/* Switches and migrations (5, 6) happen in the kernel: without its part they would be 0, which is no count. */
+static bool is_counted(int event, int refused)
+{
+    return event != refused && !(fake_user_alone && event >= 5);
+}
+
 static void perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count(void **unused)
 {
     (void)unused;
@@ -267,13 +273,16 @@ static void perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_cou
         fake_user_alone = refused % 3 == 0;
         fake_left = 1000;
         sample_perf(refused < 0 ? NULL : refused % 2 ? "this machine does not count it" : "give bezeld CAP_PERFMON");
-        int counted = refused < 0 ? FAKE_EVENTS : FAKE_EVENTS - 1;
+        int counted = 0;
+        for (int i = 0; i < FAKE_EVENTS; i++)
+            counted += is_counted(i, refused);
         int64_t threads = fake_opens / counted;                       /* ThreadSanitizer has one of its own */
         assert_true(threads >= 1 && fake_opens == threads * counted); /* each is opened once */
         for (int i = 0; i < FAKE_EVENTS; i++)
-            assert_int_equal(perf[1 + i], i == refused ? -1 : threads * (100 + i));
+            assert_int_equal(perf[1 + i], is_counted(i, refused) ? threads * (100 + i) : -1);
         assert_int_equal(count_descriptors(), before);
     }
+    fake_user_alone = false;
     fake_refused = -1;
     fake_left = 2;
     sample_perf("raise the limit of open files");

@@ -275,6 +275,25 @@ static void gaps_lie_between_two_observations(void **state)
     summary_free(s);
 }
 
+/* Observations stand where something changed: 1 second, 3 seconds. The row of the limit says that it lasted for 9. */
+static void a_violation_that_is_open_lasts_as_long_as_its_limit_says(void **state)
+{
+    (void)state;
+    struct summary *s =
+        load(NODE PROCESS
+             " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);"
+             "INSERT INTO observations VALUES(1, 1000, 0, 2, 1.5, 0, 0), (1, 3000, 0, 2, 2.5, 0, 0),"
+             " (1, 1000, 1, 2, 1.5, 0, 0), (1, 3000, 1, 1, 2.5, 0, 0), (1, 1000, 2, 2, 1.5, 0, 0);"
+             "INSERT INTO limits VALUES(1, 9010, 0, 2, 0, 0, 0, 0, 0, 0, 9000, 0, 0, 0),"
+             " (1, 9010, 1, 1, 0, 0, 0, 0, 0, 0, 9000, 0, 0, 0), (1, 9010, 2, 2, 0, 0, 0, 0, 0, 0, 500, 0, 0, 0)");
+    assert_non_null(s);
+    assert_int_equal(s->violation_count, 3);
+    assert_true(s->violations[0].open && s->violations[0].end == 9000);
+    assert_true(!s->violations[1].open && s->violations[1].end == 3000);
+    assert_true(s->violations[2].open && s->violations[2].end == 1000);
+    summary_free(s);
+}
+
 /* Node 1 recorded it for the second manager, node 2 for the first; both for the third, for which 2 has it longer. */
 static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
 {
@@ -332,6 +351,7 @@ int main(void)
         TEST(columns_have_each_observation_in_order_of_time),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
         TEST(gaps_lie_between_two_observations),
+        TEST(a_violation_that_is_open_lasts_as_long_as_its_limit_says),
         TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
         TEST(texts_are_utf_8_whatever_stands_there),
         TEST(a_node_whose_name_is_none_is_refused),

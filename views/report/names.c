@@ -50,6 +50,7 @@ struct look {
     const struct experiment_metric *metric;
     bool fits;                        /* an aspect has the field, which is a number, and a time where it is to be one */
     uint64_t attempts;                /* records of that aspect */
+    bool open;                        /* the last counters of a process that has it did not come */
     const struct dict_aspect *aspect; /* one of its name, that does not fit */
     bool unmet;                       /* ... for the metric's condition alone */
     const struct dict_field *field;   /* of that, the one that is named; NULL: there is none */
@@ -84,7 +85,8 @@ static void look_at_aspect(struct look *l, const struct summary_process *p, cons
         l->fits = true;
         for (size_t i = 0; i < p->book_count; i++)
             if (strcmp(p->books[i].name, a->name) == 0)
-                l->attempts |= p->books[i].attempts;
+                l->attempts |= p->books[i].attempts | p->books[i].stored;
+        l->open = l->open || (p->role == ROLE_SUT && p->state == PROCESS_RUNNING);
         return;
     }
     if (!l->aspect || (f && !l->field)) {
@@ -172,7 +174,7 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
                  m->aspect);
         return l.attempts == 0;
     }
-    if (l.fits && (!m->field || l.attempts))
+    if (l.fits && (!m->field || l.attempts || l.open))
         return false;
     if (l.fits) {
         found->kind = NAMES_NO_RECORDS;

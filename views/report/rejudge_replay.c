@@ -319,6 +319,21 @@ static void replay_advance(struct replay *r, int64_t time)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+/* So long before gaps of limit `l` its replay begins. */
+static int64_t replay_lead(const struct experiment *e, const struct experiment_limit *l)
+{
+    return saturate_add(saturate_add(2 * experiment_limit_window(e, l), agent_settling(e, l)),
+                        saturate_add(l->persistence, 2 * e->adapt.every));
+}
+
+/* From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. */
+static int64_t replay_matters_from(const struct replay *r, const struct history_gap *g)
+{
+    const struct experiment_limit *l = &r->e.limits[g->limit];
+    int64_t from = saturate_add(g->begin, -replay_lead(&r->e, l));
+    return l->kind == LIMIT_HOLD || from < r->from ? r->from : from;
+}
+
 /* A loss lies behind the packet before it of its stream, and before the end of its own. */
 static void replay_lose(struct replay *r, const struct replay_process *p, int64_t begin, int64_t end)
 {
@@ -326,7 +341,7 @@ static void replay_lose(struct replay *r, const struct replay_process *p, int64_
         struct history_gap *g = r->gaps[i].gap;
         const char *aspect = r->e.metrics[r->e.limits[g->limit].metric].aspect;
         for (size_t b = 0; b < p->p->book_count; b++)
-            if (strcmp(p->p->books[b].name, aspect) == 0 && begin < g->end && end > r->from)
+            if (strcmp(p->p->books[b].name, aspect) == 0 && begin < g->end && end > replay_matters_from(r, g))
                 g->why = "records were lost";
     }
 }
@@ -420,13 +435,6 @@ static void replay_read(struct replay *r, struct run_reader *reader)
 }
 
 /* ---- spans ------------------------------------------------------------------------------------------------------- */
-
-/* So long before gaps of limit `l` its replay begins. */
-static int64_t replay_lead(const struct experiment *e, const struct experiment_limit *l)
-{
-    return saturate_add(saturate_add(2 * experiment_limit_window(e, l), agent_settling(e, l)),
-                        saturate_add(l->persistence, 2 * e->adapt.every));
-}
 
 /* By then a limit's value was known, if the node has records for it; INT64_MAX: it has none. */
 static int64_t replay_known(const struct replay *r, const struct experiment_limit *l)

@@ -18,7 +18,7 @@ bool report_is_counter(const char *aspect, const char *field)
 static double per_second(const struct counter_statistics *c, const struct counter_field *f)
 {
     int64_t ns = c->last_ns - c->first_ns;
-    return ns > 0 ? (double)f->grown * (double)CLOCK_S / (double)ns : NAN;
+    return ns > 0 && f->known ? (double)f->grown * (double)CLOCK_S / (double)ns : NAN;
 }
 
 static struct units_text quantity(const char *unit, double value)
@@ -56,8 +56,8 @@ static void counter_row(struct rows *w, const struct report *r, const void *item
     json_text(w->json, "unit", f->unit);
     json_uint(w->json, "samples", c->samples);
     json_int(w->json, "over_ns", c->last_ns - c->first_ns);
-    json_int(w->json, "grown", f->grown);
-    rows_cell(w, "grew by", 'r', "%s", quantity(f->unit, (double)f->grown).s);
+    json_known_int(w->json, "grown", f->known, f->grown);
+    rows_cell(w, "grew by", 'r', "%s", quantity(f->unit, f->known ? (double)f->grown : NAN).s);
     rows_cell(w, "per second", 'r', "%s", quantity(f->unit, per_second(c, f)).s);
     json_double(w->json, "per_s", per_second(c, f));
     rows_cell(w, "at most", 'r', "%s", quantity(f->unit, f->most).s);

@@ -22,14 +22,17 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         if (l->limit == (int64_t)limit && l->unknown > unknown)
             unknown = l->unknown;
     }
-    if (r->verdict->limits[limit].unjudged > 0)
+    int64_t unjudged = r->verdict->limits[limit].unjudged;
+    if (unjudged > 0 && unjudged >= unknown)
         return; /* which is the reason, and was said: its metric may have had values then */
     if (settling > unknown)
         fprintf(out,
                 ": a limit of kind hold is judged after adaptation has had %s to settle, and the run ended before that",
                 units_duration(agent_settling(r->experiment, &r->experiment->limits[limit])).s);
     else if (unknown > 0)
-        fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown).s);
+        fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
+    if (unjudged > 0)
+        fprintf(out, ", and it was not judged for %s more", units_duration(unjudged).s);
 }
 
 void report_unjudged(const struct report *r, size_t limit, FILE *out)

@@ -132,14 +132,15 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
             : running && l->unjudged == 0 ? "%s is not judged yet"
                                           : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
-    if (l->unjudged > 0)
+    if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total))
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
     if (l->strays && l->judged > 0)
         fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
     if (l->judged == 0)
         report_unjudged(r, i, out);
     else if (l->unjudged > 0)
-        fprintf(out, ", and was violated %s of the rest", number_percent(l->share).s);
+        fprintf(out, ", and was violated %s of the %s that were judged", number_percent(l->share).s,
+                units_duration(l->judged).s);
 }
 
 static void say_broken_limit(const struct report *r, size_t i, FILE *out)
