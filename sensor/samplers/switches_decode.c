@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/samplers/switches_decode.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* ---- Records of the kernel --------------------------------------------------------------------------------------- */
+
+enum { RECORD_BYTES_MAX = 64 }; /* of a record that is looked at; longer ones are of other kinds */
+
+/* What ends each record, in the kernel's order: sample_id_all with TID, TIME and CPU. */
+struct sample_id {
+    uint32_t pid, thread;
+    uint64_t time;
+    uint32_t cpu, unused;
+};
+
+static void copy(const struct switches_bytes *b, uint64_t at, void *to, uint64_t n)
+{
+    uint64_t from = at & (b->size - 1), first = b->size - from < n ? b->size - from : n;
+    memcpy(to, b->ring + from, first);
+    memcpy((uint8_t *)to + first, b->ring, n - first);
+}
+
+static enum switches_what what_of(const struct perf_event_header *h)
+{
+    if (h->type == PERF_RECORD_LOST)
+        return SWITCHES_LOST;
+    if (h->type == PERF_RECORD_EXIT)
+        return SWITCHES_EXITED;
+    return !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)        ? SWITCHES_IN
+           : h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SWITCHES_PREEMPTED
+                                                           : SWITCHES_WAITED;
+}
+
+/* Bytes before the sample's fields; 0: the kind is passed over. */
+static uint32_t body_of(uint32_t type)
+{
+    switch (type) {
+    case PERF_RECORD_SWITCH:
+        return sizeof(struct perf_event_header);
+    case PERF_RECORD_LOST:
+        return sizeof(struct perf_event_header) + 2 * sizeof(uint64_t);
+    case PERF_RECORD_EXIT:
+        return sizeof(struct perf_event_header) + 4 * sizeof(uint32_t) + sizeof(uint64_t);
+    default:
+        return 0;
+    }
+}
+
+static void read_record(const uint8_t *record, const struct perf_event_header *h, uint32_t body,
+                        struct switches_event *e)
+{
+    struct sample_id id;
+    memcpy(&id, record + body, sizeof id);
+    *e = (struct switches_event){.what = what_of(h), .pid = id.pid, .thread = id.thread, .cpu = id.cpu};
+    e->time = id.time > INT64_MAX ? INT64_MAX : (int64_t)id.time;
+    if (e->what == SWITCHES_LOST)
+        memcpy(&e->lost, record + sizeof *h + sizeof(uint64_t), sizeof e->lost);
+}
+
+bool switches_next(struct switches_bytes *b, struct switches_event *e, bool *broken)
+{
+    struct perf_event_header h;
+    uint8_t record[RECORD_BYTES_MAX];
+    if (b->head - b->at > b->size) { /* the kernel does not write over what was not taken */
+        *broken = true;
+        b->at = b->head;
+    }
+    while (b->head != b->at) {
+        uint64_t left = b->head - b->at;
+        if (left >= sizeof h)
+            copy(b, b->at, &h, sizeof h);
+        if (left < sizeof h || h.size < sizeof h || h.size > left) {
+            *broken = true;
+            b->at = b->head;
+            return false;
+        }
+        uint32_t body = body_of(h.type);
+        uint64_t at = b->at;
+        b->at += h.size;
+        if (!body || h.size < body + sizeof(struct sample_id) || h.size > sizeof record)
+            continue;
+        copy(b, at, record, h.size);
+        read_record(record, &h, body, e);
+        return true;
+    }
+    return false;
+}
+
+bool switches_full(const struct switches_bytes *b)
+{
+    return b->size - (b->head - b->at) < 2 * RECORD_BYTES_MAX; /* a record, and the count of lost ones */
+}
+
+/* ---- Intervals --------------------------------------------------------------------------------------------------- */
+
+void switches_begin(struct switches_thread *t, int64_t now)
+{
+    *t = (struct switches_thread){.last = now, .begin = now, .whole = true};
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void switches_add_gap(struct switches_gaps *g, const struct switches_thread *t, const struct switches_event *e)
+{
+    if (e->what == SWITCHES_LOST || (e->what == SWITCHES_IN && t->state != SWITCHES_STATE_OFF))
+        g->queued = SWITCHES_UNKNOWN;
+    if (e->what != SWITCHES_IN || t->state != SWITCHES_STATE_OFF)
+        return;
+    int64_t off = later(e->time, t->last) - t->since;
+    *(t->preempted ? &g->preempted : &g->waited) += off;
+}
+
+/*
+ * A thread that was preempted was ready for all of the time. What the kernel counted above that in the stretch belongs
+ * to the waits in it: with one wait it is known, with several no more than how little and how much it can be.
+ */
+static void split_gap(struct switches_thread *t, const struct switches_gaps *g)
+{
+    t->ready_least = t->ready_most = t->off;
+    if (t->preempted)
+        return;
+    t->ready_least = 0;
+    if (g->queued == SWITCHES_UNKNOWN)
+        return;
+    int64_t queued = later(g->queued - g->preempted, 0), others = later(g->waited - t->off, 0);
+    t->ready_most = queued < t->off ? queued : t->off;
+    t->ready_least = later(t->ready_most < queued - others ? t->ready_most : queued - others, 0);
+}
+
+/*
+ * Of the records that are missing before this one every second one ended an interval: the last of them did if a switch
+ * into a CPU follows.
+ */
+static void take_missing(struct switches_thread *t, bool enters)
+{
+    t->lost += t->missing / 2 + (enters && t->missing % 2);
+    t->missing = 0;
+}
+
+static void enter(struct switches_thread *t, int64_t now, const struct switches_event *e, const struct switches_gaps *g)
+{
+    if (t->state == SWITCHES_STATE_ON) /* its end is missing, and no loss was said */
+        t->lost++;
+    take_missing(t, true);
+    t->off = t->ready_least = t->ready_most = SWITCHES_UNKNOWN;
+    if (t->state == SWITCHES_STATE_OFF) {
+        t->off = now - t->since;
+        split_gap(t, g);
+    }
+    t->state = SWITCHES_STATE_ON;
+    t->begin = now;
+    t->cpu = e->cpu;
+}
+
+static void complete(struct switches_thread *t, int64_t now, enum switches_end ended, struct switches_interval *i)
+{
+    *i = (struct switches_interval){.begin = t->begin,
+                                    .end = now,
+                                    .off = t->off,
+                                    .ready_least = t->ready_least,
+                                    .ready_most = t->ready_most,
+                                    .cpu = t->cpu,
+                                    .ended = ended};
+}
+
+/* A thread that was recorded from the middle of an interval on is on its CPU since then. */
+static void know_on(struct switches_thread *t, uint32_t cpu)
+{
+    t->state = SWITCHES_STATE_ON;
+    t->cpu = cpu;
+    t->off = t->ready_least = t->ready_most = SWITCHES_UNKNOWN;
+}
+
+static bool leave(struct switches_thread *t, int64_t now, const struct switches_event *e, struct switches_interval *i)
+{
+    bool ended = e->what == SWITCHES_EXITED;
+    if (t->state == SWITCHES_STATE_UNKNOWN && t->whole)
+        know_on(t, e->cpu);
+    bool known = t->state == SWITCHES_STATE_ON;
+    if (known)
+        complete(t, now, (enum switches_end)(e->what - SWITCHES_WAITED), i);
+    else if (!ended || t->state == SWITCHES_STATE_UNKNOWN) /* its begin is missing */
+        t->lost++;
+    take_missing(t, false);
+    t->state = ended ? SWITCHES_STATE_GONE : SWITCHES_STATE_OFF;
+    t->since = now;
+    t->preempted = e->what == SWITCHES_PREEMPTED;
+    return known;
+}
+
+bool switches_feed(struct switches_thread *t, const struct switches_event *e, const struct switches_gaps *g,
+                   struct switches_interval *i)
+{
+    if (t->state == SWITCHES_STATE_GONE)
+        return false;
+    if (e->what == SWITCHES_LOST) {
+        t->missing += e->lost;
+        t->whole = t->whole && !e->lost;
+        t->state = e->lost ? SWITCHES_STATE_UNKNOWN : t->state;
+        return false;
+    }
+    t->last = later(t->last, e->time);
+    if (e->what != SWITCHES_IN)
+        return leave(t, t->last, e, i);
+    enter(t, t->last, e, g);
+    return false;
+}
+
+bool switches_cut(struct switches_thread *t, int64_t now, bool on, struct switches_interval *i)
+{
+    if (t->state == SWITCHES_STATE_UNKNOWN && t->whole && on)
+        know_on(t, t->cpu);
+    if (t->state != SWITCHES_STATE_ON || now <= t->begin || now < t->last)
+        return false;
+    complete(t, now, SWITCHES_END_GOES_ON, i);
+    t->last = t->begin = now;
+    t->off = t->ready_least = t->ready_most = 0;
+    return true;
+}
+
+void switches_finish(struct switches_thread *t)
+{
+    t->lost += t->state == SWITCHES_STATE_ON;
+    take_missing(t, true);
+    t->state = SWITCHES_STATE_GONE;
+}
