@@ -402,7 +402,8 @@ void check_global(struct reader *r, const struct tree *root, struct experiment *
     const struct tree *adapt = tree_get(root, "adapt"), *by = tree_get(adapt, "by");
     const struct experiment_limit *held = first_held(e);
     check_joins(r, root, e);
-    if (!held || (tree_get(adapt, "policy") && !experiment_policy_can(e->adapt.policy, POLICY_ADAPTS)))
+    bool adapts = !tree_get(adapt, "policy") || experiment_policy_can(e->adapt.policy, POLICY_ADAPTS);
+    if (!held || (!adapts && e->adapt.knob_count == 0))
         return;
     if (!by)
         e->adapt.by = ADAPT_BY_MANAGER;

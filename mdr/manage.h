@@ -112,4 +112,49 @@ struct message_judgement {
     struct message_judged list[MESSAGE_LIMITS_MAX];
 };
 
+/** Why a limit on a metric that the collector evaluates is unknown (mdr_lack). */
+enum message_lack {
+    LACK_NOTHING = 0,
+    LACK_VALUES = 1,
+    LACK_RECENT = 2,
+    LACK_BEGIN = 3,
+    LACK_CLOCKS = 4,
+    LACK_PRECISION = 5,
+    LACK_RECORDS = 6,
+    LACK_LOST = 7
+};
+
+/** The value of the metric of a limit, evaluated by the collector (mdr_value). */
+struct message_value {
+    uint32_t limit;                   /* index in the experiment's list */
+    enum message_partial_state state; /* none: no process has had its aspects */
+    enum message_lack lack;           /* if known, what its bounds are wide for; else numbers and times are 0 */
+    double value, low, high;          /* it is between `low` and `high` for certain; infinite: nobody knows */
+    int64_t age;                      /* ns from the newest record in it until this was sent, ... */
+    int64_t collected;                /* ... of these, until the collector had that record */
+};
+
+/** A collector's answer to WATCH. Empty: it has no experiment. */
+struct message_values {
+    uint64_t life, at; /* of the collector, as in struct message_observation */
+    uint32_t count;
+    struct message_value list[MESSAGE_LIMITS_MAX];
+};
+
+struct message_lacking {
+    uint32_t limit;
+    enum message_lack lack;
+};
+
+/** How old what a SETPOINT was decided by is; ahead of a JUDGEMENT, what limits lack (mdr_loop). Times in ns. */
+struct message_loop {
+    struct message_leadership leadership;
+    uint64_t sequence;                /* of the SETPOINT; 0: ahead of a JUDGEMENT */
+    int32_t limit;                    /* whose value was the oldest in the decision; -1: none */
+    int64_t collected, decided, sent; /* since its newest record: until collector, decision, this message */
+    int64_t held;                     /* since the OBSERVATION that the SETPOINT answers arrived */
+    uint32_t count;
+    struct message_lacking lacking[MESSAGE_LIMITS_MAX];
+};
+
 #endif

@@ -241,6 +241,26 @@ TABLE(judged, FIELDS(message_judged, limit), ENUM(message_judged, state, MESSAGE
 TABLE(judgement, STRUCT(message_judgement, leadership, leadership), FIELDS(message_judgement, sequence, missing),
       ROWS(message_judgement, count, list, judged));
 
+static bool check_value(struct fields_coder *c, void *p)
+{
+    static const uint8_t none[3 * sizeof(double)];
+    const struct message_value *m = p;
+    double numbers[] = {m->value, m->low, m->high};
+    bool empty = memcmp(numbers, none, sizeof none) == 0 && m->age == 0 && m->collected == 0;
+    return fields_check(c, m->state == PARTIAL_KNOWN || empty);
+}
+
+TABLE(value, FIELDS(message_value, limit), ENUM(message_value, state, PARTIAL_KNOWN),
+      ENUM(message_value, lack, LACK_LOST), FIELDS(message_value, value, low, high, age, collected), CALL(check_value));
+
+TABLE(values, FIELDS(message_values, life, at), ROWS(message_values, count, list, value));
+
+TABLE(lacking, FIELDS(message_lacking, limit), ENUM(message_lacking, lack, LACK_LOST));
+
+TABLE(loop, STRUCT(message_loop, leadership, leadership),
+      FIELDS(message_loop, sequence, limit, collected, decided, sent, held),
+      ROWS(message_loop, count, lacking, lacking));
+
 /* Whether `texts` are as many texts as there are to be, each ended. */
 static bool check_texts(struct fields_coder *c, void *p)
 {
@@ -268,7 +288,8 @@ CASES(types, CASE(MESSAGE_HELLO, message, hello, hello), CASE(MESSAGE_WELCOME, m
       HERE(MESSAGE_COMMAND, command), HERE(MESSAGE_REPLY, reply), NOTHING(MESSAGE_WATCH),
       CASE(MESSAGE_OBSERVATION, message, observation, observation), CASE(MESSAGE_SETPOINT, message, setpoint, setpoint),
       CASE(MESSAGE_PARTIALS, message, partials, partials), CASE(MESSAGE_JUDGEMENT, message, judgement, judgement),
-      CASE(MESSAGE_LAUNCH, message, launch, launch));
+      CASE(MESSAGE_LAUNCH, message, launch, launch), CASE(MESSAGE_VALUES, message, values, values),
+      CASE(MESSAGE_LOOP, message, loop, loop));
 
 static bool code_body(struct fields_coder *c, void *p)
 {
@@ -297,7 +318,7 @@ int message_type_of(const void *in, size_t n)
     if (n < sizeof head)
         return -1;
     memcpy(head, in, sizeof head);
-    return ntohl(head[0]) == FIELDS_MAGIC && ntohl(head[2]) <= MESSAGE_LAUNCH ? (int)ntohl(head[2]) : -1;
+    return ntohl(head[0]) == FIELDS_MAGIC && ntohl(head[2]) <= MESSAGE_LOOP ? (int)ntohl(head[2]) : -1;
 }
 
 static int code(struct message *m, void *bytes, size_t n, bool decode)

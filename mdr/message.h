@@ -280,6 +280,8 @@ struct message {
         struct message_partials partials;
         struct message_judgement judgement;
         struct message_launch launch;
+        struct message_values values;
+        struct message_loop loop;
     };
 };
 

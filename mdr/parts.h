@@ -39,6 +39,8 @@ enum message_type {
     MESSAGE_PARTIALS = 25,
     MESSAGE_JUDGEMENT = 26,
     MESSAGE_LAUNCH = 27,
+    MESSAGE_VALUES = 28,
+    MESSAGE_LOOP = 29,
 };
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };

@@ -61,10 +61,25 @@ static bool is_node_missing(const struct node *n)
 }
 
 /*
+ * Whether a limit that is unknown was not judged. Of one that the collector evaluates: it sent nothing, or nothing
+ * recent, or had lost what it knew; or the value left it open, which counts from the first value on.
+ */
+static bool is_unjudged(const struct node *n, const struct message_judged *j)
+{
+    enum message_lack lack = n->judged.lack[j->limit];
+    bool before = j->held + j->violated > 0;
+    if (!experiment_limit_is_on_interval(n->options.experiment, &n->options.experiment->limits[j->limit]))
+        return before && is_node_missing(n);
+    if (lack == LACK_PRECISION || lack == LACK_CLOCKS || lack == LACK_LOST)
+        return true;
+    return before && (lack == LACK_VALUES || lack == LACK_BEGIN || lack == LACK_RECENT);
+}
+
+/*
  * The time before judgement `j`, the one behind `was`, that was not judged; 0: none; -1: back to the manager before. A
  * manager that knows the state now, and counts more unknown time than before, and no violation as unknown in the
  * meantime, did not judge for that long. Nor did one that does not know the state of a limit, as it once did, because a
- * node has been missing for long.
+ * node has been missing for long, or the collector that evaluates it.
  */
 static int64_t gap_before(struct node *n, const struct message_judged *was, const struct message_judged *j)
 {
@@ -77,7 +92,7 @@ static int64_t gap_before(struct node *n, const struct message_judged *was, cons
     }
     if (j->state == MESSAGE_LIMIT_UNKNOWN) {
         *unknown += grown;
-        if (!is_node_missing(n) || j->held + j->violated == 0)
+        if (!is_unjudged(n, j))
             return 0;
         grown = *unknown;
     }
@@ -145,6 +160,44 @@ static void note_missing(struct node *n, const uint64_t missing[MESSAGE_MISSING_
                 e->nodes[i].name, units_duration(NODE_MISSING + longest_window(e)).s);
         }
     }
+}
+
+static const char *text_of(enum message_lack lack)
+{
+    static const char *const texts[] = {
+        [LACK_NOTHING] = "",
+        [LACK_VALUES] =
+            "nothing comes from the collector, which evaluates it: it was killed, stopped or cut off, or is slow",
+        [LACK_RECENT] =
+            "the newest record in its value is older than adapt.max-age: records reach the collector too late",
+        [LACK_BEGIN] = "the collector was started less than a window ago, and what it had evaluated is lost",
+        [LACK_CLOCKS] = "the clock of a node is not known well enough: see the report's clocks",
+        [LACK_PRECISION] = "its value is closer to the bound than it is certain",
+        [LACK_RECORDS] = "no two records that belong together came within the window",
+        [LACK_LOST] = "records were lost, or forgotten, that may have been of its value",
+    };
+    return texts[lack];
+}
+
+static void note_lack(struct node *n, uint32_t limit, enum message_lack lack, int64_t now)
+{
+    int64_t *since = &n->judged.lack_since[limit];
+    if (lack == LACK_NOTHING || lack != n->judged.lack[limit])
+        *since = lack == LACK_NOTHING ? 0 : now;
+    else if (*since > 0 && now - *since >= NODE_MISSING) {
+        *since = -1; /* the note is recorded */
+        notes_record(n->external, NULL, now, "BEZEL-LIMIT-UNKNOWN", "limit %s is unknown: %s",
+                     n->options.experiment->limits[limit].text, text_of(lack));
+    }
+    n->judged.lack[limit] = lack;
+}
+
+void global_limits_lack(struct node *n, const struct message_loop *loop, int64_t now)
+{
+    const struct experiment *e = n->options.experiment;
+    for (uint32_t i = 0; i < loop->count; i++)
+        if (loop->lacking[i].limit < e->limit_count)
+            note_lack(n, loop->lacking[i].limit, loop->lacking[i].lack, now);
 }
 
 /* ---- Judgements of the manager ----------------------------------------------------------------------------------- */

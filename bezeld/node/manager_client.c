@@ -182,6 +182,39 @@ static void apply(struct node *n, const struct message_setpoint *s, const struct
     n->managed.leadership.clamped += knob_steering_apply(n, s);
 }
 
+/*
+ * The dead time of the loop over the collector: from the newest record of the value that was decided by, until the
+ * setpoint is applied here. The manager cannot know how long the setpoint was on the way. Here it is, at most, the time
+ * since the observation that the setpoint answers, less the time for which the manager had that. So it is never too
+ * short, and no clocks are compared. Recorded at each setpoint that changed something, and else every second.
+ */
+static void record_loop(struct node *n, const struct message_setpoint *s, bool changed, int64_t now)
+{
+    const struct message_loop *l = &n->managed.loop;
+    bool is = l->sequence == s->sequence && l->sequence > 0 && l->leadership.epoch == s->leadership.epoch &&
+              l->leadership.holder == s->leadership.holder && l->limit >= 0;
+    int64_t way = now - (int64_t)s->answers - l->held;
+    if (!is || (!changed && now - n->managed.looped_at < CLOCK_S))
+        return;
+    n->managed.looped_at = now;
+    const char *name = n->options.experiment->nodes[n->options.node].name;
+    node_record_metric(n, "loop_collected", name, (double)l->collected);
+    node_record_metric(n, "loop_decided", name, (double)l->decided);
+    node_record_metric(n, changed ? "loop_applied" : "loop_renewed", name, (double)(l->sent + (way > 0 ? way : 0)));
+}
+
+static bool moves_knob(const struct node *n, const struct message_setpoint *s)
+{
+    for (const struct message_steer *k = s->knobs; k < s->knobs + s->knob_count; k++) {
+        if (k->knob >= n->options.experiment->adapt.knob_count || !k->given)
+            continue;
+        const struct knob_controller_setpoint *now = &n->knobs[k->knob].setpoint;
+        if (!now->given || now->value != k->value)
+            return true;
+    }
+    return false;
+}
+
 static void receive_setpoint(struct node *n, const struct command_request *from, const struct message_setpoint *s,
                              int64_t now)
 {
@@ -197,7 +230,11 @@ static void receive_setpoint(struct node *n, const struct command_request *from,
         owner_save(&n->managed.file, n->managed.leadership.holder);
     if (order.taken)
         log_info("BEZEL-MANAGER", "the resource manager of epoch %" PRIu64 " decides from now on", l->holder.epoch);
+    bool before = n->managed.changed, moves = moves_knob(n, s);
+    n->managed.changed = false;
     apply(n, s, &order, now);
+    record_loop(n, s, n->managed.changed || moves, now);
+    n->managed.changed |= before;
 }
 
 static void receive_judgement(struct node *n, const struct message_judgement *j, int64_t now)
@@ -212,6 +249,10 @@ void manager_client_receive(struct node *n, const struct command_request *from, 
         n->managed.ignored++;
     else if (m->type == MESSAGE_WATCH)
         (void)send_observation(n, from, now);
+    else if (m->type == MESSAGE_LOOP && m->loop.sequence == 0)
+        global_limits_lack(n, &m->loop, now);
+    else if (m->type == MESSAGE_LOOP)
+        n->managed.loop = m->loop;
     else if (m->type == MESSAGE_JUDGEMENT)
         receive_judgement(n, &m->judgement, now);
     else if (!node_is_managed(n))

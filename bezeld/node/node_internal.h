@@ -47,6 +47,8 @@ struct node_managed {
     bool settled;                      /* polling did not change between the last two */
     uint32_t overrides;                /* how often an operator set another period */
     struct builtin_setpoints recorded; /* as it was recorded last */
+    struct message_loop loop;          /* the latest, for the setpoint of its number */
+    int64_t looped_at;                 /* when a dead time was recorded last; 0: never */
     uint64_t unsent, ignored;          /* messages that could not be sent; that were received where none is expected */
 };
 
@@ -57,10 +59,12 @@ struct node_judged {
     int64_t last_received; /* when that judgement was received */
     uint32_t count;
     struct message_judged list[EXPERIMENT_LIMITS_MAX];
-    int64_t unjudged[EXPERIMENT_LIMITS_MAX];     /* gaps in the time judged by this manager, ns */
-    int64_t unknown[EXPERIMENT_LIMITS_MAX];      /* for so long it has been unknown without a break, ns */
-    int64_t recorded_at[EXPERIMENT_LIMITS_MAX];  /* when the limit was recorded last; 0: never */
-    int64_t missing_since[EXPERIMENT_NODES_MAX]; /* 0: the node is not missing; -1: the note was recorded */
+    int64_t unjudged[EXPERIMENT_LIMITS_MAX];       /* gaps in the time judged by this manager, ns */
+    int64_t unknown[EXPERIMENT_LIMITS_MAX];        /* for so long it has been unknown without a break, ns */
+    int64_t recorded_at[EXPERIMENT_LIMITS_MAX];    /* when the limit was recorded last; 0: never */
+    int64_t missing_since[EXPERIMENT_NODES_MAX];   /* 0: the node is not missing; -1: the note was recorded */
+    enum message_lack lack[EXPERIMENT_LIMITS_MAX]; /* of limits that the collector evaluates */
+    int64_t lack_since[EXPERIMENT_LIMITS_MAX];     /* as missing_since */
 };
 
 /** Why a knob is set; as in struct builtin_knob. */
@@ -155,6 +159,9 @@ struct external_observer node_observer(struct node *n);
 
 /** Passes the counters of all watched aspects to the agent (observer.c). */
 void node_count_attempts(struct node *n, int64_t now);
+
+/** Records a value of a metric, or of what is shown like one. */
+void node_record_metric(struct node *n, const char *name, const char *process, double value);
 
 /**
  * Records of the own trace (node_record.c): metrics, use and cost, clock errors, totals, expired records, names of new
@@ -271,6 +278,7 @@ void manager_client_record(struct node *n);
  */
 void global_limits_fill(const struct node *n, int64_t now, struct message_partials *partials);
 bool global_limits_receive(struct node *n, const struct message_judgement *j, int64_t now);
+void global_limits_lack(struct node *n, const struct message_loop *loop, int64_t now);
 void global_limits_end(struct node *n, int64_t now);
 
 /** Who decided how a node polls. */

@@ -7,9 +7,8 @@
 
 #include <math.h>
 
-static void record_metric(struct node *n, uint32_t metric, const char *process, double value)
+void node_record_metric(struct node *n, const char *name, const char *process, double value)
 {
-    const char *name = n->options.experiment->metrics[metric].name;
     own_trace_record_metric(n->own_trace, &(struct builtin_metric){.metric = name, .process = process, .value = value});
 }
 
@@ -19,11 +18,11 @@ void node_record_metrics(struct node *n)
     for (uint32_t m = 0; m < e->metric_count; m++) {
         double value;
         if (agent_metric(n->agent, m, -1, &value))
-            record_metric(n, m, e->nodes[n->options.node].name, value);
+            node_record_metric(n, e->metrics[m].name, e->nodes[n->options.node].name, value);
         for (uint32_t i = 0; i < external_process_count(n->external); i++) {
             const struct external_process *p = external_process(n->external, i);
             if (p && p->slot >= 0 && agent_metric(n->agent, m, p->slot, &value))
-                record_metric(n, m, p->name, value);
+                node_record_metric(n, e->metrics[m].name, p->name, value);
         }
     }
 }

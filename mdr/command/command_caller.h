@@ -82,8 +82,8 @@ void command_caller_close(struct command_caller *c, int linger_ms);
 int command_caller_send(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
 
 /**
- * Sends what is no command: WATCH, SETPOINT and JUDGEMENT. The envelope is filled in here. Returns 0, or an error as
- * above.
+ * Sends what is no command: WATCH, SETPOINT, JUDGEMENT and LOOP. The envelope is filled in here. Returns 0, or an error
+ * as above.
  */
 int command_caller_tell(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
 

@@ -178,7 +178,8 @@ static bool take(struct command_server *c, int err, bool may, struct command_req
         send_refuse(c, from, why);
     } else if (command && from->id != 0)
         return admit(c, from, m->command.deadline);
-    else if (!err && (m->type == MESSAGE_WATCH || m->type == MESSAGE_SETPOINT || m->type == MESSAGE_JUDGEMENT))
+    else if (!err && (m->type == MESSAGE_WATCH || m->type == MESSAGE_SETPOINT || m->type == MESSAGE_JUDGEMENT ||
+                      m->type == MESSAGE_LOOP))
         return true;
     else
         log_warn("BEZEL-COMMAND", "a message on the control link was dropped: it is not a command");

@@ -58,8 +58,8 @@ struct message *command_server_message(struct command_server *c);
 
 /**
  * Takes the next message that is to be carried out, looking at `*budget` frames at most, by which *budget is reduced.
- * True: it is command_server_message(), a COMMAND, or with envelope.node a WATCH, SETPOINT or JUDGEMENT, and *from is
- * its sender.
+ * True: it is command_server_message(), a COMMAND, a WATCH, or with envelope.node a SETPOINT, JUDGEMENT or LOOP, and
+ * *from is its sender.
  */
 bool command_server_receive(struct command_server *c, int *budget, struct command_request *from);
 

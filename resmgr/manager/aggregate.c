@@ -24,6 +24,17 @@ bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_
     return true;
 }
 
+bool aggregate_receive_values(struct aggregate *a, const struct message_values *values, int64_t transit, int64_t now)
+{
+    struct message_values *last = &a->values;
+    if (values->life == 0 || values->life < last->life || (values->life == last->life && values->at <= last->at))
+        return false;
+    *last = *values;
+    a->values_at = now;
+    a->transit = transit > 0 ? transit : 0;
+    return true;
+}
+
 static void put(struct aggregate_nodes *set, uint32_t node)
 {
     set->words[node / 64] |= UINT64_C(1) << node % 64;
@@ -129,12 +140,78 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
     return all;
 }
 
+/* ---- The collector's value --------------------------------------------------------------------------------------- */
+
+static const struct message_value *find_value(const struct aggregate *a, uint32_t limit, int64_t now)
+{
+    if (a->values.life == 0 || now - a->values_at > a->stale)
+        return NULL;
+    for (uint32_t i = 0; i < a->values.count; i++)
+        if (a->values.list[i].limit == limit)
+            return &a->values.list[i];
+    return NULL;
+}
+
+static bool is_possible(const struct message_value *v)
+{
+    return isfinite(v->value) && v->low <= v->value && v->value <= v->high && v->age >= 0 && v->age <= INT64_MAX / 4 &&
+           v->collected >= 0 && v->collected <= v->age;
+}
+
+/* Neither held nor violated for certain. */
+static bool is_undecided(const struct experiment_limit *l, const struct message_value *v)
+{
+    if (l->compare == COMPARE_AT_LEAST)
+        return v->low < l->bound && v->high >= l->bound;
+    return v->low <= l->bound && v->high > l->bound;
+}
+
+static struct aggregate_value unknown_for(enum message_lack lack)
+{
+    return (struct aggregate_value){.known = false, .lack = lack};
+}
+
+static struct aggregate_value take_value(const struct aggregate *a, uint32_t i, int64_t now)
+{
+    const struct message_value *p = find_value(a, i, now);
+    const struct experiment_limit *l = &a->experiment->limits[i];
+    int64_t max_age = a->experiment->adapt.max_age;
+    double unsure = !p ? 0 : l->compare == COMPARE_AT_LEAST ? p->high - p->value : p->value - p->low;
+    if (!p || (p->state == PARTIAL_KNOWN && !is_possible(p)))
+        return unknown_for(LACK_VALUES);
+    if (p->state != PARTIAL_KNOWN)
+        return (struct aggregate_value){.lack = p->lack, .ended = p->state == PARTIAL_NONE};
+    struct aggregate_value v = {.known = true,
+                                .value = p->value,
+                                .unsure = isfinite(unsure) ? unsure : 0, /* the other bound decides */
+                                .collected = p->collected,
+                                .age = p->age + a->transit + (now - a->values_at)};
+    if (max_age > 0 && v.age > max_age)
+        v = unknown_for(LACK_RECENT);
+    else if (is_undecided(l, p))
+        v = unknown_for(p->lack ? p->lack : LACK_PRECISION);
+    return v;
+}
+
+const struct aggregate_value *aggregate_value(const struct aggregate *a, uint32_t i)
+{
+    return &a->limits[i].value;
+}
+
 /* ---- Judging ----------------------------------------------------------------------------------------------------- */
+
+/* There is a value, and it does not say whether the limit is held. */
+static bool is_open(enum message_lack lack)
+{
+    return lack == LACK_PRECISION || lack == LACK_CLOCKS || lack == LACK_LOST;
+}
 
 static bool is_of_records(const struct experiment *e, uint32_t limit)
 {
     int metric = e->limits[limit].metric;
-    return metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind);
+    return metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind) &&
+           !experiment_limit_is_on_interval(
+               e, &e->limits[limit]); /* its value falls silent with its records: then it is unknown */
 }
 
 void aggregate_step(struct aggregate *a, int64_t now)
@@ -146,12 +223,15 @@ void aggregate_step(struct aggregate *a, int64_t now)
         struct aggregate_limit *l = &a->limits[i];
         if (!a->experiment->limits[i].global)
             continue;
-        struct aggregate_value all = aggregate_join(a, i, present);
+        bool collected = experiment_limit_is_on_interval(a->experiment, &a->experiment->limits[i]);
+        struct aggregate_value all = collected ? take_value(a, i, now) : aggregate_join(a, i, present);
+        l->value = all;
         if (all.ended) /* the silence before the last process ended was its end */
             limit_judge_drop(&l->judge, &l->run);
         limit_judge_begin(&l->judge, now);
         limit_judge_value(&l->judge, &l->run, -1,
                           (struct limit_judge_value){.known = all.known,
+                                                     .open = is_open(all.lack),
                                                      .value = all.value,
                                                      .resolution = all.unsure,
                                                      .of_records = is_of_records(a->experiment, i),

@@ -10,6 +10,10 @@
  * exceeds it with them, and a sum that has reached a lower bound has reached it. The same holds for the largest of all
  * values and, with the bounds exchanged, for the least.
  *
+ * A limit on a metric that the collector evaluates (experiment_limit_is_on_interval()) has the collector's value alone,
+ * and no node is missing for it. It is held or violated only where the value is so with all of its uncertainty. Where
+ * it is unknown, `lack` says why.
+ *
  * The judgement is sent to one node, the reporter, which records it: the first node that is present, and the same one
  * until it is missing.
  */
@@ -35,10 +39,14 @@ struct aggregate_value {
     struct aggregate_nodes missing;
     bool any_missing;
     bool ended; /* no node has anything to add, and none is missing */
+    /* Of a value of the collector, ns since its newest record: until the collector had that, and by now. */
+    int64_t collected, age;
+    enum message_lack lack;
 };
 
 struct aggregate_limit {
     struct agent_limit seen;
+    struct aggregate_value value; /* at the last step */
     struct limit_judge judge;
     struct limit_judge_run run;
 };
@@ -47,8 +55,10 @@ struct aggregate {
     const struct experiment *experiment;
     struct aggregate_limit limits[EXPERIMENT_LIMITS_MAX];   /* meaningful where they are global */
     struct message_partials partials[EXPERIMENT_NODES_MAX]; /* the latest; life 0: none */
-    int64_t received_at[EXPERIMENT_NODES_MAX], stale;       /* when it arrived; ns after which a node is missing */
-    struct aggregate_nodes missing;                         /* for any limit */
+    struct message_values values;                           /* of the collector; likewise */
+    int64_t values_at, transit; /* when they arrived; ns that they took from the collector, at most */
+    int64_t received_at[EXPERIMENT_NODES_MAX], stale; /* when it arrived; ns after which a node is missing */
+    struct aggregate_nodes missing;                   /* for any limit */
     uint64_t sequence;
     uint32_t reporter; /* EXPERIMENT_NODES_MAX: none yet */
     bool unsent;
@@ -61,11 +71,17 @@ void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t st
 /** Takes the partials of node `node`. False: they are older than its last ones, and discarded. */
 bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now);
 
+/** Takes the values of the collector, which were sent `transit` ns ago at most. False: as above. */
+bool aggregate_receive_values(struct aggregate *a, const struct message_values *values, int64_t transit, int64_t now);
+
 /** A sampling instant: joins and judges all global limits. */
 void aggregate_step(struct aggregate *a, int64_t now);
 
 /** The state of limit `i`; lasts as long as `a`, and changes with aggregate_step(). */
 const struct agent_limit *aggregate_limit(const struct aggregate *a, uint32_t i);
+
+/** The value of limit `i` at the last step; lasts as long as `a`. */
+const struct aggregate_value *aggregate_value(const struct aggregate *a, uint32_t i);
 
 /** True where *j is to be sent to *node: once for each step. The caller fills in j->leadership. */
 bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j);

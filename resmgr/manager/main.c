@@ -67,6 +67,9 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
          "where that node takes commands, instead of its socket in --sockets; may be given several times. tcp:// needs "
          "keys: without them nothing is sent",
          .read = read_node},
+        {"collector", 0, "ENDPOINT",
+         "where the collector takes commands, instead of its socket in --sockets or where the experiment has it",
+         .value = &d->collector},
         {"control", 0, "ENDPOINT",
          "where it takes commands itself: ipc:///PATH, or tcp://HOST:PORT with --key and --keys", .value = &d->control},
         {"key", 0, "FILE", "its own secret key, of `bezel keygen --role control`; nodes must accept this key",

@@ -60,6 +60,9 @@ struct manager {
     int64_t every;    /* between two steps */
     int global_cause; /* the first global limit in violation; -1: none */
     int any_cause;    /* that one, or the first of another node */
+    bool wants_values;
+    int64_t asked,
+        unanswered; /* when the collector was asked last, and first without an answer since; 0: it answered */
     struct aggregate aggregate;
     struct cpu_budget cpu_budget; /* as the nodes keep it themselves */
     struct manager_node nodes[EXPERIMENT_NODES_MAX];
@@ -96,6 +99,8 @@ int manager_new(const struct experiment *e, struct message_leadership leadership
     m->decides = experiment_is_managed(e);
     m->every = m->decides || e->adapt.every > MANAGER_LOOK ? e->adapt.every : MANAGER_LOOK;
     m->global_cause = m->any_cause = -1;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        m->wants_values |= experiment_limit_is_on_interval(e, &e->limits[i]);
     if (make_room(m) != 0) {
         manager_free(m);
         return BEZEL_ENOMEM;
@@ -215,6 +220,83 @@ void manager_receive_partials(struct manager *m, uint32_t node, const struct mes
     m->counts.observations++;
     if (!aggregate_receive(&m->aggregate, node, partials, now))
         m->counts.late++;
+}
+
+/* ---- Values of the collector ------------------------------------------------------------------------------------- */
+
+bool manager_wants_values(const struct manager *m)
+{
+    return m->wants_values;
+}
+
+/* Twice in a sampling period, so that values are not much older than a decision needs. */
+static int64_t values_due(const struct manager *m)
+{
+    int64_t pause = m->every / 2 > MANAGER_LOOK ? m->every / 2 : MANAGER_LOOK;
+    if (m->unanswered && pause < MANAGER_ASK)
+        pause = MANAGER_ASK;
+    return m->wants_values ? m->asked + pause : INT64_MAX;
+}
+
+bool manager_asks_collector(struct manager *m, int64_t now)
+{
+    if (now < values_due(m))
+        return false;
+    m->asked = now;
+    m->unanswered = m->unanswered ? m->unanswered : now;
+    return true;
+}
+
+/* An answer is to the first question that has none yet, or to a later one: it was sent after that. */
+void manager_receive_values(struct manager *m, const struct message_values *values, int64_t now)
+{
+    int64_t asked = m->unanswered ? m->unanswered : m->asked;
+    m->counts.observations++;
+    m->unanswered = 0;
+    if (!aggregate_receive_values(&m->aggregate, values, now - asked, now))
+        m->counts.late++;
+}
+
+/* The oldest of the values of the last step, as a limit; -1: there is none. */
+static int oldest_value(const struct manager *m)
+{
+    int oldest = -1;
+    for (uint32_t i = 0; i < m->experiment->limit_count && m->wants_values; i++) {
+        const struct aggregate_value *v = aggregate_value(&m->aggregate, i);
+        if (!experiment_limit_is_on_interval(m->experiment, &m->experiment->limits[i]) || !v->known)
+            continue;
+        if (oldest < 0 || v->age > aggregate_value(&m->aggregate, (uint32_t)oldest)->age)
+            oldest = (int)i;
+    }
+    return oldest;
+}
+
+static void add_lacking(const struct manager *m, struct message_loop *loop)
+{
+    for (uint32_t i = 0; i < m->experiment->limit_count; i++)
+        if (experiment_limit_is_on_interval(m->experiment, &m->experiment->limits[i]))
+            loop->lacking[loop->count++] =
+                (struct message_lacking){.limit = i, .lack = aggregate_value(&m->aggregate, i)->lack};
+}
+
+bool manager_loop(const struct manager *m, uint32_t node, const struct message_setpoint *s, int64_t now,
+                  struct message_loop *loop)
+{
+    int oldest = s ? oldest_value(m) : -1;
+    *loop = (struct message_loop){.leadership = m->leadership, .limit = oldest};
+    if (!m->wants_values || (s && oldest < 0))
+        return false;
+    if (!s) {
+        add_lacking(m, loop);
+        return true;
+    }
+    const struct aggregate_value *v = aggregate_value(&m->aggregate, (uint32_t)oldest);
+    loop->sequence = s->sequence;
+    loop->collected = v->collected;
+    loop->decided = v->age;
+    loop->sent = v->age + (now - m->stepped);
+    loop->held = now - m->nodes[node].received_at;
+    return true;
 }
 
 /* ---- Decisions --------------------------------------------------------------------------------------------------- */
@@ -408,6 +490,8 @@ bool manager_step(struct manager *m, int64_t now)
             m->any_cause = n->cause;
     }
     if (m->decides) {
+        int oldest = oldest_value(m);
+        m->seen.dead_time = oldest < 0 ? 0 : aggregate_value(&m->aggregate, (uint32_t)oldest)->age;
         policy_step(&m->policy, &m->seen, &m->actions);
         moved = step_knobs(m);
     }
@@ -499,7 +583,8 @@ bool manager_judges(struct manager *m, int64_t now, uint32_t *node, struct messa
 
 int64_t manager_due(const struct manager *m, int64_t now)
 {
-    int64_t due = latest_step(m);
+    int64_t due = latest_step(m), values = values_due(m);
+    due = values < due ? values : due;
     for (uint32_t i = 0; i < m->experiment->node_count; i++) {
         const struct manager_node *n = &m->nodes[i];
         bool sends = may_send(m, n, now);

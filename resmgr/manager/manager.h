@@ -13,6 +13,10 @@
  * The manager also judges global limits (aggregate.h). If there is nothing else for it to do (adapt.by is node), it
  * asks the nodes for their partials at each sampling instant, decides nothing, and sends no setpoints.
  *
+ * Limits on metrics that the collector evaluates are judged by its values, for which it is asked twice in each
+ * sampling period. How old these are when nodes apply what was decided by them is the dead time of this loop: each
+ * setpoint goes with the part of it that the manager knows.
+ *
  * A node is sent its setpoint when that changes, repeatedly while the node reports that it polls otherwise, and now and
  * then, which renews the leadership. From the first observation of a node the manager takes over how it polls, so a
  * restarted manager continues from there.
@@ -34,9 +38,11 @@
 
 struct manager;
 struct message_judgement;
+struct message_loop;
 struct message_observation;
 struct message_partials;
 struct message_setpoint;
+struct message_values;
 
 /** Counts since manager_new(). */
 struct manager_counts {
@@ -56,6 +62,22 @@ void manager_receive(struct manager *m, uint32_t node, const struct message_obse
 
 /** Partials of global limits arrived from node `node`: just before its observation. */
 void manager_receive_partials(struct manager *m, uint32_t node, const struct message_partials *partials, int64_t now);
+
+/** Whether the collector evaluates the metric of a limit; then the manager is to have a link to it. */
+bool manager_wants_values(const struct manager *m);
+
+/** True where the collector is to be asked for its values: once each time. */
+bool manager_asks_collector(struct manager *m, int64_t now);
+
+/** Values arrived from the collector. */
+void manager_receive_values(struct manager *m, const struct message_values *values, int64_t now);
+
+/**
+ * True where *loop is to be sent to a node, ahead of setpoint `s` that manager_send() gave for it, or with NULL ahead
+ * of a judgement.
+ */
+bool manager_loop(const struct manager *m, uint32_t node, const struct message_setpoint *s, int64_t now,
+                  struct message_loop *loop);
 
 /** True where the judgement *j of global limits is to be sent to node *node: once for each step. */
 bool manager_judges(struct manager *m, int64_t now, uint32_t *node, struct message_judgement *j);

@@ -23,13 +23,15 @@
 
 /*
  * One turn: receive the nodes' messages, decide if a decision is due, send what is due; then wait for a link or for
- * time. There is one link to each node's control endpoint. Messages that wait in a link's queue while its node is away
- * are stale when they arrive, and the node discards them. The queue is short all the same.
+ * time. There is one link to each node's control endpoint, and one to the collector's if that evaluates metrics. The
+ * collector has the experiment from the manager, and again when it was started anew. Messages that wait in a link's
+ * queue while its node is away are stale when they arrive, and the node discards them. The queue is short all the same.
  */
 
 enum {
     A_TURN = 64,     /* messages of one node, at most, in a turn */
     DESCRIPTORS = 2, /* signals and parent pipe */
+    OTHERS = 2,      /* links beside those of nodes: its own control link, and the collector */
     CLOSE_LINGER_MS = 200,
 };
 
@@ -39,14 +41,18 @@ struct manager_daemon {
     struct experiment *experiment;
     struct manager *manager;
     struct command_caller nodes[EXPERIMENT_NODES_MAX];
-    struct command_server *control; /* NULL: it takes no commands */
+    struct command_caller collector; /* closed: it evaluates nothing */
+    bool configured;                 /* the collector has the experiment */
+    bool configure_refused;          /* it will not have it, which was logged */
+    struct command_server *control;  /* NULL: it takes no commands */
     int signals, parent_pipe;
     uint64_t epoch;
     struct link_keys keys; /* of the control link, over tcp */
     bool refusal_reported;
     bool paused, shutdown;
     uint64_t malformed, unsent;
-    struct message message; /* scratch */
+    struct message_judgement judgement; /* scratch, as */
+    struct message message;
 };
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
@@ -95,6 +101,8 @@ static int open_all(struct manager_daemon *s, const struct manager_daemon_option
         err = manager_new(s->experiment, leadership, clock_now(), &s->manager);
     if (!err)
         err = node_links_open(s->experiment, o, s->nodes);
+    if (!err && manager_wants_values(s->manager))
+        err = node_links_open_collector(s->experiment, o, &s->collector);
     return err || !o->control ? err : open_control(s, o);
 }
 
@@ -124,6 +132,69 @@ static void receive(struct manager_daemon *s, uint32_t node)
     }
 }
 
+/* ---- The collector ----------------------------------------------------------------------------------------------- */
+
+static void refuse_configure(struct manager_daemon *s, const char *why)
+{
+    if (!s->configure_refused)
+        log_error("BEZEL-RESMGR-COLLECTOR",
+                  "the collector does not evaluate metrics of several nodes: %s; limits on them stay unknown", why);
+    s->configure_refused = true;
+}
+
+/* Gives the collector the experiment, as a node has it: the first try only learns the collector's life. */
+static void configure_collector(struct manager_daemon *s)
+{
+    char *text = NULL;
+    size_t n = 0;
+    struct message *m = &s->message;
+    FILE *out = open_memstream(&text, &n);
+    int err = out ? experiment_print_part(s->experiment, 0, out) : BEZEL_ENOMEM;
+    if (out && fclose(out) != 0 && !err)
+        err = BEZEL_ENOMEM;
+    if (!err && n > MESSAGE_EXPERIMENT_MAX)
+        err = BEZEL_EFULL;
+    m->type = MESSAGE_COMMAND;
+    m->command = (struct message_command){.verb = VERB_CONFIGURE};
+    m->configure = (struct message_configure){.folder = ""};
+    snprintf(m->configure.experiment, sizeof m->configure.experiment, "%s", err ? "" : text);
+    free(text);
+    if (err)
+        refuse_configure(s, ulimit_reason(err));
+    else if (command_caller_send(&s->collector, m) < 0)
+        s->unsent++;
+}
+
+static void receive_collector(struct manager_daemon *s)
+{
+    struct message *m = &s->message;
+    int err;
+    for (int i = 0; i < A_TURN && (err = command_caller_receive(&s->collector, m)) != BEZEL_EAGAIN; i++) {
+        if (!err && m->type == MESSAGE_VALUES) {
+            s->configured = m->values.count > 0;
+            manager_receive_values(s->manager, &m->values, clock_now());
+        } else if ((!err || err == BEZEL_EVERSION) && m->type == MESSAGE_REFUSE)
+            refuse_configure(s, m->refuse.reason);
+        else if (!err && m->type == MESSAGE_REPLY && m->reply.answer == ANSWER_REFUSED)
+            refuse_configure(s, m->reply.text);
+        else if (err || m->type != MESSAGE_REPLY)
+            s->malformed++;
+    }
+}
+
+static void ask_collector(struct manager_daemon *s)
+{
+    if (!manager_asks_collector(s->manager, clock_now()))
+        return;
+    if (!s->configured && !s->configure_refused)
+        configure_collector(s);
+    s->message.type = MESSAGE_WATCH;
+    if (command_caller_tell(&s->collector, &s->message) != 0)
+        s->unsent++;
+}
+
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
+
 /* A full queue belongs to a node that is away: when it is back, it gets the setpoint of that time. */
 static void send_message(struct manager_daemon *s, uint32_t node)
 {
@@ -138,10 +209,15 @@ static void send_due(struct manager_daemon *s, uint32_t node)
         s->message.type = MESSAGE_WATCH;
         send_message(s, node);
     }
-    if (manager_send(s->manager, node, now, &s->message.setpoint)) {
-        s->message.type = MESSAGE_SETPOINT;
+    struct message_setpoint setpoint;
+    if (!manager_send(s->manager, node, now, &setpoint))
+        return;
+    s->message.type = MESSAGE_LOOP;
+    if (manager_loop(s->manager, node, &setpoint, now, &s->message.loop))
         send_message(s, node);
-    }
+    s->message.type = MESSAGE_SETPOINT;
+    s->message.setpoint = setpoint;
+    send_message(s, node);
 }
 
 static void fill(const struct manager_daemon *s, struct message_reply *r)
@@ -204,6 +280,20 @@ static void serve_control(struct manager_daemon *s)
     }
 }
 
+static void judge(struct manager_daemon *s)
+{
+    uint32_t reporter;
+    int64_t now = clock_now();
+    if (!manager_judges(s->manager, now, &reporter, &s->judgement))
+        return;
+    s->message.type = MESSAGE_LOOP;
+    if (manager_loop(s->manager, reporter, NULL, now, &s->message.loop))
+        send_message(s, reporter);
+    s->message.type = MESSAGE_JUDGEMENT;
+    s->message.judgement = s->judgement;
+    send_message(s, reporter);
+}
+
 /* While it is paused it decides nothing, and repeats its last decisions. */
 static void turn(struct manager_daemon *s)
 {
@@ -211,15 +301,15 @@ static void turn(struct manager_daemon *s)
     serve_control(s);
     for (uint32_t i = 0; i < count; i++)
         receive(s, i);
+    if (s->collector.link)
+        receive_collector(s);
     if (!s->paused)
         manager_step(s->manager, clock_now());
     for (uint32_t i = 0; i < count; i++)
         send_due(s, i);
-    uint32_t reporter;
-    if (manager_judges(s->manager, clock_now(), &reporter, &s->message.judgement)) {
-        s->message.type = MESSAGE_JUDGEMENT;
-        send_message(s, reporter);
-    }
+    if (s->collector.link)
+        ask_collector(s);
+    judge(s);
 }
 
 /* The first SIGTERM ends the manager: there is nothing to drain. */
@@ -237,14 +327,14 @@ static void wait_for_something(struct manager_daemon *s)
     int64_t now = clock_now(), due = manager_due(s->manager, now);
     size_t count = s->experiment->node_count;
     int fds[DESCRIPTORS] = {s->signals, s->parent_pipe};
-    struct link *links[LINK_WAIT_MAX] = {s->control ? command_server_link(s->control) : NULL};
-    bool all = count + 1 + DESCRIPTORS <= LINK_WAIT_MAX;
-    count = all ? count : LINK_WAIT_MAX - DESCRIPTORS - 1;
+    struct link *links[LINK_WAIT_MAX] = {s->control ? command_server_link(s->control) : NULL, s->collector.link};
+    bool all = count + OTHERS + DESCRIPTORS <= LINK_WAIT_MAX;
+    count = all ? count : LINK_WAIT_MAX - DESCRIPTORS - OTHERS;
     for (size_t i = 0; i < count; i++)
-        links[1 + i] = s->nodes[i].link;
+        links[OTHERS + i] = s->nodes[i].link;
     if (!all || s->paused) /* a decision that is due waits for the end of the pause */
         due = (s->paused || due > now + LOOK_EVERY) ? now + LOOK_EVERY : due;
-    link_wait(links, 1 + count, fds, DESCRIPTORS, due > now ? due - now : 0);
+    link_wait(links, OTHERS + count, fds, DESCRIPTORS, due > now ? due - now : 0);
 }
 
 static void serve(struct manager_daemon *s)
@@ -291,6 +381,7 @@ int manager_daemon_run(const struct manager_daemon_options *options)
     }
     for (uint32_t i = 0; i < EXPERIMENT_NODES_MAX; i++)
         command_caller_close(&s->nodes[i], 0);
+    command_caller_close(&s->collector, 0);
     command_server_close(s->control, CLOSE_LINGER_MS);
     link_keys_close(&s->keys);
     manager_free(s->manager);

@@ -16,7 +16,8 @@ struct manager_daemon_options {
         *sockets; /* folder of the nodes' control sockets .b0/control, ...; NULL: `nodes` and the file have all */
     const char *nodes[EXPERIMENT_NODES_MAX]; /* NODE=ENDPOINT, for nodes that are reached elsewhere */
     uint32_t node_count;
-    const char *key, *keys; /* for tcp: file of its secret key; folder of the nodes' public keys; NULL: none */
+    const char *collector; /* where the collector takes commands, if that is elsewhere; NULL: .collector in `sockets` */
+    const char *key, *keys; /* for tcp: file of its secret key; folder of public keys; NULL: none */
     const char *control;    /* where it takes commands; NULL: nowhere */
     uint64_t epoch;         /* above those of all managers of this run before it */
     int ready, parent_pipe; /* descriptors; -1: none */

@@ -58,37 +58,59 @@ static int find_endpoint(const struct experiment *e, const struct manager_daemon
 
 /*
  * Keys in both directions: not everybody who finds the port may set a program's knobs, and not everybody who listens
- * at the endpoint is the node. `server` gets the path of the node's public key.
+ * at the endpoint is the node. `server` gets the path of the public key `name`, that of `what`.
  */
-static int find_keys(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
-                     const char *endpoint, char server[PATH_MAX])
+static int find_keys(const struct manager_daemon_options *o, const char *what, const char *endpoint, const char *name,
+                     char server[PATH_MAX])
 {
     if (!o->key || !o->keys) {
         log_error("BEZEL-RESMGR-LINK",
-                  "node %s: %s needs keys, so no command is sent: give --key and --keys, made with `bezel keygen`",
-                  e->nodes[node].name, endpoint);
+                  "%s: %s needs keys, so no command is sent: give --key and --keys, made with `bezel keygen`", what,
+                  endpoint);
         return BEZEL_EPERM;
     }
-    const char *name = e->nodes[node].key ? e->nodes[node].key : e->nodes[node].name;
     return snprintf(server, PATH_MAX, "%s/%s.pub", o->keys, name) >= PATH_MAX ? BEZEL_EINVAL : 0;
 }
 
-static int open_link(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
-                     struct command_caller *caller)
+/* `node` "": to the daemon as a whole. */
+static int open_link(const struct experiment *e, const struct manager_daemon_options *o, const char *what,
+                     const char *endpoint, const char *key, const char *node, struct command_caller *caller)
 {
-    char endpoint[LINK_ENDPOINT_MAX], server[PATH_MAX], proxies[EXPERIMENT_PROXIES_MAX];
-    int err = find_endpoint(e, o, node, endpoint);
-    if (!err && !endpoint_path(endpoint))
-        err = find_keys(e, o, node, endpoint, server);
+    char server[PATH_MAX], proxies[EXPERIMENT_PROXIES_MAX];
+    int err = endpoint_path(endpoint) ? 0 : find_keys(o, what, endpoint, key, server);
     if (err)
         return err;
     experiment_proxies(e, endpoint, proxies);
-    err = command_caller_open(caller, endpoint, (struct command_caller_access){o->key, server, proxies}, o->run,
-                              e->nodes[node].name);
+    err = command_caller_open(caller, endpoint, (struct command_caller_access){o->key, server, proxies}, o->run, node);
     if (err)
-        log_error("BEZEL-RESMGR-LINK", "node %s: cannot connect to %s: %s", e->nodes[node].name, endpoint,
-                  ulimit_reason(err));
+        log_error("BEZEL-RESMGR-LINK", "%s: cannot connect to %s: %s", what, endpoint, ulimit_reason(err));
     return err;
+}
+
+static int open_node(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
+                     struct command_caller *caller)
+{
+    char endpoint[LINK_ENDPOINT_MAX], what[EXPERIMENT_NAME_MAX + 8];
+    const struct experiment_node *n = &e->nodes[node];
+    int err = find_endpoint(e, o, node, endpoint);
+    snprintf(what, sizeof what, "node %s", n->name);
+    return err ? err : open_link(e, o, what, endpoint, n->key ? n->key : n->name, n->name, caller);
+}
+
+int node_links_open_collector(const struct experiment *e, const struct manager_daemon_options *o,
+                              struct command_caller *collector)
+{
+    char endpoint[LINK_ENDPOINT_MAX], text[ADDRESS_TEXT_MAX];
+    const char *given = o->collector ? o->collector : experiment_control(e, EXPERIMENT_ROOT, text);
+    int n = given[0] ? snprintf(endpoint, sizeof endpoint, "%s", given)
+                     : snprintf(endpoint, sizeof endpoint, "ipc://%s/.collector", o->sockets ? o->sockets : "");
+    if ((given[0] || o->sockets) && n < LINK_ENDPOINT_MAX && endpoint_check(endpoint) == 0)
+        return open_link(e, o, "the collector", endpoint, e->store.key, "", collector);
+    log_error("BEZEL-RESMGR-LINK",
+              "limits on metrics of several nodes need the collector, and %s is not where it takes commands: give "
+              "--collector ENDPOINT or --sockets",
+              given[0] ? given : "nothing");
+    return BEZEL_EINVAL;
 }
 
 int node_links_open(const struct experiment *e, const struct manager_daemon_options *o,
@@ -96,6 +118,6 @@ int node_links_open(const struct experiment *e, const struct manager_daemon_opti
 {
     int err = check_names(e, o);
     for (uint32_t i = 0; i < e->node_count && !err; i++)
-        err = open_link(e, o, i, &nodes[i]);
+        err = open_node(e, o, i, &nodes[i]);
     return err;
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Links from a resource manager to its nodes: over their sockets on this machine, or over tcp with keys. */
+/** Links from a resource manager to its nodes, and to the collector: over their sockets on this machine, or over tcp
+ * with keys. */
 #ifndef BEZEL_RESMGR_MANAGER_NODE_LINKS_H
 #define BEZEL_RESMGR_MANAGER_NODE_LINKS_H
 
@@ -18,5 +19,12 @@
  */
 int node_links_open(const struct experiment *e, const struct manager_daemon_options *o,
                     struct command_caller nodes[EXPERIMENT_NODES_MAX]) BEZEL_MUST_CHECK;
+
+/**
+ * Makes a link to the collector likewise: as `o` says, else to where the experiment has it. Returns 0 with *collector
+ * for command_caller_close(), or an error as above.
+ */
+int node_links_open_collector(const struct experiment *e, const struct manager_daemon_options *o,
+                              struct command_caller *collector) BEZEL_MUST_CHECK;
 
 #endif

@@ -78,6 +78,20 @@ static void random_partials(uint64_t *seed, struct message_partials *p)
     }
 }
 
+static void random_values(uint64_t *seed, struct message_values *v)
+{
+    random_bytes(seed, v, sizeof *v);
+    v->count = random_count(seed, MESSAGE_LIMITS_MAX);
+    for (uint32_t i = 0; i < v->count; i++) {
+        v->list[i].state = (enum message_partial_state)(seed_next(seed) % 3);
+        v->list[i].lack = (enum message_lack)(seed_next(seed) % (LACK_LOST + 1));
+        if (v->list[i].state != PARTIAL_KNOWN)
+            v->list[i] = (struct message_value){.limit = v->list[i].limit,
+                                                .state = v->list[i].state,
+                                                .lack = (enum message_lack)(seed_next(seed) % (LACK_LOST + 1))};
+    }
+}
+
 static void random_judgement(uint64_t *seed, struct message_judgement *j)
 {
     random_bytes(seed, j, sizeof *j);
@@ -323,6 +337,15 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         break;
     case MESSAGE_JUDGEMENT:
         random_judgement(seed, &m->judgement);
+        break;
+    case MESSAGE_VALUES:
+        random_values(seed, &m->values);
+        break;
+    case MESSAGE_LOOP:
+        random_bytes(seed, &m->loop, sizeof m->loop);
+        m->loop.count = random_count(seed, MESSAGE_LIMITS_MAX);
+        for (uint32_t i = 0; i < m->loop.count; i++)
+            m->loop.lacking[i].lack = (enum message_lack)(seed_next(seed) % (LACK_LOST + 1));
         break;
     case MESSAGE_SETPOINT:
         random_bytes(seed, &m->setpoint, sizeof m->setpoint);

@@ -15,7 +15,7 @@ const enum message_type sample_types[] = {
     MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,   MESSAGE_PROCESS,  MESSAGE_NEED_PROCESS, MESSAGE_ACK,
     MESSAGE_BOOKS, MESSAGE_HEARTBEAT,   MESSAGE_BYE,      MESSAGE_NOTE,     MESSAGE_COMMAND,      MESSAGE_REPLY,
     MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETPOINT, MESSAGE_PARTIALS, MESSAGE_JUDGEMENT,    MESSAGE_LAUNCH,
-    MESSAGE_CLOCK, MESSAGE_WATERMARK,   MESSAGE_DIRECT,
+    MESSAGE_CLOCK, MESSAGE_WATERMARK,   MESSAGE_DIRECT,   MESSAGE_VALUES,   MESSAGE_LOOP,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -69,6 +69,10 @@ const char *sample_message_name(enum message_type type)
         return "message-partials";
     case MESSAGE_JUDGEMENT:
         return "message-judgement";
+    case MESSAGE_VALUES:
+        return "message-values";
+    case MESSAGE_LOOP:
+        return "message-loop";
     case MESSAGE_LAUNCH:
         return "message-launch";
     }
@@ -604,6 +608,29 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_JUDGEMENT:
         sample_judgement(&m->judgement);
+        break;
+    case MESSAGE_VALUES:
+        m->values = (struct message_values){.life = 3600000000000, .at = 3605000000002, .count = 2};
+        m->values.list[0] = (struct message_value){.limit = 1,
+                                                   .state = PARTIAL_KNOWN,
+                                                   .lack = LACK_PRECISION,
+                                                   .value = 81.5,
+                                                   .low = 79,
+                                                   .high = 81.75,
+                                                   .age = 12000000,
+                                                   .collected = 3000000};
+        m->values.list[1] = (struct message_value){.limit = 2, .lack = LACK_CLOCKS};
+        break;
+    case MESSAGE_LOOP:
+        m->loop = (struct message_loop){.leadership = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+                                        .sequence = 18,
+                                        .limit = 1,
+                                        .collected = 3000000,
+                                        .decided = 20000000,
+                                        .sent = 20500000,
+                                        .held = 400000,
+                                        .count = 1,
+                                        .lacking = {{.limit = 2, .lack = LACK_CLOCKS}}};
         break;
     case MESSAGE_LAUNCH:
         sample_launch(&m->launch);

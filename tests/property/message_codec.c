@@ -498,6 +498,41 @@ static void assert_same_judgement(const struct message_judgement *p, const mdr_j
         assert_same_judged(&p->list[i], &q->list.list_val[i]);
 }
 
+static void assert_same_values(const struct message_values *p, const mdr_values *q)
+{
+    SAME(p->life, q->life);
+    SAME(p->at, q->at);
+    SAME(p->count, q->list.list_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mdr_value *value = &q->list.list_val[i];
+        SAME(p->list[i].limit, value->limit);
+        SAME((int)p->list[i].state, (int)value->state);
+        SAME((int)p->list[i].lack, (int)value->lack);
+        assert_same_number(p->list[i].value, value->value);
+        assert_same_number(p->list[i].low, value->low);
+        assert_same_number(p->list[i].high, value->high);
+        SAME(p->list[i].age, value->age);
+        SAME(p->list[i].collected, value->collected);
+    }
+}
+
+static void assert_same_loop(const struct message_loop *p, const mdr_loop *q)
+{
+    SAME(p->leadership.epoch, q->leadership.epoch);
+    SAME(p->leadership.holder, q->leadership.holder);
+    SAME(p->sequence, q->sequence);
+    SAME(p->limit, q->limit);
+    SAME(p->collected, q->collected);
+    SAME(p->decided, q->decided);
+    SAME(p->sent, q->sent);
+    SAME(p->held, q->held);
+    SAME(p->count, q->lacking.lacking_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        SAME(p->lacking[i].limit, q->lacking.lacking_val[i].limit);
+        SAME((int)p->lacking[i].lack, (int)q->lacking.lacking_val[i].lack);
+    }
+}
+
 static void assert_same_setpoint(const struct message_setpoint *p, const mdr_setpoint *q)
 {
     SAME(p->leadership.epoch, q->leadership.epoch);
@@ -607,6 +642,14 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_JUDGEMENT:
         assert_same_envelope(&p->envelope, &q->body.mdr_body_u.judgement.envelope);
         assert_same_judgement(&p->judgement, &q->body.mdr_body_u.judgement);
+        break;
+    case MDR_VALUES:
+        assert_same_envelope(&p->envelope, &q->body.mdr_body_u.values.envelope);
+        assert_same_values(&p->values, &q->body.mdr_body_u.values);
+        break;
+    case MDR_LOOP:
+        assert_same_envelope(&p->envelope, &q->body.mdr_body_u.loop.envelope);
+        assert_same_loop(&p->loop, &q->body.mdr_body_u.loop);
         break;
     case MDR_LAUNCH:
         assert_same_envelope(&p->envelope, &q->body.mdr_body_u.launch.envelope);

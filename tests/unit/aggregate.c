@@ -259,6 +259,115 @@ static void the_end_of_processes_is_no_violation(void **state)
     assert_int_equal(aggregate_limit(w, 0)->unknown, 4 * EVERY);
 }
 
+/* ---- Metrics that the collector evaluates ------------------------------------------------------------------------ */
+
+static struct message_value value(double low, double high)
+{
+    return (struct message_value){.state = PARTIAL_KNOWN,
+                                  .lack = LACK_CLOCKS,
+                                  .value = high,
+                                  .low = low,
+                                  .high = high,
+                                  .age = 5 * CLOCK_MS,
+                                  .collected = CLOCK_MS};
+}
+
+/* The collector sends `v` with a way of 2 ms at most, and nodes send nothing; then it is judged. */
+static const struct aggregate_value *judge(struct message_value v)
+{
+    struct message_values values = {.life = 7, .at = (uint64_t)now, .count = 1, .list = {v}};
+    assert_true(aggregate_receive_values(w, &values, 2 * CLOCK_MS, now));
+    now += EVERY;
+    aggregate_step(w, now);
+    return aggregate_value(w, 0);
+}
+
+static int start_collected(void **state)
+{
+    (void)start(state);
+    limits[0].metric = METRIC_INTERVAL;
+    return 0;
+}
+
+static int end_collected(void **state)
+{
+    e.adapt.max_age = 0;
+    return end(state);
+}
+
+static void only_the_collector_s_value_counts_and_no_node_is_missing(void **state)
+{
+    (void)state;
+    const struct aggregate_value *v = judge(value(18, 19));
+    assert_true(v->known && v->value == 19);
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+    assert_int_equal(v->age, 7 * CLOCK_MS + EVERY); /* never less than it may be */
+    assert_int_equal(v->collected, CLOCK_MS);
+    assert_int_equal(w->missing.words[0], 0);
+    assert_int_equal(v->lack, LACK_NOTHING);
+}
+
+static void what_the_bounds_leave_open_is_neither_held_nor_violated(void **state)
+{
+    (void)state;
+    assert_int_equal(judge(value(19, 20.5))->lack, LACK_CLOCKS);
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_UNKNOWN);
+    (void)judge(value(20, 20));
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+    (void)judge(value(20.5, INFINITY));
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_UNKNOWN); /* what is infinite is no value */
+    (void)judge((struct message_value){.state = PARTIAL_KNOWN, .value = 30, .low = 20.5, .high = INFINITY});
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_VIOLATED);
+    (void)judge((struct message_value){.state = PARTIAL_KNOWN, .value = 3, .low = -INFINITY, .high = 4});
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+    assert_true(isfinite(aggregate_limit(w, 0)->worst));
+    limits[0].compare = COMPARE_AT_LEAST;
+    assert_int_equal(judge(value(19, 20))->lack, LACK_CLOCKS);
+    (void)judge(value(20, 25));
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+    (void)judge(value(10, 19));
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_VIOLATED);
+}
+
+static void a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason(void **state)
+{
+    (void)state;
+    aggregate_step(w, now);
+    assert_int_equal(aggregate_value(w, 0)->lack, LACK_VALUES);
+    (void)judge(value(1, 2));
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+    now += STALE;
+    aggregate_step(w, now);
+    assert_int_equal(aggregate_value(w, 0)->lack, LACK_VALUES);
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_UNKNOWN);
+    e.adapt.max_age = 7 * CLOCK_MS + EVERY;
+    (void)judge(value(1, 2));
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+    e.adapt.max_age--;
+    assert_int_equal(judge(value(1, 2))->lack, LACK_RECENT);
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_UNKNOWN);
+    assert_int_equal(judge((struct message_value){.lack = LACK_BEGIN})->lack, LACK_BEGIN);
+    struct message_value wrong = value(3, 2);
+    assert_int_equal(judge(wrong)->lack, LACK_VALUES);
+    wrong = value(1, 2);
+    wrong.collected = wrong.age + 1;
+    assert_int_equal(judge(wrong)->lack, LACK_VALUES);
+}
+
+static void values_of_a_former_life_of_the_collector_are_not_taken(void **state)
+{
+    (void)state;
+    struct message_values values = {.life = 6, .at = (uint64_t)now + 1, .count = 1, .list = {value(1, 2)}};
+    (void)judge(value(30, 31));
+    assert_false(aggregate_receive_values(w, &values, 0, now));
+    values.life = 7;
+    values.at = (uint64_t)(now - EVERY);
+    assert_false(aggregate_receive_values(w, &values, 0, now));
+    values.life = 8;
+    values.at = 1; /* its clock is its own */
+    assert_true(aggregate_receive_values(w, &values, 0, now));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +381,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_is_not_heard_for_long_is_missing_until_it_is_back, start, end),
         cmocka_unit_test_setup_teardown(one_node_is_told_until_it_is_gone, start, end),
         cmocka_unit_test_setup_teardown(the_end_of_processes_is_no_violation, start, end),
+        cmocka_unit_test_setup_teardown(only_the_collector_s_value_counts_and_no_node_is_missing, start_collected,
+                                        end_collected),
+        cmocka_unit_test_setup_teardown(what_the_bounds_leave_open_is_neither_held_nor_violated, start_collected,
+                                        end_collected),
+        cmocka_unit_test_setup_teardown(a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason,
+                                        start_collected, end_collected),
+        cmocka_unit_test_setup_teardown(values_of_a_former_life_of_the_collector_are_not_taken, start_collected,
+                                        end_collected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

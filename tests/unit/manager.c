@@ -536,10 +536,108 @@ static void a_manager_that_only_judges_asks_and_sends_no_setpoints(void **state)
     assert_false(manager_judges(m, now, &reporter, &j));
 }
 
+/* ---- Metrics that the collector evaluates ------------------------------------------------------------------------ */
+
+static struct experiment_metric interval = {.kind = METRIC_INTERVAL, .window = CLOCK_S};
+
+static int start_collected(void **state)
+{
+    e.metrics = &interval;
+    e.metric_count = 1;
+    limits[1] = (struct experiment_limit){
+        .kind = LIMIT_HOLD, .global = true, .metric = 0, .compare = COMPARE_AT_MOST, .bound = 10};
+    return start(state);
+}
+
+static int end_collected(void **state)
+{
+    limits[1] = (struct experiment_limit){
+        .kind = LIMIT_HOLD, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 10};
+    e.metrics = NULL;
+    e.metric_count = 0;
+    return end(state);
+}
+
+static void receive_value(double value)
+{
+    struct message_values values = {.life = 3, .at = (uint64_t)now, .count = 1};
+    values.list[0] = (struct message_value){.limit = 1,
+                                            .state = PARTIAL_KNOWN,
+                                            .value = value,
+                                            .low = value,
+                                            .high = value,
+                                            .age = 4 * CLOCK_MS,
+                                            .collected = 3 * CLOCK_MS};
+    manager_receive_values(m, &values, now);
+}
+
+static void the_collector_is_asked_twice_a_period_and_less_while_it_is_silent(void **state)
+{
+    (void)state;
+    assert_true(manager_wants_values(m));
+    assert_true(manager_asks_collector(m, now));
+    assert_false(manager_asks_collector(m, now));
+    receive_value(5);
+    now += EVERY / 2 - 1;
+    assert_false(manager_asks_collector(m, now));
+    assert_true(manager_due(m, now) <= now + 1);
+    now++;
+    assert_true(manager_asks_collector(m, now));
+    now += MANAGER_ASK - 1;
+    assert_false(manager_asks_collector(m, now));
+    now++;
+    assert_true(manager_asks_collector(m, now));
+}
+
+static void a_manager_without_such_limits_asks_no_collector(void **state)
+{
+    (void)state;
+    assert_false(manager_wants_values(m));
+    assert_false(manager_asks_collector(m, now + CLOCK_S));
+}
+
+/* The value was asked for 6 ms before it came, and a period passes until the decision. */
+static void setpoints_go_with_the_age_of_the_value_that_was_decided_by(void **state)
+{
+    struct message_loop loop;
+    (void)state;
+    assert_true(manager_asks_collector(m, now));
+    now += 6 * CLOCK_MS;
+    receive_value(20);
+    for (uint32_t i = 0; i < NODES; i++)
+        how[i].limit_count = 0;
+    decide();
+    now += CLOCK_MS;
+    assert_true(manager_send(m, 1, now, &setpoint));
+    assert_true(manager_loop(m, 1, &setpoint, now, &loop));
+    assert_int_equal(loop.sequence, setpoint.sequence);
+    assert_int_equal(loop.limit, 1);
+    assert_int_equal(loop.collected, 3 * CLOCK_MS);
+    assert_int_equal(loop.decided, (4 + 6) * CLOCK_MS + EVERY);
+    assert_int_equal(loop.sent, (4 + 6 + 1) * CLOCK_MS + EVERY);
+    assert_int_equal(loop.held, CLOCK_MS);
+    assert_true(manager_loop(m, 1, NULL, now, &loop));
+    assert_int_equal(loop.sequence, 0);
+    assert_int_equal(loop.count, 1);
+    assert_int_equal(loop.lacking[0].lack, LACK_NOTHING);
+    for (int k = 0; k < 20; k++)
+        decide(); /* the collector is silent */
+    assert_true(manager_send(m, 1, now, &setpoint));
+    assert_false(manager_loop(m, 1, &setpoint, now, &loop));
+    assert_true(manager_loop(m, 1, NULL, now, &loop));
+    assert_int_equal(loop.lacking[0].limit, 1);
+    assert_int_equal(loop.lacking[0].lack, LACK_VALUES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_asks_silent_nodes, start, end),
+        cmocka_unit_test_setup_teardown(the_collector_is_asked_twice_a_period_and_less_while_it_is_silent,
+                                        start_collected, end_collected),
+        cmocka_unit_test_setup_teardown(a_manager_without_such_limits_asks_no_collector, start, end),
+        cmocka_unit_test_setup_teardown(setpoints_go_with_the_age_of_the_value_that_was_decided_by, start_collected,
+                                        end_collected),
         cmocka_unit_test_setup_teardown(partials_of_a_former_instant_are_counted_late, start_global, end_global),
         cmocka_unit_test_setup_teardown(it_goes_on_from_what_nodes_do, start, end),
         cmocka_unit_test_setup_teardown(one_violation_is_answered_by_all_at_once, start, end),
