@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "collector/clock_server.h"
+#include "collector/evaluate/evaluate.h"
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
 #include "collector/serve_child.h"
@@ -48,6 +49,7 @@ struct collector_daemon {
     struct clock_server *clock;
     struct receiver *receiver;
     struct keep keep;
+    struct evaluate *evaluate;
     struct watermarks *watermarks;
     struct serve_child consumers;
     int64_t save_at, tick_at;
@@ -264,6 +266,9 @@ static int start(struct collector_daemon *v)
     if (!v->receiver)
         return report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
     receiver_set_keep(v->receiver, &v->keep);
+    receiver_set_evaluate(v->receiver, v->evaluate = evaluate_new(v->model, clock_now()));
+    if (!v->evaluate)
+        return report(BEZEL_ENOMEM, "BEZEL-START", "evaluators");
     open_watermarks(v);
     open_clock(v);
     return 0;
@@ -311,8 +316,6 @@ static void pause_store(struct collector_daemon *v, bool paused)
 static bool carry_out(struct collector_daemon *v, const struct message_command *c)
 {
     switch (c->verb) {
-    case VERB_CONFIGURE: /* its options have configured it */
-        return true;
     case VERB_QUERY:
         return c->subject == SUBJECT_STATE;
     case VERB_START:
@@ -336,6 +339,20 @@ static bool carry_out(struct collector_daemon *v, const struct message_command *
     }
 }
 
+/* Its options have configured it; a manager gives it the experiment, whose metrics of several nodes it evaluates. */
+static const char *configure(struct collector_daemon *v, const struct message *m)
+{
+    return m->configure.experiment[0] ? evaluate_configure(v->evaluate, m->configure.experiment, clock_now()) : NULL;
+}
+
+static void send_values(struct collector_daemon *v, const struct command_request *to)
+{
+    struct message *m = command_server_message(v->control);
+    m->type = MESSAGE_VALUES;
+    evaluate_values(v->evaluate, clock_now(), &m->values);
+    (void)!command_server_send(v->control, to, NULL); /* a manager that gets none asks again */
+}
+
 uint32_t collector_daemon_port(const struct link *link)
 {
     struct address address;
@@ -348,10 +365,17 @@ static void serve_control(struct collector_daemon *v)
     struct command_request from;
     for (int budget = 16; command_server_receive(v->control, &budget, &from);) {
         const struct message *m = command_server_message(v->control);
+        if (m->type == MESSAGE_WATCH)
+            send_values(v, &from);
         if (m->type != MESSAGE_COMMAND)
             continue;
-        if (!carry_out(v, &m->command)) {
-            command_server_refuse(v->control, &from, ANSWER_REFUSED, "a collector does not carry out this command");
+        const char *why = NULL;
+        if (m->command.verb == VERB_CONFIGURE)
+            why = configure(v, m);
+        else if (!carry_out(v, &m->command))
+            why = "a collector does not carry out this command";
+        if (why) {
+            command_server_refuse(v->control, &from, ANSWER_REFUSED, why);
             continue;
         }
         struct message_reply reply = {.answer = ANSWER_COLLECTOR};
@@ -446,6 +470,7 @@ static void release(struct collector_daemon *v)
 {
     clock_server_close(v->clock);
     receiver_free(v->receiver);
+    evaluate_free(v->evaluate);
     watermarks_close(v->watermarks);
     link_close(v->data, LINGER_MS);
     command_server_close(v->control, LINGER_MS);

@@ -6,6 +6,7 @@
 #include "base/saturate.h"
 #include "base/ulimit.h"
 #include "base/units.h"
+#include "collector/evaluate/evaluate.h"
 #include "collector/receive/evict.h"
 #include "collector/receive/recover.h"
 #include "run/model/statistics.h"
@@ -59,6 +60,11 @@ void receiver_set_watermarks(struct receiver *in, struct watermarks *w)
 void receiver_set_keep(struct receiver *in, struct keep *k)
 {
     in->keep = k;
+}
+
+void receiver_set_evaluate(struct receiver *in, struct evaluate *e)
+{
+    in->evaluate = e;
 }
 
 bool receiver_changed(const struct receiver *in)
@@ -264,6 +270,8 @@ static void count_batch(struct receiver *in)
             note_way(a->stream->process->node, in->direct[i]);
             statistics_count(a->stream, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
             rundb_add_packet(in->rundb, a->stream->process, &a->header, in->frames[i].data, a->found.lost);
+            if (in->evaluate)
+                evaluate_packet(in->evaluate, a->stream, &a->header, in->frames[i].data, &a->found, in->received[i]);
         }
         if (!in->direct[i])
             link_frame_free(&in->frames[i]);

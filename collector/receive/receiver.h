@@ -15,6 +15,7 @@
 #include "run/store/store.h"
 #include "run/store/watermarks.h"
 
+struct evaluate;
 struct message_collector_status;
 
 enum {
@@ -56,6 +57,9 @@ void receiver_set_watermarks(struct receiver *in, struct watermarks *w);
 
 /** Keeps the store to its room by `k`, of keep_init(); borrowed. NULL, as at first: everything is kept. */
 void receiver_set_keep(struct receiver *in, struct keep *k);
+
+/** The packets that are stored go there; borrowed. NULL, as at first: nowhere. */
+void receiver_set_evaluate(struct receiver *in, struct evaluate *e);
 
 /**
  * Before waiting: puts the descriptors of windows that are read directly into `fds`, RECEIVER_DIRECT_MAX at most, and

@@ -61,6 +61,7 @@ struct receiver {
     uint32_t clock_port;
     struct watermarks *watermarks; /* NULL: none */
     struct keep *keep;             /* NULL: everything is kept */
+    struct evaluate *evaluate;     /* NULL: nothing is evaluated */
     int64_t alive_at, saved_at, unidentified_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];

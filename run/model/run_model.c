@@ -36,6 +36,8 @@ void model_strip_process(struct model_process *process)
     if (process->latency)
         latency_free(process->latency);
     free(process->latency);
+    free(process->evaluated);
+    process->evaluated = NULL;
     process->dict = NULL, process->values = NULL, process->counts = NULL, process->latency = NULL;
 }
 

@@ -126,13 +126,14 @@ struct model_process {
     struct model_count *counts;        /* DICT_ASPECTS_MAX + 1 of them, by aspect id; NULL too where model.uncounted */
     struct aspect_statistics **values; /* likewise; NULL: no field has any, or nothing was evaluated */
     struct latency *latency;           /* NULL without a value */
-    int64_t latency_bound;             /* of the error of these latencies, ns */
-    struct model_stream **streams;     /* by ring; NULL: that ring has none */
-    uint32_t ring_count;               /* places in `streams`: no ring from here on has a stream */
-    struct thread_names thread_names;  /* of a reader */
-    bool dirty;                        /* counts, state or latency are not saved */
-    bool metadata_stale;               /* metadata on disk lacks its latest declarations */
-    char *metadata;                    /* its part of the metadata; NULL: not cached */
+    void *evaluated; /* what collector/evaluate keeps of it, plain memory that is freed with the rest; NULL: nothing */
+    int64_t latency_bound;            /* of the error of these latencies, ns */
+    struct model_stream **streams;    /* by ring; NULL: that ring has none */
+    uint32_t ring_count;              /* places in `streams`: no ring from here on has a stream */
+    struct thread_names thread_names; /* of a reader */
+    bool dirty;                       /* counts, state or latency are not saved */
+    bool metadata_stale;              /* metadata on disk lacks its latest declarations */
+    char *metadata;                   /* its part of the metadata; NULL: not cached */
     size_t metadata_bytes;
     struct model_process *next;        /* of the node, in the order of their rows */
     struct model_process *next_active; /* of the node's active processes: not evicted, or to be answered */

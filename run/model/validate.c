@@ -36,6 +36,7 @@ const char *validate_check(const struct model_process *process, const struct mod
     struct packet_chain chain = chain_of(s);
     const char *reason = packet_chain_check(&chain, h);
     found->lost = h->discarded - s->at.discarded;
+    found->since = s->last_end;
     return reason ? reason : check_alone(process, h, p, &found->all);
 }
 

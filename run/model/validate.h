@@ -11,7 +11,8 @@
 #include "run/model/run_model.h"
 
 struct validate_found {
-    uint64_t lost;         /* records that the packet counts as lost */
+    uint64_t lost;         /* records that the packet counts as lost, ... */
+    uint64_t since;        /* ... after this time, the end of the packet before it; 0: it is the first one */
     struct packet_run all; /* its records, if they are all of one aspect; else a run of 0 */
 };
 

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/evaluate/evaluate_internal.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+static bool is_limited(const struct experiment *e, uint32_t metric)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].metric == (int)metric)
+            return true;
+    return false;
+}
+
+static void log_lacking(const struct experiment_metric *m, const struct dict_aspect *a)
+{
+    log_warn("BEZEL-METRIC", "metric %s: aspect %s of a process has %s%s: its records belong to no others", m->name,
+             a->name, m->interval.match ? "no field " : "no messages of the kind",
+             m->interval.match ? m->interval.match : "");
+}
+
+/* Adds the points of metric `number` in a dictionary, for which there is room in `w`. */
+static void add_points(const struct experiment *e, uint32_t number, const struct dict *dict, struct evaluate_watch *w)
+{
+    const struct experiment_metric *m = &e->metrics[number];
+    for (const struct dict_aspect *a = dict->aspects; a < dict->aspects + dict->aspect_count; a++) {
+        struct interval_part part = interval_part_of(m, a);
+        if (part.has == INTERVAL_HAS_NO_KEY)
+            log_lacking(m, a);
+        if (part.has != INTERVAL_HAS_PART)
+            continue;
+        w->points[w->count++] = (struct evaluate_point){.aspect = a->id, .metric = number, .part = part};
+        w->read[a->id / 64] |= UINT64_C(1) << a->id % 64;
+    }
+}
+
+struct evaluate_watch *evaluate_watch_new(const struct experiment *e, uint32_t configured, const struct dict *dict)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        most += e->metrics[i].interval.count; /* an aspect is in an interval once */
+    struct evaluate_watch *w = calloc(1, sizeof *w + most * sizeof w->points[0]);
+    if (!w)
+        return NULL;
+    w->configured = configured;
+    w->aspects = dict->aspect_count;
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (is_limited(e, i))
+            add_points(e, i, dict, w);
+    return w;
+}

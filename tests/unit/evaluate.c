@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Metrics of several nodes in the collector: what it reads of the packets that are stored, and what it tells of them.
+ */
+#include "collector/evaluate/evaluate.h"
+
+#include "base/clock.h"
+#include "mdr/manage.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MADE = 1, SHOWN, OTHER, ASPECTS = OTHER, RECORD = PACKET_RECORD_BYTES + 8 };
+
+#define START  (1000 * CLOCK_S)
+#define AHEAD  (5 * CLOCK_S)
+#define WINDOW CLOCK_S
+
+static const char text[] = "experiment: two\n"
+                           "nodes: {a: {}, b: {}}\n"
+                           "processes: [{name: p, node: a, command: [unused]}]\n"
+                           "metrics: {e2e: {interval: [made, shown], match: frame, max: yes, window: 1 s}}\n"
+                           "limits: [{expect: e2e <= 80 ms}, {expect: sensor_cpu <= 50 %}, {expect: e2e >= 2 ms}]\n"
+                           "sensing: {poll: {period: 10 ms}}\n";
+
+static struct dict_aspect aspects[ASPECTS] = {
+    {.id = MADE, .name = "made", .field_count = 1, .fields = {{DICT_INT64, "frame", "", ""}}},
+    {.id = SHOWN, .name = "shown", .field_count = 1, .fields = {{DICT_INT64, "frame", "", ""}}},
+    {.id = OTHER, .name = "other", .field_count = 1, .fields = {{DICT_INT64, "frame", "", ""}}}};
+static struct dict dict = {.aspect_count = ASPECTS, .aspects = aspects, .field_counts = {0, 1, 1, 1}};
+static struct model model;
+static struct model_node nodes[2];
+static struct model_process processes[2];
+static struct model_stream streams[2];
+static struct evaluate *e;
+static int64_t now;
+static struct message_values values;
+
+static int start(void **state)
+{
+    (void)state;
+    now = START;
+    memset(&model, 1, sizeof model.clock + sizeof model.run_clock);
+    model.ahead = AHEAD;
+    for (int i = 0; i < 2; i++) {
+        nodes[i] = (struct model_node){.row = 1 + i, .model = &model, .clock = {1}};
+        run_clock_init(&nodes[i].run_clock, RUN_CLOCK_SAME, AHEAD);
+        processes[i] = (struct model_process){.row = 10 + i, .node = &nodes[i], .dict = &dict};
+        streams[i] = (struct model_stream){.process = &processes[i]};
+    }
+    e = evaluate_new(&model, now);
+    return e ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    evaluate_free(e);
+    for (int i = 0; i < 2; i++)
+        free(processes[i].evaluated);
+    return 0;
+}
+
+/* A packet of process `i` with one record, of `frame` at `time`. */
+static void packet(int i, uint32_t aspect, uint64_t frame, int64_t time, uint64_t lost)
+{
+    uint8_t bytes[PACKET_HEADER_BYTES + RECORD];
+    struct packet_header h = {
+        .size_bytes = sizeof bytes, .records = 1, .timestamp_begin = (uint64_t)time, .timestamp_end = (uint64_t)time};
+    struct validate_found found = {
+        .lost = lost,
+        .since = (uint64_t)(time - CLOCK_MS),
+        .all = {
+            .aspect = aspect, .count = 1, .stride = RECORD, .value_count = 1, .first = bytes + PACKET_HEADER_BYTES}};
+    bytes_put_u64(packet_put_record(bytes + PACKET_HEADER_BYTES, aspect, (uint64_t)time), frame);
+    evaluate_packet(e, &streams[i], &h, bytes, &found, now);
+}
+
+/* A frame that takes `ms` from one node to the other, and comes 3 ms after it was shown. */
+static void frame(uint64_t number, int64_t ms)
+{
+    now += ms * CLOCK_MS + 3 * CLOCK_MS;
+    packet(1, SHOWN, number, now - 3 * CLOCK_MS, 0);
+    packet(0, MADE, number, now - (ms + 3) * CLOCK_MS, 0);
+}
+
+static const struct message_value *value(uint32_t i)
+{
+    evaluate_values(e, now, &values);
+    assert_int_equal(values.count, 2);
+    assert_int_equal(values.life, START);
+    return &values.list[i];
+}
+
+static void configured(void)
+{
+    assert_null(evaluate_configure(e, text, now));
+    now += WINDOW;
+}
+
+static void without_an_experiment_it_has_no_values(void **state)
+{
+    (void)state;
+    frame(1, 5);
+    evaluate_values(e, now, &values);
+    assert_int_equal(values.count, 0);
+    assert_non_null(evaluate_configure(e, "experiment: x\n", now));
+    evaluate_values(e, now, &values);
+    assert_int_equal(values.count, 0);
+}
+
+static void records_of_two_nodes_belong_together_in_any_order(void **state)
+{
+    (void)state;
+    configured();
+    packet(0, OTHER, 1, now, 0);
+    assert_int_equal(value(0)->state, PARTIAL_UNKNOWN); /* of a process that has the aspects */
+    assert_int_equal(value(0)->lack, LACK_RECORDS);
+    frame(1, 5);
+    frame(2, 40);
+    const struct message_value *v = value(0);
+    assert_int_equal(v->state, PARTIAL_KNOWN);
+    assert_int_equal(v->limit, 0);
+    assert_true(v->value == 40e6 && v->low == 40e6 && v->high == 40e6);
+    assert_int_equal(v->age, 3 * CLOCK_MS);
+    assert_int_equal(v->collected, 3 * CLOCK_MS);
+    now += 7 * CLOCK_MS;
+    v = value(1);
+    assert_int_equal(v->limit, 2);
+    assert_int_equal(v->age, 10 * CLOCK_MS);
+    assert_int_equal(v->collected, 3 * CLOCK_MS);
+    now += 2 * WINDOW;
+    assert_int_equal(value(0)->lack, LACK_RECORDS);
+}
+
+static void the_first_window_is_unknown(void **state)
+{
+    (void)state;
+    assert_null(evaluate_configure(e, text, now));
+    frame(1, 5);
+    assert_int_equal(value(0)->state, PARTIAL_UNKNOWN);
+    assert_int_equal(value(0)->lack, LACK_BEGIN);
+    assert_null(evaluate_configure(e, text, now)); /* by the next manager */
+    now += WINDOW - 8 * CLOCK_MS;
+    frame(2, 5);
+    assert_int_equal(value(0)->state, PARTIAL_KNOWN);
+}
+
+/* Its beginning may have come before the collector was started again. */
+static void an_end_whose_beginning_may_have_been_before_leaves_the_value_open(void **state)
+{
+    (void)state;
+    configured();
+    now += 400 * CLOCK_MS;
+    packet(1, SHOWN, 99, now - 400 * CLOCK_MS, 0);
+    frame(1, 5);
+    const struct message_value *v = value(0);
+    assert_int_equal(v->lack, LACK_LOST);
+    assert_true(v->high > 80e6);
+}
+
+static void what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric(void **state)
+{
+    (void)state;
+    configured();
+    now += 30 * CLOCK_S;
+    frame(1, 5);
+    packet(1, SHOWN, 2, now - CLOCK_MS, 0);
+    now += 500 * CLOCK_MS;
+    assert_true(value(0)->high == 5e6); /* an end that never had a beginning */
+    packet(0, OTHER, 3, now, 1);
+    assert_true(value(0)->high > 80e6);
+    assert_int_equal(value(0)->lack, LACK_LOST);
+}
+
+static void without_the_run_s_clock_nothing_is_known(void **state)
+{
+    (void)state;
+    configured();
+    frame(1, 5);
+    model.run_clock[0] = 2; /* the collector was started again on another machine */
+    assert_int_equal(value(0)->lack, LACK_CLOCKS);
+    model.run_clock[0] = 1;
+    run_clock_init(&nodes[0].run_clock, RUN_CLOCK_WALL, AHEAD);
+    nodes[0].clock[0] = 2;
+    frame(2, 40);
+    assert_int_equal(value(0)->lack, LACK_CLOCKS);
+    assert_true(value(0)->high > 80e6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_an_experiment_it_has_no_values, start, end),
+        cmocka_unit_test_setup_teardown(records_of_two_nodes_belong_together_in_any_order, start, end),
+        cmocka_unit_test_setup_teardown(the_first_window_is_unknown, start, end),
+        cmocka_unit_test_setup_teardown(an_end_whose_beginning_may_have_been_before_leaves_the_value_open, start, end),
+        cmocka_unit_test_setup_teardown(what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric, start, end),
+        cmocka_unit_test_setup_teardown(without_the_run_s_clock_nothing_is_known, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
