@@ -63,7 +63,12 @@ static int open_source(struct receiver *in, struct peer *peer, const struct mess
 void receiver_on_direct(struct receiver *in, struct peer *peer, const struct message_direct *m)
 {
     char why[DIRECT_WHY_MAX];
-    receiver_leave_direct(in, peer);
+    if (m->attempt != peer->attempt || peer->asked_direct) { /* a node asks once for each HELLO, which has its rate */
+        in->model->totals.refused++;
+        return;
+    }
+    peer->asked_direct = true;
+    peer->direct_proof = m->proof;
     bool agreed = open_source(in, peer, m, why) == 0;
     struct message_direct answer = {.attempt = m->attempt, .proof = m->proof, .agreed = agreed};
     message_text(answer.text, MESSAGE_TEXT_MAX, why);
@@ -73,20 +78,19 @@ void receiver_on_direct(struct receiver *in, struct peer *peer, const struct mes
         receiver_leave_direct(in, peer); /* packets take the link */
     if (!agreed)
         log_info("BEZEL-DIRECT", "node %s: packets take the link: %s", peer->node->name, why);
-    peer->direct_attempt = m->attempt;
-    peer->direct_proof = m->proof;
 }
 
-/* The offered packets are invalid or gone: the node is to send the missing ones over the link. */
+/* The offered packets are invalid or gone: the node is to send the missing ones over the link. May drop the peer. */
 static void give_up(struct receiver *in, struct peer *peer)
 {
     log_warn("BEZEL-DIRECT", "node %s: its window can no longer be read: the missing packets come over the link",
              peer->node->name);
     receiver_leave_direct(in, peer);
     in->out.type = MESSAGE_DIRECT;
-    in->out.direct = (struct message_direct){.attempt = peer->direct_attempt, .proof = peer->direct_proof};
+    in->out.direct = (struct message_direct){.attempt = peer->attempt, .proof = peer->direct_proof};
     message_text(in->out.direct.text, MESSAGE_TEXT_MAX, "the window could not be read on");
-    (void)receiver_send(in, &peer->id); /* lost, it is made up for by the peer's next connection */
+    if (receiver_send(in, &peer->id) != 0) /* it connects again */
+        receiver_drop(in, peer);
 }
 
 /* ---- taking ------------------------------------------------------------------------------------------------------ */
@@ -114,8 +118,10 @@ static bool is_held(struct peer *peer, const struct direct_packet *packet, int64
     return now - d->held_at < HOLD_MOST;
 }
 
+/* May drop the peer, which it cannot answer. Its source then lives as long as the batch. */
 static void take(struct receiver *in, struct peer *peer, const struct direct_packet *packet, int64_t now)
 {
+    struct direct_source *d = peer->direct;
     struct link_frame *frame = &in->frames[in->batch];
     struct received *a = &in->results[in->batch];
     *frame = (struct link_frame){.peer = peer->id, .data = packet->data, .size = packet->bytes};
@@ -124,10 +130,10 @@ static void take(struct receiver *in, struct peer *peer, const struct direct_pac
     receiver_on_packet(in, frame, peer, a);
     if (a->what != RECEIVED_REFUSED && a->stream) {
         a->stream->direct = packet->stream + 1;
-        peer->direct->streams[packet->stream] = a->stream;
+        d->streams[packet->stream] = a->stream;
     }
     in->batch++;
-    direct_reader_take(peer->direct->reader);
+    direct_reader_take(d->reader);
 }
 
 static void take_from(struct receiver *in, struct peer *peer, size_t most)
@@ -144,6 +150,8 @@ static void take_from(struct receiver *in, struct peer *peer, size_t most)
             return;
         (void)receiver_charge(in, peer, packet.bytes, now);
         take(in, peer, &packet, now);
+        if (peer->direct != d)
+            return;
         more = 0;
     }
     if (more < 0) {
@@ -155,14 +163,16 @@ static void take_from(struct receiver *in, struct peer *peer, size_t most)
         receiver_take_low(in, peer, (uint64_t)low);
 }
 
+/* Who fills the batch is the last one whose turn it is again: a node that never stops keeps nobody else waiting. */
 void receiver_take_direct(struct receiver *in, size_t most)
 {
     bool stands = in->paused || store_failure(in->store, NULL);
-    for (unsigned i = 0; i < in->peer_count && in->direct_count > 0; i++) {
-        struct peer *peer = &in->peers[i];
+    for (unsigned n = in->peer_count; n > 0 && in->direct_count > 0 && in->batch < most; n--) {
+        in->next_direct = in->next_direct < in->peer_count ? in->next_direct : 0;
+        struct peer *peer = &in->peers[in->next_direct++];
         if (peer->direct && (stands || peer->silenced))
             peer->direct->waits = true;
-        else if (peer->direct && in->batch < most)
+        else if (peer->direct)
             take_from(in, peer, most);
     }
 }

@@ -21,17 +21,18 @@
 struct peer {
     struct link_peer id;
     struct model_node *node;
-    struct share *share;                   /* of the node's name */
-    uint64_t attempt;                      /* of its HELLO */
-    uint64_t connection;                   /* link_connection() of that: many peers have that of their relay */
-    int64_t received_at;                   /* of its last frame */
-    bool over;                             /* beyond its rate, which was logged */
-    bool gap;                              /* a packet of this connection was not stored: it will come again */
-    bool bye;                              /* sent BYE, which is answered when all before it is saved */
-    bool key_taken;                        /* its key counts no more, which was noted */
-    bool silenced;                         /* its last frame had such a key: nothing of it counts */
-    struct direct_source *direct;          /* its packets pass directly; NULL: by the link */
-    uint64_t direct_attempt, direct_proof; /* of its DIRECT */
+    struct share *share;          /* of the node's name */
+    uint64_t attempt;             /* of its HELLO */
+    uint64_t connection;          /* link_connection() of that: many peers have that of their relay */
+    int64_t received_at;          /* of its last frame */
+    bool over;                    /* beyond its rate, which was logged */
+    bool gap;                     /* a packet of this connection was not stored: it will come again */
+    bool bye;                     /* sent BYE, which is answered when all before it is saved */
+    bool key_taken;               /* its key counts no more, which was noted */
+    bool silenced;                /* its last frame had such a key: nothing of it counts */
+    bool asked_direct;            /* it sent DIRECT, which was answered */
+    struct direct_source *direct; /* its packets pass directly; NULL: by the link */
+    uint64_t direct_proof;        /* of its DIRECT */
 };
 
 /** A window that is read directly (mdr/uplink/direct.h). */
@@ -70,6 +71,7 @@ struct receiver {
     struct link_frame frames[RECEIVER_BATCH];
     bool direct[RECEIVER_BATCH]; /* of a frame: it is a packet of a window, and belongs to its reader */
     unsigned direct_count;       /* peers whose packets pass directly */
+    unsigned next_direct;        /* the peer whose turn is next */
     struct direct_source *left;  /* those of peers that are gone; frames of this batch may stand in them */
     uint64_t turn;
     struct received results[RECEIVER_BATCH];
@@ -151,7 +153,7 @@ void receiver_on_packet(struct receiver *in, const struct link_frame *frame, str
 /** Takes the low watermark of a peer, unless a packet of it is missing. */
 void receiver_take_low(struct receiver *in, const struct peer *peer, uint64_t low);
 
-/** Answers DIRECT: reads the peer's packets out of its window from now on, if that can be. */
+/** Answers DIRECT, once for each HELLO: reads the peer's packets out of its window from now on, if that can be. */
 void receiver_on_direct(struct receiver *in, struct peer *peer, const struct message_direct *m);
 
 /** Takes packets that pass directly, until the batch has `most` frames. */

@@ -463,10 +463,10 @@ static void on_note(struct receiver *in, const struct peer *peer, const struct m
     in->changed = true;
 }
 
-/* After a gap it holds again once the node has said HELLO, and what was missing has come. */
+/* After a gap it holds again once the node has said HELLO, and what was missing has come. BYE is the last word. */
 void receiver_take_low(struct receiver *in, const struct peer *peer, uint64_t low)
 {
-    if (low > INT64_MAX - 1 || peer->gap)
+    if (low > INT64_MAX - 1 || peer->gap || peer->bye)
         return;
     if ((int64_t)low > peer->node->low)
         peer->node->low = (int64_t)low;

@@ -36,6 +36,8 @@ static int make_page(struct direct_offer *o, const struct folder *folder, const 
     }
     o->page = at;
     o->guard = sigbus_guard_add(at, sizeof *o->page);
+    if (o->guard < 0)
+        return errno = ENOMEM, BEZEL_ENOMEM;
     memcpy(o->page->run, run, sizeof o->page->run);
     memcpy(o->page->uuid, uuid, sizeof o->page->uuid);
     if (getrandom(&o->page->proof, sizeof o->page->proof, 0) != sizeof o->page->proof)

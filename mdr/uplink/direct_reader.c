@@ -90,7 +90,8 @@ static int open_window(struct direct_reader *r, const struct folder *f, const ui
 static int open_bell(struct direct_reader *r, const struct folder *f, char why[DIRECT_WHY_MAX])
 {
     struct stat st;
-    r->bell = openat(f->fd, DIRECT_BELL_NAME, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    /* For writing too, so that it has a writer: a pipe without one would end each wait at once. */
+    r->bell = openat(f->fd, DIRECT_BELL_NAME, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (r->bell >= 0 && fstat(r->bell, &st) == 0 && S_ISFIFO(st.st_mode))
         return 0;
     return refuse(why, BEZEL_EPERM, "%.100s/" DIRECT_BELL_NAME " cannot be opened", f->path);
@@ -222,10 +223,12 @@ int direct_reader_fill(struct direct_reader *r)
 {
     if (r->at < r->copied_to)
         return 0;
-    if (!read_offer(r))
+    bool offered = read_offer(r);
+    if (sigbus_guard_hit(r->guard))
+        return BEZEL_EMALFORMED;
+    if (!offered)
         return 0;
-    if (sigbus_guard_hit(r->guard) || !is_position(r->at) || !is_position(r->offered) || r->offered < r->at ||
-        r->offered - r->at > r->capacity)
+    if (!is_position(r->at) || !is_position(r->offered) || r->offered < r->at || r->offered - r->at > r->capacity)
         return BEZEL_EMALFORMED;
     if (r->offered == r->at) {
         r->low = r->low_offered;

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/ulimit.h"
 #include "base/words.h"
 #include "mdr/message.h"
 
@@ -199,15 +198,6 @@ static uint64_t seed_of(const struct message_hello *hello)
     return hash_fnv64(h, &hello->pid, sizeof hello->pid);
 }
 
-/* Whether an earlier daemon gave up a stream: perhaps it was killed before the receiver learned of it. */
-static bool any_is_torn(struct window *w)
-{
-    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
-        if (window_stream(w, i)->used && window_stream(w, i)->torn)
-            return true;
-    return false;
-}
-
 /* Takes other endpoints than there are. Returns 0, or BEZEL_EINVAL and leaves those. */
 static int set_endpoints(struct sender *f, const char *text)
 {
@@ -244,7 +234,8 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
     memcpy(f->hello.run, source->run, sizeof f->hello.run);
     memcpy(f->hello.uuid, source->uuid, sizeof f->hello.uuid);
     f->hello.attempt = (uint64_t)clock_now(); /* above all attempts of earlier daemons */
-    f->direct.offer.bell = -1;
+    f->direct.offer = (struct direct_offer){.bell = -1, .guard = -1};
+    f->direct.by_link = options->by_link;
     f->attempts = backoff_make(seed_of(&f->hello), SENDER_PAUSE_FIRST_NS, SENDER_PAUSE_LAST_NS);
     f->asks = backoff_make(~seed_of(&f->hello), SENDER_AGAIN_FIRST_NS, SENDER_AGAIN_LAST_NS);
     int err = send_queue_open(&f->send_queue, source, options->spool_dir, options->spool_bytes, clock_now());
@@ -255,10 +246,8 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
         free(f);
         return err;
     }
-    if (!options->by_link && direct_offer_open(&f->direct.offer, source->dir, source->run, source->uuid) != 0)
-        log_info("BEZEL-DIRECT", "%s: packets can only take the link: %s", source->dir, ulimit_reason(BEZEL_ESYS));
     f->until = 0;
-    f->moved = any_is_torn(f->window);
+    f->moved = window_is_torn(f->window); /* an earlier daemon gave it up, and perhaps the receiver never heard of it */
     *out = f;
     return 0;
 }

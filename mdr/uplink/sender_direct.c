@@ -7,17 +7,31 @@
 #include "base/clock.h"
 #include "mdr/message.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ANSWER_NS (CLOCK_S / 2) /* for so long packets wait for the receiver's answer */
+
+static void note_by_link(struct sender *f)
+{
+    f->source.add_note(f->source.context, 0, clock_now(), "BEZEL-BY-LINK", "packets take the link: %s", f->direct.why);
+}
 
 void sender_ask_direct(struct sender *f, int64_t now)
 {
     uint8_t own[16];
     struct sender_direct *d = &f->direct;
     clock_identity(own);
-    if (!d->offer.page || direct_offer_is_broken(&d->offer) || memcmp(own, f->clock.identity, sizeof own) != 0)
+    direct_offer_close(&d->offer);
+    if (d->by_link || memcmp(own, f->clock.identity, sizeof own) != 0)
         return; /* it is on another machine */
+    if (direct_offer_open(&d->offer, f->source.dir, f->source.run, f->source.uuid) != 0) {
+        int sys = errno;
+        snprintf(d->why, sizeof d->why, "no page for them can be made in %.150s: %s", f->source.dir, strerror(sys));
+        note_by_link(f);
+        return;
+    }
     f->message.type = MESSAGE_DIRECT;
     f->message.direct = (struct message_direct){.attempt = f->hello.attempt, .proof = d->offer.page->proof};
     message_text(f->message.direct.text, MESSAGE_TEXT_MAX, d->offer.dir);
@@ -36,7 +50,7 @@ void sender_take_direct(struct sender *f, const struct message_direct *m)
     d->lost = !m->agreed && d->used;
     memcpy(d->why, m->text, sizeof d->why);
     if (!m->agreed && d->why[0])
-        f->source.add_note(f->source.context, 0, clock_now(), "BEZEL-BY-LINK", "packets take the link: %s", d->why);
+        note_by_link(f);
 }
 
 void sender_leave_direct(struct sender *f)
@@ -61,8 +75,9 @@ void sender_withdraw(struct sender *f)
 
 bool sender_is_direct(const struct sender *f, const char **why)
 {
-    *why = f->direct.why;
-    return f->direct.agreed;
+    bool torn = f->direct.agreed && window_is_torn(f->window);
+    *why = torn ? "packets of a ring are lost, and its process is still there" : f->direct.why;
+    return f->direct.agreed && !torn;
 }
 
 /*
@@ -81,10 +96,11 @@ static void name_stream(struct sender_direct *d, const struct send_queue_packet 
         d->stream_end = packet->stream + 1;
 }
 
+/* Of a torn stream nothing is sent, and it is freed at once: no receiver can read past its packets in the window. */
 bool sender_may_go(struct sender *f, const struct send_queue_packet *packet, int64_t now)
 {
     struct sender_direct *d = &f->direct;
-    bool wanted = d->agreed && packet->in_window;
+    bool wanted = d->agreed && packet->in_window && !window_is_torn(f->window);
     if (d->lost || now < d->answer_by)
         return false;
     if (wanted != d->used) {

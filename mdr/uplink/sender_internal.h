@@ -33,7 +33,8 @@ enum sender_state { WAITING, GREETING, UP, REFUSED, DONE };
  * packet waits for an acknowledgement, so packets of a stream never overtake each other.
  */
 struct sender_direct {
-    struct direct_offer offer; /* without a page: packets always take the link */
+    struct direct_offer offer; /* without a page: packets take the link */
+    bool by_link;              /* always */
     bool agreed;               /* on this connection */
     int64_t answer_by;         /* the receiver was asked, and packets wait for its answer until then; 0: they do not */
     bool used;                 /* the last packet went so */
@@ -44,7 +45,7 @@ struct sender_direct {
         uint64_t instance;
         uint32_t ring;
     } streams[WINDOW_STREAMS];      /* to which acknowledgements with this number belong */
-    char why[MESSAGE_TEXT_MAX + 1]; /* why the receiver did not agree; "": it was not asked, or did */
+    char why[MESSAGE_TEXT_MAX + 1]; /* why packets take the link; "": the receiver is elsewhere, or agreed */
 };
 
 /** What was sent about a process. */
@@ -103,7 +104,10 @@ void sender_packets(struct sender *f, int64_t now);
 /** What was sent about process `p` on this connection: zeros if nothing was. */
 struct sender_process *sender_sent(struct sender *f, const struct uplink_process *p);
 
-/** Asks the receiver whether packets can pass directly, where it has the same clock as this machine. */
+/**
+ * Asks the receiver whether packets can pass directly, where it has the same clock as this machine. Each time there is
+ * a new page: what an earlier receiver still says in the one before, nobody hears, and it finds nothing offered there.
+ */
 void sender_ask_direct(struct sender *f, int64_t now);
 
 /** Takes the receiver's answer. */

@@ -16,6 +16,7 @@ int window_find(const struct window *w, uint64_t instance, uint32_t ring)
 static void enlist(struct window *w, uint32_t i)
 {
     const struct window_stream *s = &w->streams[i];
+    w->torn += s->torn;
     w->next_of_process[i] = (uint16_t)(hash_index_find(&w->stream_index, s->instance, HASH_INDEX_NO_RING) + 1);
     hash_index_put(&w->stream_index, s->instance, HASH_INDEX_NO_RING, i);
     hash_index_put(&w->stream_index, s->instance, s->ring, i);
@@ -84,6 +85,7 @@ void window_forget(struct window *w, uint64_t instance)
 {
     for (int i = hash_index_find(&w->stream_index, instance, HASH_INDEX_NO_RING); i >= 0;
          i = w->next_of_process[i] - 1) {
+        w->torn -= w->streams[i].torn;
         w->file->streams[i].used = w->streams[i].used = false;
         hash_index_remove(&w->stream_index, instance, w->streams[i].ring);
         w->free_streams[w->free_stream_count++] = (uint16_t)i;
@@ -226,8 +228,14 @@ void window_spooled(struct window *w, uint32_t i, uint64_t next_seq)
 void window_tear(struct window *w, uint32_t i)
 {
     struct window_stream *s = &w->streams[i];
+    w->torn += !s->torn;
     w->file->streams[i].torn = s->torn = true;
     s->acked_seq = s->sent_seq = s->next_seq;
+}
+
+bool window_is_torn(const struct window *w)
+{
+    return w->torn > 0;
 }
 
 uint64_t window_first(const struct window *w, uint32_t i)

@@ -157,6 +157,9 @@ bool window_take_back(struct window *w, uint32_t i, uint64_t seq);
 void window_spooled(struct window *w, uint32_t i, uint64_t next_seq);
 void window_tear(struct window *w, uint32_t i);
 
+/** Whether a stream in it is torn. */
+bool window_is_torn(const struct window *w);
+
 /** The sequence number of the first packet of stream `i` that is in the window, or will be. */
 uint64_t window_first(const struct window *w, uint32_t i);
 

@@ -72,6 +72,7 @@ struct window {
     uint16_t next_of_process[WINDOW_STREAMS]; /* number of the stream that follows, plus 1 */
     uint16_t free_streams[WINDOW_STREAMS], free_processes[WINDOW_PROCESSES];
     uint32_t free_stream_count, free_process_count;
+    uint32_t torn; /* streams */
 };
 
 /** The effect of packet `h` on the state of its stream; packetizing, freeing and recovery all use it. */

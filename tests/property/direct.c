@@ -261,6 +261,17 @@ static void a_late_byte_is_read_in_the_end(void **unused)
     assert_true(waits > 0);
 }
 
+/* As where its bezeld was killed, or has closed it to keep the receiver awake. */
+static void a_bell_that_nobody_can_ring_does_not_wake(void **unused)
+{
+    (void)unused;
+    begin_session();
+    struct pollfd bell = {.fd = direct_reader_bell(reader), .events = POLLIN};
+    assert_true(direct_reader_may_sleep(reader));
+    direct_offer_close(&offer);
+    assert_int_equal(poll(&bell, 1, 0), 0);
+}
+
 /* ---- hostile ----------------------------------------------------------------------------------------------------- */
 
 static void spoil(const char *name, uint64_t bytes)
@@ -340,6 +351,19 @@ static void whatever_is_in_page_and_window_the_reader_stays_in_bounds(void **unu
     }
 }
 
+/* All of it is zeros from then on, which is no offer: it is refused all the same. */
+static void a_truncated_page_is_refused(void **unused)
+{
+    (void)unused;
+    begin_session();
+    assert_int_equal(direct_reader_fill(reader), 0);
+    int fd = folder_open_file(&folder, DIRECT_NAME, O_RDWR);
+    assert_true(fd >= 0 && ftruncate(fd, 0) == 0);
+    close(fd);
+    assert_true(direct_reader_may_sleep(reader));
+    assert_int_equal(direct_reader_fill(reader), BEZEL_EMALFORMED);
+}
+
 static void a_reader_refuses_what_is_not_its_senders(void **unused)
 {
     char why[DIRECT_WHY_MAX];
@@ -367,7 +391,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(packets_come_in_order_once_a_session, begin, end),
         cmocka_unit_test_setup_teardown(a_sleeper_is_woken_for_every_packet, begin, end),
         cmocka_unit_test_setup_teardown(a_late_byte_is_read_in_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(a_bell_that_nobody_can_ring_does_not_wake, begin, end),
         cmocka_unit_test_setup_teardown(whatever_is_in_page_and_window_the_reader_stays_in_bounds, begin, end),
+        cmocka_unit_test_setup_teardown(a_truncated_page_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_not_its_senders, begin, end),
     };
 #ifdef __SANITIZE_THREAD__ /* which has nothing to find where there is one thread */

@@ -155,6 +155,70 @@ static void a_receiver_that_lies_or_never_acknowledges_frees_nothing(void **unus
     play_close();
 }
 
+/*
+ * A receiver that was stopped, and that the sender has given up for another one, goes on: it finds nothing offered, and
+ * what it still acknowledges was stored by it, and not by the one that reads now.
+ */
+static void an_earlier_receiver_takes_nothing_and_is_not_heard(void **unused)
+{
+    (void)unused;
+    play_open();
+    until(greeted, false);
+    struct direct_reader *before = agree();
+    settle();
+    assert_int_equal(read_directly(before, UINT64_MAX), PROCESSES * PACKETS);
+    memset(p.got, 0, sizeof p.got); /* the other one has nothing */
+    fall_silent();
+    until(greeted, false);
+    struct direct_reader *after = agree();
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        direct_reader_acknowledge(before, i, PACKETS);
+    direct_reader_acknowledged(before);
+    settle();
+    assert_int_equal(p.stored, 0);
+    assert_int_equal(read_directly(before, UINT64_MAX), 0);
+    assert_int_equal(read_directly(after, UINT64_MAX), PROCESSES * PACKETS);
+    direct_reader_close(before);
+    direct_reader_close(after);
+    play_close();
+}
+
+static bool has_more_of_the_second(void)
+{
+    return p.got[1].next_seq == PACKETS + 1;
+}
+
+/* Packets of a torn stream are freed unread, from under a reader: while there is such a stream, packets take the link.
+ */
+static void beside_a_torn_stream_packets_take_the_link(void **unused)
+{
+    const char *why;
+    (void)unused;
+    play_open();
+    until(greeted, false);
+    struct direct_reader *reader = agree();
+    settle();
+    assert_int_equal(read_directly(reader, UINT64_MAX), PROCESSES * PACKETS);
+    acknowledge_all();
+    until(window_is_empty, false);
+    window_tear(p.window, 0);
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        assert_true(model_cut(p.window, i));
+    assert_true(!sender_is_direct(p.forward, &why) && why[0]);
+    until(has_more_of_the_second, false);
+    assert_int_equal(read_directly(reader, UINT64_MAX), 0);
+    acknowledge_all();
+    until(window_is_empty, false);
+    assert_int_equal(p.got[0].next_seq, PACKETS);
+    window_forget(p.window, 1);
+    until(is_direct, false);
+    assert_true(model_cut(p.window, 1));
+    settle();
+    assert_int_equal(read_directly(reader, UINT64_MAX), 1);
+    direct_reader_close(reader);
+    play_close();
+}
+
 /* As where the file system has no room: the page is not made, nothing of it stays, and packets take the link. */
 static void without_room_for_the_page_packets_take_the_link(void **unused)
 {
@@ -181,6 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_receiver_that_lies_or_never_acknowledges_frees_nothing),
+        cmocka_unit_test(an_earlier_receiver_takes_nothing_and_is_not_heard),
+        cmocka_unit_test(beside_a_torn_stream_packets_take_the_link),
         cmocka_unit_test(without_room_for_the_page_packets_take_the_link),
         cmocka_unit_test(what_is_offered_moves_to_the_spool_while_nobody_takes_it),
     };
