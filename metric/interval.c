@@ -70,6 +70,8 @@ struct interval {
     struct series *series[INTERVAL_ENDS_MAX];
     uint32_t ends[INTERVAL_ENDS_MAX], end_count;
     struct stretch lost[INTERVAL_POSITIONS_MAX];
+    uint32_t source[INTERVAL_POSITIONS_MAX]; /* the first that made a record at the position, plus 1; 0: none did ... */
+    bool has_several[INTERVAL_POSITIONS_MAX]; /* ... and whether others did, of any key */
     int64_t evicted, late; /* the latest time of a beginning that was forgotten so, without all of its ends */
     int64_t ambiguous;     /* ... and of an end that is ambiguous */
     uint32_t most_answers;
@@ -298,6 +300,102 @@ static bool has_several(const struct interval *in, const struct entry *e, uint32
     return n > 1;
 }
 
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
+
+/* The records that an end belongs to; NULL where there is none, or several of other processes, or may be yet. */
+struct chain {
+    const struct mark *at[INTERVAL_POSITIONS_MAX];
+};
+
+static struct chain chain_of(const struct interval *in, const struct entry *e, const struct mark *end, bool final)
+{
+    struct chain c = {{NULL}};
+    uint32_t others[INTERVAL_POSITIONS_MAX] = {0};
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+        const struct mark *m = &in->marks[at];
+        bool own = m->source == end->source;
+        if (own || !c.at[m->position] || c.at[m->position]->source != end->source)
+            c.at[m->position] = m;
+        others[m->position] += !own;
+    }
+    for (uint32_t i = 0; i < in->positions; i++) {
+        bool may_come = i > 0 && in->has_several[i] && !final;
+        if (c.at[i] && c.at[i]->source != end->source && (others[i] > 1 || may_come))
+            c.at[i] = NULL;
+    }
+    c.at[in->positions - 1] = end;
+    return c;
+}
+
+/* The time from `a` to `b`. */
+static struct clock_reading time_between(const struct mark *a, const struct mark *b)
+{
+    if (a->clock == b->clock)
+        return (struct clock_reading){saturate_sub(b->own, a->own), 0};
+    return (struct clock_reading){saturate_sub(b->time, a->time), saturate_add(a->bound, b->bound)};
+}
+
+/* Takes a part of the times of `end`. */
+static void take(const struct interval *in, const struct mark *end, uint32_t part, struct clock_reading took,
+                 int64_t now)
+{
+    struct series *s = in->series[end->series];
+    statistic_add(s->values[part], (double)took.ns, end->time, now);
+    statistic_add(s->bounds[part], (double)took.bound, end->time, now);
+    if (in->told)
+        in->told(in->context, in->ends[end->series], part, took.ns, took.bound);
+}
+
+static void tell_whole(struct interval *in, struct entry *e, struct mark *end, const struct chain *c, int64_t now)
+{
+    if (!c->at[0] && has_several(in, e, 0))
+        in->ambiguous = end->time > in->ambiguous ? end->time : in->ambiguous;
+    if (!c->at[0] || is_told(end))
+        return;
+    count_waiting(in, end, true);
+    end->told |= 1U << INTERVAL_WHOLE;
+    struct clock_reading took = time_between(c->at[0], end);
+    if (took.ns < 0 && saturate_add(took.ns, took.bound) < 0) {
+        in->counts.negative++;
+        count_grain(in, in->series[end->series]->lost, end->time, 1, false);
+    } else {
+        in->counts.matched++;
+        take(in, end, INTERVAL_WHOLE, took, now);
+    }
+    e->answers++;
+    in->most_answers = e->answers > in->most_answers ? e->answers : in->most_answers;
+}
+
+/* All parts of an end. */
+static uint8_t told_all(const struct interval *in)
+{
+    unsigned stages = in->positions > 2 ? (1U << (in->positions - 1)) - 1 : 0;
+    return (uint8_t)(stages | 1U << INTERVAL_WHOLE);
+}
+
+/* Takes all times up to `end` that are known by now. */
+static void tell(struct interval *in, struct entry *e, struct mark *end, bool final, int64_t now)
+{
+    if (end->again || end->told == told_all(in))
+        return;
+    struct chain c = chain_of(in, e, end, final);
+    tell_whole(in, e, end, &c, now);
+    for (uint32_t i = 0; in->positions > 2 && i + 1 < in->positions; i++)
+        if (c.at[i] && c.at[i + 1] && !(end->told >> i & 1)) {
+            end->told |= 1U << i;
+            take(in, end, i, time_between(c.at[i], c.at[i + 1]), now);
+        }
+}
+
+static void tell_all(struct interval *in, struct entry *e, bool final, int64_t now)
+{
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        if (is_end(in, &in->marks[at]))
+            tell(in, e, &in->marks[at], final, now);
+}
+
+/* ---- Forgetting ---------------------------------------------------------------------------------------------- */
+
 /* Whether a beginning at `time` may have been forgotten for an end that came at most `reach` later. */
 static bool is_near(const struct interval *in, int64_t forgotten, int64_t time)
 {
@@ -339,9 +437,10 @@ static void free_mark(struct interval *in, uint32_t at)
 }
 
 /* Removes the oldest entry; `evicted`: before its time. */
-static void forget_oldest(struct interval *in, bool evicted)
+static void forget_oldest(struct interval *in, bool evicted, int64_t now)
 {
     struct entry *e = entry_at(in, 0);
+    tell_all(in, e, true, now);
     for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
         const struct mark *m = &in->marks[at];
         if (m->position == 0)
@@ -386,8 +485,14 @@ void interval_advance(struct interval *in, int64_t now)
         if (e->came > since)
             renew_oldest(in, saturate_ns(now));
         else
-            forget_oldest(in, false);
+            forget_oldest(in, false, saturate_ns(now));
     }
+}
+
+void interval_finish(struct interval *in, int64_t now)
+{
+    for (uint32_t i = 0; i < in->used; i++)
+        tell_all(in, entry_at(in, i), true, saturate_ns(now));
 }
 
 static struct entry *entry_of(struct interval *in, struct interval_key key, int64_t now)
@@ -396,96 +501,8 @@ static struct entry *entry_of(struct interval *in, struct interval_key key, int6
     if (found >= 0)
         return &in->entries[found];
     if (in->used == in->memory)
-        forget_oldest(in, true);
+        forget_oldest(in, true, now);
     return &in->entries[push(in, (struct entry){.key = key, .marks = NONE, .came = now, .placed = now})];
-}
-
-/* ---- Values ------------------------------------------------------------------------------------------------------ */
-
-/* The records that an end belongs to; NULL where there is none, or several of other processes. */
-struct chain {
-    const struct mark *at[INTERVAL_POSITIONS_MAX];
-};
-
-static struct chain chain_of(const struct interval *in, const struct entry *e, const struct mark *end)
-{
-    struct chain c = {{NULL}};
-    uint32_t others[INTERVAL_POSITIONS_MAX] = {0};
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
-        const struct mark *m = &in->marks[at];
-        bool own = m->source == end->source;
-        if (own || !c.at[m->position] || c.at[m->position]->source != end->source)
-            c.at[m->position] = m;
-        others[m->position] += !own;
-    }
-    for (uint32_t i = 0; i < in->positions; i++)
-        if (others[i] > 1 && c.at[i] && c.at[i]->source != end->source)
-            c.at[i] = NULL;
-    c.at[in->positions - 1] = end;
-    return c;
-}
-
-/* Takes the time from `a` to `b`, a part of those of `end`. False: it is negative beyond its bound. */
-static bool take(const struct interval *in, const struct mark *end, uint32_t part, const struct mark *a,
-                 const struct mark *b, int64_t now)
-{
-    struct series *s = in->series[end->series];
-    bool same = a->clock == b->clock;
-    int64_t took = same ? saturate_sub(b->own, a->own) : saturate_sub(b->time, a->time);
-    int64_t bound = same ? 0 : saturate_add(a->bound, b->bound);
-    if (took < 0 && saturate_add(took, bound) < 0)
-        return false;
-    statistic_add(s->values[part], (double)took, end->time, now);
-    statistic_add(s->bounds[part], (double)bound, end->time, now);
-    if (in->told)
-        in->told(in->context, in->ends[end->series], part, took, bound);
-    return true;
-}
-
-static void tell_whole(struct interval *in, struct entry *e, struct mark *end, const struct chain *c, int64_t now)
-{
-    if (!c->at[0] && has_several(in, e, 0))
-        in->ambiguous = end->time > in->ambiguous ? end->time : in->ambiguous;
-    if (!c->at[0] || is_told(end))
-        return;
-    count_waiting(in, end, true);
-    end->told |= 1U << INTERVAL_WHOLE;
-    if (take(in, end, INTERVAL_WHOLE, c->at[0], end, now))
-        in->counts.matched++;
-    else {
-        in->counts.negative++;
-        count_grain(in, in->series[end->series]->lost, end->time, 1, false);
-    }
-    e->answers++;
-    in->most_answers = e->answers > in->most_answers ? e->answers : in->most_answers;
-}
-
-/* All parts of an end. */
-static uint8_t told_all(const struct interval *in)
-{
-    unsigned stages = in->positions > 2 ? (1U << (in->positions - 1)) - 1 : 0;
-    return (uint8_t)(stages | 1U << INTERVAL_WHOLE);
-}
-
-/* Takes all times up to `end` that are known by now. */
-static void tell(struct interval *in, struct entry *e, struct mark *end, int64_t now)
-{
-    if (end->again || end->told == told_all(in))
-        return;
-    struct chain c = chain_of(in, e, end);
-    tell_whole(in, e, end, &c, now);
-    for (uint32_t i = 0; in->positions > 2 && i + 1 < in->positions; i++)
-        if (c.at[i] && c.at[i + 1] && !(end->told >> i & 1)) {
-            end->told |= 1U << i;
-            (void)take(in, end, i, c.at[i], c.at[i + 1], now);
-        }
-}
-
-static void tell_all(struct interval *in, struct entry *e, int64_t now)
-{
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
-        if (is_end(in, &in->marks[at]))
-            tell(in, e, &in->marks[at], now);
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
@@ -583,6 +600,13 @@ static struct mark mark_of(const struct interval_event *event)
                          .position = (uint8_t)event->position};
 }
 
+static void note_source(struct interval *in, const struct mark *m)
+{
+    uint32_t *first = &in->source[m->position];
+    *first = *first ? *first : m->source + 1;
+    in->has_several[m->position] = in->has_several[m->position] || *first != m->source + 1;
+}
+
 void interval_add(struct interval *in, const struct interval_event *event, int64_t now)
 {
     struct mark new = mark_of(event), *mark;
@@ -598,7 +622,8 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
         return;
     }
     while (in->free == NONE && in->fresh == in->slab)
-        forget_oldest(in, true);
+        forget_oldest(in, true, now);
+    note_source(in, &new);
     struct entry *e = entry_of(in, event->key, now);
     if ((mark = find_mark(in, e, &new)))
         replace(in, e, mark, new, now);
@@ -607,9 +632,9 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
         return;
     }
     if (is_end(in, mark))
-        tell(in, e, mark, now);
+        tell(in, e, mark, false, now);
     else
-        tell_all(in, e, now);
+        tell_all(in, e, false, now);
 }
 
 void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t from, int64_t until, uint64_t count,
@@ -640,33 +665,43 @@ static bool may_have_begun(const struct interval *in, int64_t now)
     return meets(in->lost[0], since, now) || in->evicted >= since || in->late >= since || in->ambiguous >= since;
 }
 
-/* The quantile of ranks among `count` known values and `unknown` others, least and largest. */
-static void widen_quantile(const struct interval *in, struct statistic *s, int64_t now, struct interval_value *v)
+/* The quantile of ranks among `count` known values and `unknown` others, of at least `least`. */
+static void widen_quantile(const struct interval *in, struct statistic *s, double least, int64_t now,
+                           struct interval_value *v)
 {
     uint64_t rank = histogram_rank(add_counts(v->count, v->unknown), in->share);
-    double count = (double)v->count, least = 0;
+    double count = (double)v->count;
     v->high = (double)INFINITY;
     if (rank > v->unknown)
         (void)statistic_quantile(s, ((double)(rank - v->unknown) - 0.5) / count, now, &least);
     if (rank <= v->count)
         (void)statistic_quantile(s, ((double)rank - 0.5) / count, now, &v->high);
-    v->low = fmin(least, least >= 0 ? least * 32 / 33 : least * 32 / 31); /* the error of a quantile */
+    v->low = least >= 0 ? least * 32 / 33 : least * 32 / 31; /* the error of a quantile */
 }
 
-/* No time is negative: 0 is the least that an unknown one may be. */
-static void widen(const struct interval *in, struct statistic *s, int64_t now, struct interval_value *v)
+/* The whole of an unknown time is not negative; a stage may be. */
+static void widen(const struct interval *in, struct statistic *s, bool whole, int64_t now, struct interval_value *v)
 {
+    double least = whole ? fmin(v->value, 0) : -(double)INFINITY;
     v->low = v->high = v->value;
     if (in->kind == STATISTIC_QUANTILE)
-        widen_quantile(in, s, now, v);
+        widen_quantile(in, s, least, now, v);
     else if (v->unknown > 0) {
         if (in->kind == STATISTIC_MEAN)
-            v->low = v->value * ((double)v->count / ((double)v->count + (double)v->unknown));
+            v->low = least < 0 ? least : v->value * ((double)v->count / ((double)v->count + (double)v->unknown));
         else if (in->kind != STATISTIC_MAX)
-            v->low = fmin(v->value, 0);
+            v->low = least;
         if (in->kind != STATISTIC_MIN)
             v->high = (double)INFINITY;
     }
+}
+
+/* Ends in the window that may have had any value. */
+static uint64_t count_unknown(const struct interval *in, const struct series *s, int64_t settle, int64_t now)
+{
+    uint64_t lost = add_counts(s->ever_lost, sum_grains(in, s->lost, now, now));
+    return may_have_begun(in, now) ? add_counts(lost, sum_grains(in, s->waiting, saturate_sub(now, settle), now))
+                                   : lost;
 }
 
 bool interval_value(struct interval *in, uint32_t end, uint32_t part, int64_t settle, int64_t now,
@@ -674,19 +709,21 @@ bool interval_value(struct interval *in, uint32_t end, uint32_t part, int64_t se
 {
     int number = hash_index_find(&in->by_end, end, 0);
     struct series *s = number >= 0 ? in->series[number] : NULL;
-    struct interval_value v;
     double bound = 0;
     now = saturate_ns(now);
-    if (!s || !has_part(in, part) || !statistic_value(s->values[part], now, &v.value, &v.newest))
+    if (!s || !has_part(in, part))
         return false;
-    v.count = statistic_count(s->values[part], now);
-    v.unknown = add_counts(s->ever_lost, sum_grains(in, s->lost, now, now));
-    if (may_have_begun(in, now))
-        v.unknown = add_counts(v.unknown, sum_grains(in, s->waiting, saturate_sub(now, settle), now));
-    widen(in, s->values[part], now, &v);
-    (void)statistic_value(s->bounds[part], now, &bound, NULL);
+    struct interval_value v = {.value = (double)NAN, .high = (double)INFINITY, .newest = now};
+    v.unknown = count_unknown(in, s, settle, now);
+    if (statistic_value(s->values[part], now, &v.value, &v.newest)) {
+        v.count = statistic_count(s->values[part], now);
+        widen(in, s->values[part], part == INTERVAL_WHOLE, now, &v);
+        (void)statistic_value(s->bounds[part], now, &bound, NULL);
+    }
     v.low -= bound;
     v.high += bound;
+    if (v.count + v.unknown == 0)
+        return false;
     *out = v;
     return true;
 }

@@ -7,14 +7,16 @@
  * keys. They may come in any order, from any processes and nodes.
  *
  * A record at the last position is an *end*. It belongs to the records with its key of its own process; at a position
- * where its process made none, to that of the only process that made one. Where several made one, it is ambiguous. Of
+ * where its process made none, to that of the only process that made one. Where several made one, it is ambiguous. At
+ * positions between the first and the last at which several processes record, that is known, and their stages have
+ * values, when the key is forgotten. Of
  * several records with one key of one process at one position the latest counts. One at position 0 begins anew: records
  * that came before it belong to it only if their times are not before its own.
  *
  * Of two records of one clock that clock gives the time between them, without error. Else it is the difference of their
- * times in the run's time, and the bounds of both errors are added. A time that is negative by more than its bound is
- * counted, and no value. The statistic of a window is that of the ends whose times lie in it, and is known up to the
- * largest bound among these, and 1/32 of a quantile (metric/statistic.h).
+ * times in the run's time, and the bounds of both errors are added. A whole time that is negative by more than its
+ * bound is counted, and no value; a stage may be negative. The statistic of a window is that of the ends whose times
+ * lie in it, and is known up to the largest bound among these, and 1/32 of a quantile (metric/statistic.h).
  *
  * An end without a first record had one that was lost, forgotten, or not yet here, or never had one. As long as a loss
  * at position 0 or a forgotten beginning may explain it, it counts as a value that might be any: so it widens what is
@@ -124,10 +126,13 @@ void interval_lost(struct interval *i, uint32_t position, uint32_t end, int64_t 
 /** Forgets what is to be forgotten at `now`. */
 void interval_advance(struct interval *i, int64_t now);
 
+/** No record follows: gives all stages their values. */
+void interval_finish(struct interval *i, int64_t now);
+
 /**
  * The statistic of `part` (a stage, or INTERVAL_WHOLE) of `end`, of the window that ends at `now`. Ends of the last
- * `settle` ns without a beginning do not widen it: their beginnings may be under way. False, and nothing written, where
- * the window has no value.
+ * `settle` ns without a beginning do not widen it: their beginnings may be under way. Where `unknown` ends are all that
+ * the window has, `value` is NaN. False, and nothing written, where it has none.
  */
 bool interval_value(struct interval *i, uint32_t end, uint32_t part, int64_t settle, int64_t now,
                     struct interval_value *v);

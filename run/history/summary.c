@@ -251,7 +251,7 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
     struct summary_node *n = summary_grow(l, &l->summary.nodes, &l->summary.node_count, sizeof *n);
     if (!row || !n)
         return;
-    *row = sqlite3_column_int64(s, 0);
+    n->row = *row = sqlite3_column_int64(s, 0);
     n->name = summary_text(l, s, 1);
     if (!l->err && !model_name_ok(n->name))
         l->err = BEZEL_EMALFORMED;

@@ -120,6 +120,7 @@ struct summary_program {
 
 struct summary_node {
     const char *name;
+    int64_t row;                            /* in the database */
     bool open;                              /* it has not left: it is connected, or has vanished */
     uint64_t unobserved;                    /* processes that recorded unobserved and that no process below counts */
     int64_t ahead;                          /* run's time - the node's time, ns, over the whole run: run_clock_line() */

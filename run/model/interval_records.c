@@ -82,17 +82,21 @@ static uint32_t clock_of(const struct interval_part *part, const struct model_no
     return node->run_clock.jumped ? ~clock - part->position : clock;
 }
 
+uint32_t interval_end_of(const struct experiment_metric *m, const struct model_process *p)
+{
+    return !m->interval.by_end ? 0 : (uint32_t)(m->per_process ? p->row : p->node->row);
+}
+
 struct interval_event interval_event_of(const struct experiment_metric *m, const struct interval_part *part,
                                         const struct model_process *p, const struct packet_record *r,
                                         struct clock_reading at)
 {
-    bool by_end = m->interval.by_end;
     return (struct interval_event){.position = part->position,
                                    .key =
                                        m->interval.match ? key_of_field(part, p->dict, r) : key_of_message(part, p, r),
                                    .source = (uint32_t)p->row,
                                    .clock = clock_of(part, p->node),
-                                   .end = !by_end ? 0 : (uint32_t)(m->per_process ? p->row : p->node->row),
+                                   .end = interval_end_of(m, p),
                                    .own = saturate_time(r->timestamp),
                                    .at = at};
 }

@@ -20,6 +20,9 @@ struct interval_part {
 
 struct interval_part interval_part_of(const struct experiment_metric *m, const struct dict_aspect *a);
 
+/** The end that records of process `p` at the last position belong to, by the metric's `per`. */
+uint32_t interval_end_of(const struct experiment_metric *m, const struct model_process *p);
+
 /**
  * The event of record `r` of process `p`, of an aspect with `part`, which has one: at `at` of the run's time. Sources
  * are rows of processes, clocks those of machines, ends by the metric's `per`: 0, or rows of processes or nodes.

@@ -158,12 +158,10 @@ static void say_no_time(const struct look *l, struct names_found *found)
              l->field->name, l->aspect->name, l->who->name, none ? "no unit" : "the unit ", none ? "" : unit);
 }
 
-bool names_metric(const struct summary *s, const struct experiment *e, uint32_t metric, struct names_found *found)
+/* Of a metric of one aspect. */
+static bool find_lacking(const struct summary *s, const struct experiment_metric *m, struct names_found *found)
 {
     char subject[160];
-    const struct experiment_metric *m = &e->metrics[metric];
-    if (!m->aspect || !has_dictionaries(s))
-        return false;
     struct look l = look_for(s, m);
     *found = (struct names_found){.name = m->field ? m->field : m->aspect};
     if (!has_program(s)) { /* also samplers look at none but those */
@@ -203,6 +201,70 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
     }
     plain_text(found->text);
     return true;
+}
+
+/* How the value of a field matches others: a text as a text, whether it is a label or not. */
+static const char *matches_as(const struct dict_field *f)
+{
+    return f->type == DICT_INT64 ? "a whole number" : f->type == DICT_FLOAT64 ? "a float" : "a text";
+}
+
+/*
+ * Whether aspect `a` of `p` cannot match those of an interval before it, of which *as, if not NULL, says how they do:
+ * the field is missing or differs, or it is of no message of that kind.
+ */
+static bool cannot_match(const struct experiment_metric *m, const struct summary_process *p,
+                         const struct dict_aspect *a, const char **as, struct names_found *found)
+{
+    const char *match = m->interval.match;
+    const struct dict_field *f = match ? find_field(a, match) : NULL;
+    bool is_sent = strcmp(a->name, m->interval.aspects[0]) == 0;
+    if (!match && a->kind == (is_sent ? DICT_SENT : DICT_RECEIVED))
+        return false;
+    if (match && f && (!*as || strcmp(*as, matches_as(f)) == 0)) {
+        *as = matches_as(f);
+        return false;
+    }
+    *found = (struct names_found){.kind = NAMES_NO_FIELD, .name = match ? match : a->name};
+    if (!match)
+        snprintf(found->text, sizeof found->text, "aspect \"%s\" of %s is not of %s of messages", a->name, p->name,
+                 is_sent ? "sendings" : "receivings");
+    else if (!f)
+        snprintf(found->text, sizeof found->text, "aspect \"%s\" of %s has no field \"%s\", by which records match",
+                 a->name, p->name, match);
+    else
+        snprintf(found->text, sizeof found->text,
+                 "field \"%s\" of aspect \"%s\" of %s is %s, and that of aspects before it is %s: they never match",
+                 match, a->name, p->name, matches_as(f), *as);
+    plain_text(found->text);
+    return true;
+}
+
+/* Of an interval. */
+static bool find_unmatched(const struct summary *s, const struct experiment_metric *m, struct names_found *found)
+{
+    const char *as = NULL;
+    for (uint32_t i = 0; i < m->interval.count; i++) {
+        struct experiment_metric one = {.kind = METRIC_RATE, .aspect = m->interval.aspects[i]};
+        if (find_lacking(s, &one, found))
+            return true;
+        for (size_t k = 0; k < s->process_count; k++)
+            for (uint32_t a = 0; a < s->processes[k].dict->aspect_count; a++)
+                if (strcmp(s->processes[k].dict->aspects[a].name, one.aspect) == 0 &&
+                    cannot_match(m, &s->processes[k], &s->processes[k].dict->aspects[a], &as, found))
+                    return true;
+    }
+    return false;
+}
+
+bool names_metric(const struct summary *s, const struct experiment *e, uint32_t metric, struct names_found *found)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    if (!has_dictionaries(s))
+        return false;
+    if (m->kind == METRIC_INTERVAL)
+        return find_unmatched(s, m, found);
+    return m->aspect && find_lacking(s, m, found);
 }
 
 /* ---- Knobs ------------------------------------------------------------------------------------------------------- */

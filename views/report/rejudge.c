@@ -156,15 +156,15 @@ static int by_begin(const void *a, const void *b)
     return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : by_limit(a, b);
 }
 
-/* Adds the violations that were found. Those of a limit that touch are one. */
-static int join_violations(struct summary *s, const struct experiment *e, const struct replay_found *found)
+int rejudge_add_violations(struct summary *s, const struct experiment *e, const struct history_violation *found,
+                           size_t more)
 {
-    size_t count = s->violation_count + found->count, kept = 0;
-    struct history_violation *all = found->count ? realloc(s->violations, count * sizeof *all) : NULL;
+    size_t count = s->violation_count + more, kept = 0;
+    struct history_violation *all = more ? realloc(s->violations, count * sizeof *all) : NULL;
     if (!all)
-        return found->count ? BEZEL_ENOMEM : 0;
+        return more ? BEZEL_ENOMEM : 0;
     s->violations = all;
-    memcpy(all + s->violation_count, found->violations, found->count * sizeof *all);
+    memcpy(all + s->violation_count, found, more * sizeof *all);
     for (size_t i = s->violation_count; i < count; i++)
         take_violation(s, e, &all[i]);
     qsort(all, count, sizeof *all, by_limit);
@@ -201,7 +201,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
         if (s->gaps[i].judged)
             take_gap(s, &s->gaps[i]);
     if (!err)
-        err = join_violations(s, e, &found);
+        err = rejudge_add_violations(s, e, found.violations, found.count);
     free(found.violations);
     return err;
 }

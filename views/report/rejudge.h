@@ -10,6 +10,7 @@
 
 #include "config/experiment.h"
 #include "run/history/summary.h"
+#include "run/read/interval_statistics.h"
 
 /**
  * Joins the rows that a limit has of several lives of a node's bezeld; the time between two lives becomes a gap. Then
@@ -30,5 +31,17 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
  * stays as it was where they cannot all be read. Returns 0 or BEZEL_ENOMEM.
  */
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
+
+/**
+ * Reads what the intervals of `e` came to into *t, for interval_table_free(); of a run that goes on for at most
+ * `budget` ns. Of an ended run it judges the limits on them that nobody judged while it went on, and adds their rows,
+ * gaps and violations to `s`. Returns 0, also where records cannot be read, or BEZEL_ENOMEM.
+ */
+int rejudge_intervals(const char *run, struct summary *s, const struct experiment *e, int64_t budget,
+                      struct interval_table *t) BEZEL_MUST_CHECK;
+
+/** Adds `count` violations to `s`; those of a limit that touch are one. Returns 0 or BEZEL_ENOMEM. */
+int rejudge_add_violations(struct summary *s, const struct experiment *e, const struct history_violation *found,
+                           size_t count) BEZEL_MUST_CHECK;
 
 #endif

@@ -211,13 +211,17 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
                         FILE *out)
 {
     struct verdict *v;
+    struct interval_table intervals = {0};
     rejudge_join(s, e);
     int err = rejudge_gaps(run, s, e);
     err = err ? err : rejudge_chosen(run, s, e);
+    err = err ? err : rejudge_intervals(run, s, e, form & REPORT_DATA ? RECORDS_LIVE : RECORDS_BUDGET, &intervals);
     if (!err)
         err = verdict_new(s, e, running, &v);
-    if (err)
+    if (err) {
+        interval_table_free(&intervals);
         return err;
+    }
     char path[PATH_MAX], found[PATH_MAX];
     bound_duration(v);
     if (s->mirror.endpoint[0])
@@ -225,7 +229,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     else
         path_to_show(run, path);
     struct record_tables tables = {0};
-    struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
+    struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v, .intervals = intervals};
     r.all = form & REPORT_ALL;
     r.color = table_wants_color(out);
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
@@ -241,6 +245,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     int code = err ? err : verdict_exit_code(v);
     verdict_free(v);
     record_tables_free(&tables);
+    interval_table_free(&intervals);
     if (err)
         log_error("BEZEL-REPORT-MEMORY", "cannot make the report: %s", ulimit_reason(err));
     if (fflush(out) != 0 || ferror(out)) {

@@ -6,6 +6,7 @@
 #define BEZEL_VIEWS_REPORT_REPORT_H
 
 #include "base/units.h"
+#include "run/read/interval_statistics.h"
 #include "run/read/record_tables.h"
 #include "views/report/rows.h"
 #include "views/report/verdict.h"
@@ -35,6 +36,7 @@ struct report {
     struct message_table messages;
     struct counter_table counters;
     struct label_table labels;
+    struct interval_table intervals;
     bool all;           /* text: omit nothing, join no lines */
     bool compact;       /* JSON: one line */
     size_t most;        /* lines of a table or rows of a list, at most; 0: all */
@@ -76,7 +78,7 @@ void report_title(const struct report *r, const char *text, FILE *out);
 extern const struct rows_section report_head, report_limits, report_names, report_looks, report_timeline,
     report_polling, report_setpoints, report_snapshots, report_books, report_expired, report_rates, report_values,
     report_totals, report_labels, report_counters, report_messages, report_metrics, report_monitor, report_clocks,
-    report_run_clocks, report_programs, report_notes, report_events, report_paths;
+    report_run_clocks, report_intervals, report_unmatched, report_programs, report_notes, report_events, report_paths;
 
 /** Those of the JSON alone. */
 extern const struct rows_section report_violations, report_gaps, report_decisions, report_polling_changes,

@@ -136,7 +136,9 @@ static void put_records(const struct report *r, const struct look *look, FILE *o
     const struct experiment_limit *l = &r->experiment->limits[look->limit];
     const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
     char where[DICT_NAME_MAX + DICT_TEXT_MAX + 64];
-    if (m && m->aspect)
+    if (m && m->kind == METRIC_INTERVAL)
+        put_command(r, look, experiment_metric_aspect(m, m->interval.count - 1), NULL, out);
+    else if (m && m->aspect)
         put_command(r, look, m->aspect, condition(l, m, where, sizeof where) ? where : NULL, out);
     else /* what the monitor did */
         put_command(r, look, m && m->kind == METRIC_LOST ? "bezel_totals" : "bezel_usage", NULL, out);

@@ -20,6 +20,8 @@ static const struct {
     {&report_head, true},
     {&report_limits, true},
     {&report_names, true},
+    {&report_intervals, true},
+    {&report_unmatched, true},
     {&report_violations, false},
     {&report_gaps, false},
     {&report_looks, true},

@@ -124,7 +124,7 @@ static const struct builtin_conclusion *conclusion_at(const struct summary *s, u
 static int64_t first_violation_again(const struct summary *s, const struct builtin_limit *row)
 {
     const struct history_gap *gap = NULL;
-    for (size_t i = 0; i < s->gap_count && !gap && row->epoch == 0; i++)
+    for (size_t i = 0; i < s->gap_count && !gap; i++)
         if (s->gaps[i].node == row->node && s->gaps[i].limit == row->limit && s->gaps[i].violated > 0)
             gap = &s->gaps[i];
     for (size_t i = 0; gap && i < s->violation_count; i++) {
@@ -177,7 +177,7 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
 static int64_t judged_again(const struct summary *s, const struct builtin_limit *row)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < s->gap_count && row->epoch == 0; i++) {
+    for (size_t i = 0; i < s->gap_count; i++) {
         const struct history_gap *g = &s->gaps[i];
         if (g->judged && g->node == row->node && g->limit == row->limit)
             sum = saturate_add(sum, g->held + g->violated);

@@ -1,0 +1,337 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Limits on intervals, and what intervals came to, from the stored records of all nodes: read once, in the order of the
+ * run's time. At each sampling instant the window that ends there is judged, as the manager does.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/saturate.h"
+#include "mdr/builtin.h"
+#include "resmgr/agent/agent.h"
+#include "resmgr/agent/limit_judge.h"
+#include "run/read/run_reader.h"
+#include "run/rundb/rundb.h"
+#include "views/report/rejudge.h"
+#include "views/report/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDS_MOST = 20000000, STEPS_MOST = 2000000, LOOK_EVERY = 1024 };
+
+static const char left_open[] = "lost records, or the bounds of the clocks, leave it open";
+
+/* A limit that is judged. */
+struct interval_judge {
+    uint32_t limit;
+    struct limit_judge judge;
+    struct agent_limit seen;
+    struct limit_judge_run runs[INTERVAL_ENDS_MAX];
+    size_t open; /* its violation that goes on, plus 1; 0: none */
+};
+
+struct interval_replay {
+    struct summary *s;
+    const struct experiment *e;
+    struct interval_reading *reading;
+    struct interval_judge *judges;
+    size_t count;
+    int64_t began, stepped,
+        latest; /* run's time: the first instant, the latest, the latest record; began 0: none yet */
+    struct history_violation *violations;
+    size_t violation_count, violation_capacity;
+    bool is_too_long;
+    int err;
+};
+
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+static const struct summary_process *process_of(const struct summary *s, int64_t row)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].row == row)
+            return &s->processes[i];
+    return NULL;
+}
+
+/* Records that were produced, and that nothing explains but the process: overwritten, unfinished, or still elsewhere.
+ */
+static uint64_t rest_of(const struct summary_book *b)
+{
+    uint64_t known = b->stored + b->full + b->window + b->spool + b->off + b->no_ring;
+    return b->attempts > known ? b->attempts - known : 0;
+}
+
+static uint64_t lost_of(const void *summary, int64_t row, const char *aspect, bool timed)
+{
+    const struct summary *s = summary;
+    const struct summary_process *p = process_of(s, row);
+    for (size_t i = 0; p && i < p->book_count; i++) {
+        const struct summary_book *b = &p->books[i];
+        if (strcmp(b->name, aspect) != 0)
+            continue;
+        if (timed)
+            return b->full + b->window + b->spool + (p->overwrites ? rest_of(b) : 0);
+        return b->off + b->no_ring + (p->overwrites ? 0 : rest_of(b)) + p->expired.records + verdict_is_open(s, p);
+    }
+    return 0;
+}
+
+/* ---- instants ---------------------------------------------------------------------------------------------------- */
+
+static void note_violation(struct interval_replay *r, struct interval_judge *j, int64_t now)
+{
+    if (j->seen.state != LIMIT_VIOLATED) {
+        j->open = 0;
+        return;
+    }
+    if (!j->open && r->violation_count == r->violation_capacity) {
+        size_t capacity = r->violation_capacity ? 2 * r->violation_capacity : 16;
+        struct history_violation *more = realloc(r->violations, capacity * sizeof *more);
+        if (!more) {
+            r->err = BEZEL_ENOMEM;
+            return;
+        }
+        r->violations = more;
+        r->violation_capacity = capacity;
+    }
+    if (!j->open) {
+        r->violations[r->violation_count] =
+            (struct history_violation){.limit = j->limit, .begin = r->stepped, .min = INFINITY, .max = -INFINITY};
+        j->open = ++r->violation_count;
+    }
+    struct history_violation *v = &r->violations[j->open - 1];
+    v->end = now;
+    v->min = fmin(v->min, j->seen.value);
+    v->max = fmax(v->max, j->seen.value);
+}
+
+static struct limit_judge_value judged_value(const struct experiment_limit *l, const struct interval_value *v)
+{
+    bool holds, decided = interval_decides(v, l->compare, l->bound, &holds);
+    double unsure = l->compare == COMPARE_AT_LEAST ? v->high - v->value : v->value - v->low;
+    return (struct limit_judge_value){
+        .known = decided && v->count > 0, .open = !decided, .value = v->value, .resolution = unsure};
+}
+
+static void judge(struct interval_replay *r, struct interval_judge *j, int64_t now)
+{
+    const struct experiment_limit *l = &r->e->limits[j->limit];
+    struct interval *in = interval_reading_of(r->reading, (uint32_t)l->metric);
+    uint32_t count;
+    const uint32_t *ends = interval_ends(in, &count);
+    limit_judge_begin(&j->judge, now);
+    for (uint32_t i = 0; i < count; i++) {
+        struct interval_value v;
+        struct limit_judge_value value = {.known = false};
+        if (interval_value(in, ends[i], INTERVAL_WHOLE, 0, now, &v))
+            value = judged_value(l, &v);
+        limit_judge_value(&j->judge, &j->runs[i], (int)i, value);
+    }
+    (void)limit_judge_end(&j->judge);
+    note_violation(r, j, now);
+}
+
+static void step(struct interval_replay *r, int64_t now)
+{
+    for (size_t i = 0; i < r->count; i++)
+        judge(r, &r->judges[i], now);
+    r->stepped = now;
+}
+
+/* All instants before `time`. */
+static void advance(struct interval_replay *r, int64_t time)
+{
+    int64_t every = r->e->adapt.every;
+    if (!r->began) {
+        r->began = time;
+        step(r, time - every);
+    }
+    r->is_too_long = r->is_too_long || (time - r->stepped) / every > STEPS_MOST;
+    while (!r->err && !r->is_too_long && r->stepped + every < time)
+        step(r, r->stepped + every);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static bool wants(const void *reading, const struct dict_aspect *a)
+{
+    return interval_reading_wants(reading, a);
+}
+
+/* Returns whether all records were read. */
+static bool read_items(struct interval_replay *r, struct run_reader *reader, int64_t deadline)
+{
+    struct record_item item;
+    int more = 1;
+    for (uint64_t n = 1; !r->err && (more = run_reader_next(reader, &item)) == 1; n++) {
+        int64_t time = saturate_ns(item.at.ns);
+        if (r->count > 0 && time > r->latest)
+            advance(r, time);
+        r->latest = time > r->latest ? time : r->latest;
+        if (!interval_reading_take(r->reading, &item))
+            r->err = BEZEL_ENOMEM;
+        if (n >= RECORDS_MOST || (n % LOOK_EVERY == 0 && clock_now() >= deadline))
+            return false;
+    }
+    if (!r->err && r->began && r->latest > r->stepped)
+        step(r, r->latest);
+    return more == 0 && !r->is_too_long && run_reader_totals(reader).cut == 0;
+}
+
+static bool read_run(struct interval_replay *r, const char *run, int64_t budget)
+{
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct run_reader *reader = NULL;
+    int64_t begun = clock_now();
+    bool whole = false;
+    filter.takes = wants;
+    filter.of = r->reading;
+    int err = run_reader_open(run, &filter, &reader);
+    if (!err)
+        err = run_reader_look(reader, RUN_READER_ALL);
+    if (!err) {
+        interval_reading_begin(r->reading, run_reader_model(reader, NULL));
+        whole = read_items(r, reader, budget < INT64_MAX - begun ? begun + budget : INT64_MAX);
+    } else
+        log_warn("BEZEL-REPORT-RECORDS", "the records cannot be read: %s: intervals are not evaluated", rundb_why(err));
+    run_reader_close(reader);
+    return whole;
+}
+
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
+
+/* Whether nobody judged limit `i` while the run went on. */
+static bool is_unjudged(const struct summary *s, uint32_t i)
+{
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && s->limits[row].held + s->limits[row].violated > 0)
+            return false;
+    return true;
+}
+
+static int begin_judges(struct interval_replay *r)
+{
+    r->judges = calloc(r->e->limit_count + 1, sizeof *r->judges);
+    if (!r->judges)
+        return BEZEL_ENOMEM;
+    for (uint32_t i = 0; i < r->e->limit_count; i++) {
+        const struct experiment_limit *l = &r->e->limits[i];
+        if (!experiment_limit_is_on_interval(r->e, l) || !is_unjudged(r->s, i))
+            continue;
+        struct interval_judge *j = &r->judges[r->count++];
+        j->limit = i;
+        limit_judge_start(&j->judge, l, agent_settling(r->e, l), INT64_MAX, &j->seen);
+    }
+    return 0;
+}
+
+/* Time of the run on the clock of the first node, which counts as the reporter. */
+static int64_t node_time(const struct summary *s, int64_t at)
+{
+    return saturate_sub(at, s->node_count > 0 ? s->nodes[0].ahead : 0);
+}
+
+static void drop_rows(struct summary *s, uint32_t limit)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->limit_count; i++)
+        if (s->limits[i].limit != limit)
+            s->limits[kept++] = s->limits[i];
+    s->limit_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < s->gap_count; i++)
+        if (s->gaps[i].limit != limit)
+            s->gaps[kept++] = s->gaps[i];
+    s->gap_count = kept;
+}
+
+static int add_row(struct interval_replay *r, const struct interval_judge *j)
+{
+    struct summary *s = r->s;
+    const struct agent_limit *l = &j->seen;
+    drop_rows(s, j->limit);
+    struct builtin_limit *rows = realloc(s->limits, (s->limit_count + 1) * sizeof *rows);
+    s->limits = rows ? rows : s->limits;
+    struct history_gap *gaps = realloc(s->gaps, (s->gap_count + 1) * sizeof *gaps);
+    s->gaps = gaps ? gaps : s->gaps;
+    if (!rows || !gaps)
+        return BEZEL_ENOMEM;
+    int64_t end = node_time(s, r->stepped);
+    rows[s->limit_count++] =
+        (struct builtin_limit){.node = 0,
+                               .at = end,
+                               .limit = j->limit,
+                               .state = l->state,
+                               .value = l->known ? l->value : (double)NAN,
+                               .worst = l->worst,
+                               .settling = l->settling,
+                               .held = l->held,
+                               .violated = l->violated,
+                               .unknown = l->unknown,
+                               .last_violated = l->last_violated ? node_time(s, l->last_violated) : 0,
+                               .unjudged = l->unjudged,
+                               .epoch = 1};
+    gaps[s->gap_count++] = (struct history_gap){.limit = j->limit,
+                                                .begin = node_time(s, r->began),
+                                                .end = end,
+                                                .judged = true,
+                                                .held = l->held,
+                                                .violated = l->violated,
+                                                .unknown = l->unknown,
+                                                .doubtful = l->unjudged,
+                                                .why = l->unjudged ? left_open : NULL};
+    return 0;
+}
+
+static int add_violations(struct interval_replay *r)
+{
+    struct summary *s = r->s;
+    for (size_t i = 0; i < r->violation_count; i++) {
+        r->violations[i].begin = node_time(s, r->violations[i].begin);
+        r->violations[i].end = node_time(s, r->violations[i].end);
+    }
+    return rejudge_add_violations(s, r->e, r->violations, r->violation_count);
+}
+
+static void conclude(struct interval_replay *r)
+{
+    for (size_t i = 0; i < r->count && !r->err && r->began; i++)
+        r->err = add_row(r, &r->judges[i]);
+    if (!r->err && r->began)
+        r->err = add_violations(r);
+}
+
+static bool has_intervals(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (e->metrics[i].kind == METRIC_INTERVAL)
+            return true;
+    return false;
+}
+
+int rejudge_intervals(const char *run, struct summary *s, const struct experiment *e, int64_t budget,
+                      struct interval_table *t)
+{
+    struct interval_losses losses = {lost_of, s};
+    struct interval_replay r = {.s = s, .e = e, .latest = INT64_MIN};
+    *t = (struct interval_table){0};
+    if (!has_intervals(e))
+        return 0;
+    if (!(r.reading = interval_reading_new(e, &losses)))
+        return BEZEL_ENOMEM;
+    bool ended = summary_property_number(s, "ended") != 0 && !s->mirror.partial;
+    if (ended)
+        r.err = begin_judges(&r);
+    bool whole = !r.err && read_run(&r, run, ended ? INT64_MAX : budget);
+    if (whole)
+        conclude(&r);
+    int err = interval_reading_end(r.reading, t);
+    t->cut = !whole;
+    free(r.judges);
+    free(r.violations);
+    return r.err ? r.err : err;
+}
