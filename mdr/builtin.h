@@ -87,6 +87,17 @@
     FIELD(INT,   epoch,    "1",             "of the manager whose setpoint the node applied last; 0: none")            \
     FIELD(INT,   sequence, "1",             "number of that setpoint")
 
+/**
+ * The dead time of the loop over the collector, as values of metrics, which have no such names: ns since the newest record
+ * in the value that a setpoint was decided by, until the collector had it, the manager decided, and the node applied a
+ * setpoint that changed something, or got one that did not.
+ */
+#define BUILTIN_LOOP           "loop:"
+#define BUILTIN_LOOP_COLLECTED BUILTIN_LOOP "collected"
+#define BUILTIN_LOOP_DECIDED   BUILTIN_LOOP "decided"
+#define BUILTIN_LOOP_APPLIED   BUILTIN_LOOP "applied"
+#define BUILTIN_LOOP_RENEWED   BUILTIN_LOOP "renewed"
+
 /** The value of a metric; every second. */
 #define BUILTIN_METRIC_FIELDS(KEY, FIELD)                                                                              \
     FIELD(TEXT,  metric,  "1",   "its name")                                                                           \

@@ -198,9 +198,10 @@ static void record_loop(struct node *n, const struct message_setpoint *s, bool c
         return;
     n->managed.looped_at = now;
     const char *name = n->options.experiment->nodes[n->options.node].name;
-    node_record_metric(n, "loop_collected", name, (double)l->collected);
-    node_record_metric(n, "loop_decided", name, (double)l->decided);
-    node_record_metric(n, changed ? "loop_applied" : "loop_renewed", name, (double)(l->sent + (way > 0 ? way : 0)));
+    node_record_metric(n, BUILTIN_LOOP_COLLECTED, name, (double)l->collected);
+    node_record_metric(n, BUILTIN_LOOP_DECIDED, name, (double)l->decided);
+    node_record_metric(n, changed ? BUILTIN_LOOP_APPLIED : BUILTIN_LOOP_RENEWED, name,
+                       (double)(l->sent + (way > 0 ? way : 0)));
 }
 
 static bool moves_knob(const struct node *n, const struct message_setpoint *s)

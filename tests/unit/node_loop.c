@@ -37,7 +37,7 @@ void __wrap_own_trace_record_metric(struct journal *j, const struct builtin_metr
 void __wrap_own_trace_record_metric(struct journal *j, const struct builtin_metric *r)
 {
     (void)j;
-    if (strncmp(r->metric, "loop_", 5) != 0)
+    if (strncmp(r->metric, "loop:", 5) != 0)
         return;
     assert_true(metrics.count < METRICS_MAX);
     metrics.list[metrics.count++] = *r;
@@ -114,9 +114,9 @@ static void the_dead_time_of_the_loop_is_recorded_where_a_setpoint_changes_somet
     loop(1, 21 * CLOCK_MS);
     setpoint(1, 3 * CLOCK_MS, now - 10 * CLOCK_MS);
     assert_int_equal(metrics.count, 3);
-    assert_recorded(0, "loop_collected", CLOCK_MS);
-    assert_recorded(1, "loop_decided", 20 * CLOCK_MS);
-    assert_recorded(2, "loop_applied", (21 + 10 - 2) * CLOCK_MS);
+    assert_recorded(0, "loop:collected", CLOCK_MS);
+    assert_recorded(1, "loop:decided", 20 * CLOCK_MS);
+    assert_recorded(2, "loop:applied", (21 + 10 - 2) * CLOCK_MS);
     loop(2, 25 * CLOCK_MS);
     setpoint(2, 3 * CLOCK_MS, now);
     assert_int_equal(metrics.count, 3); /* it changed nothing */
@@ -124,7 +124,7 @@ static void the_dead_time_of_the_loop_is_recorded_where_a_setpoint_changes_somet
     loop(3, 25 * CLOCK_MS);
     setpoint(3, 3 * CLOCK_MS, now);
     assert_int_equal(metrics.count, 6);
-    assert_recorded(5, "loop_renewed", 25 * CLOCK_MS); /* the way is never below 0 */
+    assert_recorded(5, "loop:renewed", 25 * CLOCK_MS); /* the way is never below 0 */
     setpoint(4, 4 * CLOCK_MS, now);                    /* of whose value nothing is known */
     assert_int_equal(metrics.count, 6);
 }

@@ -95,6 +95,8 @@ const char *report_metric_unit(const struct report *r, const char *name)
 {
     if (strcmp(name, "sensor_cpu") == 0)
         return "%";
+    if (strncmp(name, BUILTIN_LOOP, strlen(BUILTIN_LOOP)) == 0)
+        return "ns";
     for (uint32_t i = 0; i < r->experiment->metric_count; i++) {
         const struct experiment_metric *m = &r->experiment->metrics[i];
         if (strcmp(m->name, name) != 0)

@@ -188,5 +188,52 @@ static void setpoints_row(struct rows *w, const struct report *r, const void *it
     json_int(w->json, "unsent", o->unsent);
 }
 
+/* ---- The loop over the collector --------------------------------------------------------------------------------- */
+
+/* The series of one part of the loop on a node; NULL: it has none. */
+static const struct history_series *loop_part(const struct report *r, uint32_t node, const char *name)
+{
+    for (size_t i = 0; i < r->summary->metric_count; i++) {
+        const struct history_series *m = &r->summary->metrics[i];
+        if (m->node == node && strcmp(m->metric, name) == 0 && m->count > 0)
+            return m;
+    }
+    return NULL;
+}
+
+static void loop_columns(struct rows *w, const char *head, const struct history_series *m)
+{
+    if (m)
+        rows_cell(w, head, 'r', "%s, %s at most", units_duration((int64_t)m->mean).s,
+                  units_duration((int64_t)m->max).s);
+    else
+        rows_cell(w, head, 'r', "-");
+}
+
+static void loop_row(struct rows *w, const struct report *r, const void *item)
+{
+    const struct history_series *decided = item;
+    const struct history_series *applied = loop_part(r, decided->node, BUILTIN_LOOP_APPLIED);
+    rows_text(w, "node", NULL, report_node_name(r, decided->node));
+    loop_columns(w, "in the collector", loop_part(r, decided->node, BUILTIN_LOOP_COLLECTED));
+    loop_columns(w, "decided", decided);
+    loop_columns(w, "applied", applied);
+    rows_cell(w, "changes", 'r', "%llu", applied ? (unsigned long long)applied->count : 0);
+}
+
+static void add_loop(struct rows *w, const struct report *r)
+{
+    for (size_t i = 0; i < r->summary->metric_count; i++)
+        if (strcmp(r->summary->metrics[i].metric, BUILTIN_LOOP_DECIDED) == 0 && r->summary->metrics[i].count > 0)
+            rows_add(w, loop_row, &r->summary->metrics[i]);
+}
+
+const struct rows_section report_loop = {
+    .title = "Dead time of the loop over the collector",
+    .add = add_loop,
+    .remark = "Since the newest record in the value of a limit that the collector evaluates: mean, and the longest."};
+
+/* ---- Setpoints of the resource manager, on each node ------------------------------------------------------------- */
+
 const struct rows_section report_setpoints = {
     ROWS_LIST("Setpoints of the manager", "setpoints", setpoints, setpoints_count, setpoints_row)};

@@ -235,6 +235,14 @@ static void metric_row(struct rows *w, const struct report *r, const void *item)
     rows_count(w, "values", "values", m->count);
 }
 
+/* The dead time has a table of its own. */
+static int metric_rank(const struct report *r, const void *item)
+{
+    (void)r;
+    return strncmp(((const struct history_series *)item)->metric, BUILTIN_LOOP, strlen(BUILTIN_LOOP)) == 0 ? -1 : 0;
+}
+
 const struct rows_section report_metrics = {ROWS_LIST("Metrics", "metrics", metrics, metric_count, metric_row),
+                                            .rank = metric_rank,
                                             .remark = "Metrics are taken once a second. Limits are judged more often, "
                                                       "and may have been worse. Values are of single records."};
