@@ -172,11 +172,56 @@ static void add_bases(struct rows *w, const struct report *r, size_t i)
             text, where, units_duration(more).s);
 }
 
+/* Whether limit `l` is on what a sampler records of each process. */
+static bool is_of_processes(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    enum experiment_sampler sampler = m && m->aspect ? experiment_sampler_of(m->aspect) : EXPERIMENT_SAMPLERS;
+    return sampler == EXPERIMENT_SAMPLER_PROCESSES || sampler == EXPERIMENT_SAMPLER_PERF ||
+           sampler == EXPERIMENT_SAMPLER_SCHEDULING;
+}
+
+static bool has_recorded(const struct summary *s, const struct experiment_process *p)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].role == ROLE_SUT && experiment_is_instance(p, s->processes[i].name))
+            return true;
+    return false;
+}
+
+/* The next process of the file from `at` on that samplers did not see, as they look at programs that record. */
+static uint32_t next_unsampled(const struct report *r, uint32_t at)
+{
+    while (at < r->experiment->process_count && has_recorded(r->summary, &r->experiment->processes[at]))
+        at++;
+    return at;
+}
+
+static void add_unsampled(struct rows *w, const struct report *r, size_t limit)
+{
+    enum { NAMED_MAX = 3 };
+    const struct experiment *e = r->experiment;
+    char names[(NAMED_MAX + 1) * (EXPERIMENT_NAME_MAX + 4)];
+    size_t n = 0, count = 0;
+    if (!is_of_processes(e, &e->limits[limit]))
+        return;
+    for (uint32_t i = next_unsampled(r, 0); i < e->process_count; i = next_unsampled(r, i + 1))
+        if (count++ < NAMED_MAX)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", e->processes[i].name);
+    if (count > NAMED_MAX)
+        snprintf(names + n, sizeof names - n, " and %zu more", count - NAMED_MAX);
+    if (count > 0)
+        rows_line(w, "%s: samplers look at programs that record; nothing is known here of %s.",
+                  report_limit_text(r, (int64_t)limit), names);
+}
+
 static void print_bases(const struct report *r, FILE *out)
 {
     struct rows w = {.report = r, .bare = true};
     for (size_t i = 0; i < r->summary->limit_count; i++)
         add_bases(&w, r, i);
+    for (size_t i = 0; i < r->verdict->limit_count; i++)
+        add_unsampled(&w, r, i);
     rows_print_table(&w, out);
 }
 
@@ -213,6 +258,11 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_int(j, "unjudged_ns", v->unjudged);
     json_int(j, "from_records_ns", v->again);
     json_double(j, "stray", v->strays ? v->stray : (double)NAN);
+    json_array(j, "not_sampled");
+    for (uint32_t p = next_unsampled(r, 0); is_of_processes(r->experiment, l) && p < r->experiment->process_count;
+         p = next_unsampled(r, p + 1))
+        json_text(j, NULL, r->experiment->processes[p].name);
+    json_array_end(j);
     json_array(j, "nodes");
     add_limit(w, r, i);
     json_array_end(j);
