@@ -99,6 +99,7 @@ struct summary_process {
     uint64_t unfinished; /* lost: records begun but not completed when it was killed; known when it is not RUNNING */
     uint64_t unobserved; /* processes that it forked and that were not observed: their records are unknown */
     uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
+    int64_t last_loss;   /* of these, when the last one was known; 0: none */
     struct summary_expired expired; /* of all its streams */
     struct summary_latency latency;
     struct dict *dict; /* its aspects, fields and units, also those that were never recorded; NULL: not known */

@@ -136,6 +136,13 @@ static void take_stream(struct summary_loading *l, sqlite3_stmt *s)
     p->expired.bytes += stream->expired.bytes;
 }
 
+static void take_last_loss(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    if (p)
+        p->last_loss = summary_ns(s, 1);
+}
+
 void summary_load_processes(struct summary_loading *l)
 {
     summary_each(l,
@@ -160,6 +167,7 @@ void summary_load_processes(struct summary_loading *l)
         " FROM section_streams WHERE section <= (SELECT min(number) FROM sections) GROUP BY process, ring) e"
         " USING (process, ring) ORDER BY process, ring",
         take_stream);
+    summary_each(l, "SELECT process, max(end_ns) FROM losses GROUP BY process ORDER BY process", take_last_loss);
 }
 
 #define DECLARED "5" /* SET_BY_NONE */

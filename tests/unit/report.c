@@ -118,6 +118,13 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
     check_golden(&s, report_text, false, "full.txt");
     check_golden(&s, report_text, true, "full-all.txt");
     check_golden(&s, report_json, false, "full.json");
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, " produced 2892 records a second on average"));
+    free(text);
+    s.processes[2].last_loss = sample_time(20); /* it went on for as long again, and all of that was lost */
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, " produced 14"));
+    free(text);
     s.experiment.sensing.mode = POLL_BUSY_WAIT;
     text = written(&s, report_text, false);
     assert_null(strstr(text, "poll more often"));

@@ -150,7 +150,7 @@ static bool foreign_row(sqlite3 *db, const char *table, char *text, size_t size)
 
 static void a_row_of_a_node_or_process_that_is_not_there_is_refused(void **state)
 {
-    static const char not_read[] = "losses threads"; /* threads: rundb_load_threads(), which leaves such out */
+    static const char not_read[] = "threads"; /* rundb_load_threads(), which leaves such out */
     char path[SCRATCH_PATH + 8], tables[32][64], text[2048];
     unsigned count = 0, refused = 0;
     struct rundb *f;

@@ -69,7 +69,8 @@ static struct losers find_losers(const struct report *r, enum loss cause, bool a
     return found;
 }
 
-/* Records that the process produced per second, from its first stored record to its last; NaN: unknown. */
+/* Records that the process produced per second, from its first stored record to its last, or its last loss behind that;
+ * NaN: unknown. */
 static double rate_produced(const struct summary_process *p)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -82,6 +83,7 @@ static double rate_produced(const struct summary_process *p)
         first = b->first_ns < first ? b->first_ns : first;
         last = b->last_ns > last ? b->last_ns : last;
     }
+    last = p->last_loss > last && first < INT64_MAX ? p->last_loss : last;
     double seconds = ((double)last - (double)first) / 1e9;
     return seconds > 0 ? attempts / seconds : NAN;
 }

@@ -153,7 +153,10 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     bool infeasible = l->is == VERDICT_INFEASIBLE;
     fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", report_limit_text(r, (int64_t)i));
     say_where(r, i, out);
-    fprintf(out, infeasible ? ": violated %s of the time" : " %s of the time", number_percent(l->share).s);
+    if (!infeasible && l->share <= 0)
+        fputs(" at an instant", out); /* which counts no time */
+    else
+        fprintf(out, infeasible ? ": violated %s of the time" : " %s of the time", number_percent(l->share).s);
     say_hidden(r, i, ", and", out);
     if (infeasible) {
         fputs(", ", out);

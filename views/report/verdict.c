@@ -185,6 +185,16 @@ static int64_t judged_again(const struct summary *s, const struct builtin_limit 
     return sum;
 }
 
+/*
+ * Whether an instant found an expectation violated, and no time counts as such: the first instant of all, or one behind
+ * a time that nobody judged. That is more than a tolerance of 0 allows. Of `hold` limits it may have been while
+ * adaptation settled.
+ */
+static bool is_violated_at_an_instant(const struct experiment_limit *l, const struct builtin_limit *row)
+{
+    return l->kind == LIMIT_EXPECT && row->violated == 0 && row->last_violated > 0 && l->tolerance <= 0;
+}
+
 static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
                                       const struct builtin_limit *row)
 {
@@ -195,6 +205,12 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
     r.unjudged = row->unjudged;
     r.total = saturate_add(saturate_add(r.judged, row->settling), row->unknown);
     r.again = judged_again(s, row);
+    if (is_violated_at_an_instant(l, row)) {
+        r.is = VERDICT_VIOLATED;
+        r.since = first_violation(s, row);
+        r.share = 0;
+        return r;
+    }
     if (r.judged <= 0 && r.unjudged <= 0)
         return r;
     double whole = (double)saturate_add(r.judged, r.unjudged), violated = (double)row->violated;
@@ -214,7 +230,7 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
 /* A node that had nothing to judge does not count if another one had. */
 static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
 {
-    if (row->judged <= 0 && row->unjudged <= 0)
+    if (row->judged <= 0 && row->unjudged <= 0 && row->is == VERDICT_UNKNOWN)
         return;
     bool first = all->nodes++ == 0;
     if (first || (double)row->judged * (double)all->total < (double)all->judged * (double)row->total) {
