@@ -9,6 +9,7 @@
 #include "config/diagnostics.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
+#include "config/triggers.h"
 
 #include <string.h>
 
@@ -347,6 +348,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_forward(r, root, e);
     choose_connections(root, e);
     check_adapt(r, root, e);
+    triggers_check(r, root, e);
     real_time_check(r, root, e);
     check_keys(r, root, e);
     collectors_check(r, root, e);

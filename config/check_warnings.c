@@ -6,6 +6,7 @@
 #include "config/collectors.h"
 #include "config/diagnostics.h"
 #include "config/knobs.h"
+#include "config/triggers.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -94,6 +95,8 @@ static void warn_polling(struct reader *r, const struct tree *root, const struct
         reader_warn(r, period, "is not used in busy-wait mode");
     if (e->sensing.mode == POLL_BUSY_WAIT && e->sensing.doorbell)
         reader_warn(r, tree_get(poll, "doorbell"), "is not used in busy-wait mode, which never sleeps");
+    if (e->limit_count == 0 && e->trigger_count > 0 && e->sensing.doorbell)
+        reader_warn(r, tree_get(poll, "doorbell"), "has no effect: no node sleeps while triggers wait");
     if (e->limit_count > 0 && e->sensing.doorbell)
         reader_warn(r, tree_get(poll, "doorbell"), "has no effect: no node sleeps while limits are judged");
     if (e->sensing.forward == FORWARD_COLLECT && e->sensing.batch > 0)
@@ -456,6 +459,7 @@ void check_warn(struct reader *r, const struct tree *root, const struct experime
     warn_snapshots(r, root, e);
     warn_attached(r, root, e);
     knobs_warn(r, root, e);
+    triggers_warn(r, root, e);
     warn_window(r, root, e);
     warn_connections(r, root, e);
     warn_rates(r, root, e);

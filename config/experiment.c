@@ -9,6 +9,7 @@
 #include "config/collectors.h"
 #include "config/fields_internal.h"
 #include "config/starting.h"
+#include "config/triggers.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ void experiment_free(struct experiment *e)
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
+    triggers_free(e);
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
         free(e->adapt.knobs[i].name);
     free(e->adapt.knobs);

@@ -37,8 +37,11 @@ enum {
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
     EXPERIMENT_KNOBS_MAX = 16,
-    EXPERIMENT_INNER_MAX = 64,      /* inner collectors */
-    EXPERIMENT_INNER_NAME_MAX = 62, /* bytes of their names: messages have a sign before them */
+    EXPERIMENT_TRIGGERS_MAX = 64,       /* with those that on-violation of limits stands for */
+    EXPERIMENT_TRIGGER_ACTIONS_MAX = 8, /* of a trigger */
+    EXPERIMENT_TRIGGER_TEXT_MAX = 120,  /* bytes of a note or mark */
+    EXPERIMENT_INNER_MAX = 64,          /* inner collectors */
+    EXPERIMENT_INNER_NAME_MAX = 62,     /* bytes of their names: messages have a sign before them */
     EXPERIMENT_PARENTS_MAX = 4,
     EXPERIMENT_LEVELS_MAX = 9, /* inner collectors between a node and the root; as LINK_HOPS_MAX */
     EXPERIMENT_ROOT = -1,      /* the collector that stores, among parents */
@@ -301,6 +304,66 @@ struct experiment_limit {
     struct experiment_place at;
 };
 
+/** The condition of a trigger (config/triggers.c). */
+enum experiment_when {
+    WHEN_VIOLATED, /* the limit is violated */
+    WHEN_RECORD,   /* a record of an aspect, which meets `where` */
+    WHEN_SEQUENCE, /* a record of one aspect, and within a time one of another, or of the same one */
+    WHEN_SILENT    /* no record of an aspect for a time */
+};
+
+/** Records that a trigger waits for. */
+struct experiment_records {
+    char *aspect; /* NULL: none */
+    char *where;  /* only those that meet this condition (base/condition.h); NULL: all */
+};
+
+enum experiment_mode { MODE_ON, MODE_COUNT, MODE_OFF };
+
+enum experiment_act {
+    ACT_NONE,
+    ACT_SNAPSHOT, /* save the flight recorders of all nodes */
+    ACT_ASPECTS,  /* which aspects are recorded on the node */
+    ACT_POLL,     /* how often the node polls */
+    ACT_KNOB,     /* of the node's programs */
+    ACT_NOTE,     /* for the operator */
+    ACT_MARK,     /* in the trace */
+    ACT_COMMAND,  /* a program on the node */
+    ACT_STOP      /* the run ends */
+};
+
+struct experiment_action {
+    enum experiment_act act;
+    int64_t snapshot;              /* ns, as of `on-violation` */
+    struct experiment_rule *modes; /* of ACT_ASPECTS: patterns with enum experiment_mode */
+    int64_t lasts;                 /* of ACT_ASPECTS: ns, after which it is undone; 0: it stays */
+    int64_t poll;                  /* period, ns */
+    char *knob;                    /* its name */
+    int process;                   /* index: the knob of that process alone; -1: of all that have it */
+    bool initial;                  /* the knob's initial value, else ... */
+    int32_t value;
+    char *note, *mark; /* texts; mark "": none */
+    char **argv;       /* NULL-terminated */
+    int64_t timeout;   /* of the command, ns; default 10 s */
+    bool stop;
+    struct experiment_place at;
+};
+
+/** What is done on a node when a condition comes true there. */
+struct experiment_trigger {
+    char *when; /* as in the file */
+    enum experiment_when condition;
+    int limit;                             /* of WHEN_VIOLATED: index */
+    struct experiment_records first, then; /* then: of WHEN_SEQUENCE */
+    int64_t within;      /* of WHEN_SEQUENCE, ns from the first to the second record; of WHEN_SILENT: the silence */
+    int64_t persistence; /* `for`: ns that it must be violated or silent, beyond that; default 0 */
+    int64_t once_in;     /* ns between two firings; default 1 s */
+    bool is_short;       /* it is on-violation of `limit`, and has no entry in the file */
+    uint32_t action_count;
+    struct experiment_action *actions; /* in their order */
+    struct experiment_place at;
+};
+
 #define EXPERIMENT_POLICY(NAME, name, word, abilities) POLICY_##NAME,
 enum experiment_policy { EXPERIMENT_POLICIES(EXPERIMENT_POLICY) EXPERIMENT_POLICY_COUNT };
 #undef EXPERIMENT_POLICY
@@ -404,6 +467,8 @@ struct experiment {
     struct experiment_metric *metrics;
     int64_t sensor_cpu_window; /* ns that limits on sensor_cpu look back, as a metric's; default 1 s */
     struct experiment_limit *limits;
+    uint32_t trigger_count;
+    struct experiment_trigger *triggers;
     struct experiment_adapt adapt;
     struct experiment_store store;
     struct experiment_collector collector;
@@ -537,6 +602,13 @@ int64_t experiment_knob_settle(const struct experiment *e, const struct experime
 
 /** Whether knob `k` is one of process `name`, which may be an instance, such as `NAME.1`. Pure. */
 bool experiment_knob_is_of(const struct experiment *e, const struct experiment_knob *k, const char *name);
+
+/** Whether a trigger waits for records of aspect `name`; for those of a sampler. Pure. */
+bool experiment_trigger_reads(const struct experiment *e, const char *name);
+bool experiment_trigger_reads_samplers(const struct experiment *e);
+
+/** The first action of this kind that a trigger has; NULL: none. Pure. */
+const struct experiment_action *experiment_trigger_action(const struct experiment_trigger *t, enum experiment_act act);
 
 /** Whether one manager decides for all nodes. False with policy none and no knobs: then nothing is decided. Pure. */
 bool experiment_is_managed(const struct experiment *e);

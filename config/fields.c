@@ -12,6 +12,7 @@
 #include "config/order_settings.h"
 #include "config/real_time.h"
 #include "config/starting.h"
+#include "config/triggers.h"
 
 #include <string.h>
 
@@ -390,6 +391,9 @@ static const struct schema_table metric_table =
 static const struct schema_table limit_table =
     TABLE(experiment_limit, limit_count, schema_limit, schema_default_limit, EXPERIMENT_LIMITS_MAX, false);
 
+static const struct schema_table trigger_table =
+    TABLE(experiment_trigger, trigger_count, triggers_fields, triggers_default, EXPERIMENT_TRIGGERS_MAX, false);
+
 static const struct schema_table knobs_table =
     TABLE(experiment_knob, adapt.knob_count, knob_fields, knob_default, EXPERIMENT_KNOBS_MAX, false);
 
@@ -411,6 +415,7 @@ const struct schema_field schema_experiment[] = {
     {.key = "sensing", .kind = SCHEMA_MAP, .fields = sensing_fields},
     {.key = "metrics", .kind = SCHEMA_TABLE, .offset = IN(experiment, metrics), .table = &metric_table},
     {.key = "limits", .kind = SCHEMA_TABLE, .offset = IN(experiment, limits), .table = &limit_table},
+    {.key = "triggers", .kind = SCHEMA_TABLE, .offset = IN(experiment, triggers), .table = &trigger_table},
     {.key = "adapt", .kind = SCHEMA_MAP, .fields = schema_adapt},
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
     {.key = "collector", .kind = SCHEMA_MAP, .fields = schema_collector},

@@ -39,6 +39,13 @@ void fields_read_command(struct reader *r, const struct tree *t, void *to);
 void fields_read_expire(struct reader *r, const struct tree *t, void *to);
 void fields_read_importance(struct reader *r, const struct tree *t, void *to);
 
+/** struct experiment_rule *: {"debug_*": on}, with values of fields_aspect_modes. */
+extern const struct schema_word fields_aspect_modes[];
+void fields_read_modes(struct reader *r, const struct tree *t, void *to);
+
+/** Whether the `n` bytes at `text` may be the name of an aspect or field. */
+bool fields_is_declared(const char *text, size_t n);
+
 /** char *: the endpoint of the collector, NULL for `ipc`; the control endpoint of a persistent bezeld. */
 void fields_read_listen(struct reader *r, const struct tree *t, void *to);
 void fields_read_on_loss(struct reader *r, const struct tree *t, void *to);

@@ -246,14 +246,18 @@ void fields_read_environment(struct reader *r, const struct tree *t, void *to)
 
 /* ---- Names and patterns ------------------------------------------------------------------------------------------ */
 
-static void read_declared(struct reader *r, const struct tree *t, const char *expected, const char *what, char **to)
+bool fields_is_declared(const char *text, size_t n)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
+    return n > 0 && n <= EXPERIMENT_NAME_MAX && strspn(text, allowed) >= n && !isdigit((unsigned char)text[0]);
+}
+
+static void read_declared(struct reader *r, const struct tree *t, const char *expected, const char *what, char **to)
+{
     const char *text = reader_text(r, t, expected);
     if (!text)
         return;
-    size_t n = strlen(text);
-    if (n == 0 || n > EXPERIMENT_NAME_MAX || strspn(text, allowed) != n || isdigit((unsigned char)text[0]))
+    if (!fields_is_declared(text, strlen(text)))
         reader_wrong(r, t,
                      "%s cannot be the name of %s; allowed: 1 to %d letters, digits, '_', '.' or ':', not beginning "
                      "with a digit",
@@ -657,4 +661,25 @@ void fields_read_importance(struct reader *r, const struct tree *t, void *to)
     static const struct value_kind weights = {"weights is expected, such as {frame_shown: 10, \"debug_*\": 1}",
                                               "a weight such as 10", read_weight};
     read_rules(r, t, &weights, to);
+}
+
+const struct schema_word fields_aspect_modes[] = {
+    {"on", MODE_ON, false}, {"count", MODE_COUNT, false}, {"off", MODE_OFF, false}, {NULL, 0, false}};
+
+static bool read_mode(struct reader *r, const struct tree *t, const char *text, int64_t *value)
+{
+    for (const struct schema_word *w = fields_aspect_modes; w->word; w++)
+        if (strcmp(w->word, text) == 0) {
+            *value = w->value;
+            return true;
+        }
+    reader_wrong(r, t, "%s is unknown; allowed: on, count, off", diagnostics_quote(text).s);
+    return false;
+}
+
+void fields_read_modes(struct reader *r, const struct tree *t, void *to)
+{
+    static const struct value_kind modes = {"modes is expected, such as {\"debug_*\": on}", "on, count or off",
+                                            read_mode};
+    read_rules(r, t, &modes, to);
 }

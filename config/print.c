@@ -6,6 +6,7 @@
 #include "config/knobs.h"
 #include "config/real_time.h"
 #include "config/starting.h"
+#include "config/triggers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -369,6 +370,7 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
+    triggers_print(e, out);
     fputs("adapt: {", out);
     schema_print_map(schema_adapt, e, &schema_defaults, false, out);
     fputs(", knobs: [", out);

@@ -44,13 +44,22 @@ static bool limits_monitoring(const struct experiment *e)
     return false;
 }
 
+/* Whether something is to be done as soon as a record shows. */
+static bool waits_for_records(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->trigger_count; i++)
+        if (e->triggers[i].condition != WHEN_VIOLATED)
+            return true;
+    return false;
+}
+
 /* Whether nothing in the file says how soon, how many at a time or by whose decision records are taken. */
 static bool leaves_it_open(const struct tree *root, const struct experiment *e)
 {
     const struct experiment_sensing *s = &e->sensing;
     return !tree_get(tree_get(tree_get(root, "sensing"), "poll"), "period") && s->mode == POLL_POLLING &&
            s->forward == FORWARD_BATCH && s->batch == 0 && s->accumulate == 1 && e->adapt.policy == POLICY_NONE &&
-           !limits_monitoring(e) && experiment_asked_latency(e) == 0;
+           !limits_monitoring(e) && !waits_for_records(e) && experiment_asked_latency(e) == 0;
 }
 
 void check_quiet_period(const struct tree *root, struct experiment *e)

@@ -239,6 +239,19 @@ static void read_name(struct reader *r, const struct tree *t, char **to)
         *to = reader_copy(r, text);
 }
 
+/* Whether an entry of a table is a word that stands for a key without a value; then takes it. */
+static bool read_alone(const struct tree *t, const struct schema_table *table, void *object)
+{
+    const struct schema_field *f = table->fields;
+    if (!table->words || t->kind != TREE_TEXT || t->refused)
+        return false;
+    while (f->key && (f->kind != SCHEMA_ALONE || strcmp(f->key, t->text) != 0))
+        f++;
+    if (f->key)
+        *(bool *)((char *)object + f->offset) = true;
+    return f->key;
+}
+
 static void read_table(struct reader *r, const struct tree *t, const struct schema_field *f, void *to, void *model)
 {
     const struct schema_table *table = f->table;
@@ -263,7 +276,7 @@ static void read_table(struct reader *r, const struct tree *t, const struct sche
         *(struct experiment_place *)(objects + table->place) = table->named ? child->key_at : child->at;
         if (table->named && !child->refused && check_name(r, child, child->key))
             *(char **)objects = reader_copy(r, child->key);
-        if (!(table->named && child->absent)) /* `studio:` means `studio: {}` */
+        if (!(table->named && child->absent) && !read_alone(child, table, objects)) /* `studio:` means `studio: {}` */
             schema_read_map(r, child, table->fields, objects);
     }
 }
@@ -307,6 +320,12 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
         break;
     case SCHEMA_OWN:
         f->read(r, t, to);
+        break;
+    case SCHEMA_ALONE:
+        if (t->absent)
+            *(bool *)to = true;
+        else
+            reader_wrong(r, t, "has no value; write '- %s'", f->key);
         break;
     case SCHEMA_GIVEN_UP:
         reader_wrong_key(r, t, "is called '%s' now", f->note);

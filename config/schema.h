@@ -28,6 +28,7 @@ enum schema_kind {
     SCHEMA_MAP,            /* `fields`, stored in the same object */
     SCHEMA_TABLE,          /* array of objects: `table` */
     SCHEMA_OWN,            /* stored by `read` */
+    SCHEMA_ALONE,          /* bool: true where the key is there; it has no value */
     SCHEMA_CHECKED,        /* read by experiment_check(), which needs the whole file for it */
     SCHEMA_GIVEN_UP,       /* a former key: `note` is its name now */
 };
@@ -56,6 +57,7 @@ struct schema_table {
     size_t size, place, count; /* `count`: offset, in the model, of its uint32_t length */
     uint32_t max;
     bool named; /* a map: its key goes to the `char *` that opens the object */
+    bool words; /* an entry may be a text: it stands for a map with this key, which has no value (SCHEMA_ALONE) */
 };
 
 /** A key of a map. Lists end with key NULL. */

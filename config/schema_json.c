@@ -11,7 +11,10 @@
 #include "base/json.h"
 #include "base/units.h"
 
+#include <string.h>
+
 static void put_map(struct json *j, const char *key, const struct schema_field *fields, bool may_be_absent);
+static void put_keys(struct json *j, const struct schema_field *fields);
 
 /* `texts` ends with NULL. */
 static void put_texts(struct json *j, const char *key, const char *const *texts)
@@ -81,6 +84,23 @@ static void put_shape(struct json *j, enum schema_shape shape)
         put_scalar(j, "items");
 }
 
+/* The keys without a value, which an entry may be as a word. */
+static void put_alone(struct json *j, const struct schema_field *fields)
+{
+    char pattern[128] = "^(";
+    for (const struct schema_field *f = fields; f->key; f++) {
+        size_t n = strlen(pattern);
+        if (f->kind == SCHEMA_ALONE)
+            snprintf(pattern + n, sizeof pattern - n, "%s%s", n > 2 ? "|" : "", f->key);
+    }
+    snprintf(pattern + strlen(pattern), sizeof pattern - strlen(pattern), ")$");
+    json_object(j, "items");
+    put_texts(j, "type", (const char *const[]){"object", "string", NULL});
+    json_text(j, "pattern", pattern);
+    put_keys(j, fields);
+    json_object_end(j);
+}
+
 static void put_table(struct json *j, const struct schema_table *table)
 {
     json_text(j, "type", table->named ? "object" : "array");
@@ -90,7 +110,10 @@ static void put_table(struct json *j, const struct schema_table *table)
         put_name(j);
         json_object_end(j);
     }
-    put_map(j, table->named ? "additionalProperties" : "items", table->fields, table->named);
+    if (table->words)
+        put_alone(j, table->fields);
+    else
+        put_map(j, table->named ? "additionalProperties" : "items", table->fields, table->named);
 }
 
 static void put_value(struct json *j, const struct schema_field *f)
@@ -121,6 +144,9 @@ static void put_value(struct json *j, const struct schema_field *f)
         break;
     case SCHEMA_NAME:
         put_name(j);
+        break;
+    case SCHEMA_ALONE:
+        json_text(j, "type", "null");
         break;
     case SCHEMA_TABLE:
         put_table(j, f->table);

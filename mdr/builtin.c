@@ -13,6 +13,7 @@
 #define LABELS_DECIDER         (&("" BUILTIN_DECIDERS(BAR_LABEL))[1])
 #define LABELS_POLLING         (&("" BUILTIN_POLLINGS(BAR_LABEL))[1])
 #define LABELS_SETTER          (&("" BUILTIN_SETTERS(BAR_LABEL))[1])
+#define LABELS_TRIGGER         (&("" BUILTIN_TRIGGERS(BAR_LABEL))[1])
 #define LABELS_CONCLUSION      (&("" BUILTIN_CONCLUSIONS(BAR_LABEL))[1])
 
 #define DICTIONARY_INT(name, unit)    INT(name, unit)

@@ -40,7 +40,8 @@
     ASPECT(CONCLUSION,  conclusion,  "conclusions",  NODE,   EVERY)                                                    \
     ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)                                                   \
     ASPECT(EXCHANGE,    exchange,    "exchanges",    NODE,   EVERY)                                                    \
-    ASPECT(THREAD,      thread,      "threads",      NODE,   EVERY) /* the last one: rundb_renew() */
+    ASPECT(THREAD,      thread,      "threads",      NODE,   EVERY)                                                    \
+    ASPECT(TRIGGER,     trigger,     "triggers",     NODE,   EVERY) /* a new one is the last: rundb_renew() */
 
 /*
  * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
@@ -166,8 +167,8 @@
 /** A snapshot of flight recorders on this node; at its begin, every second and at its end. The last one is complete. */
 #define BUILTIN_SNAPSHOT_FIELDS(KEY, FIELD)                                                                            \
     FIELD(TEXT,  origin,    "1",          "node where the limit was violated; an operator's: none")                    \
-    KEY(  INT,   number,    "1",          "of the run's snapshots that limits requested, from 1; an operator's: 0")    \
-    FIELD(INT,   limit,     "1",          "index of the limit; an operator's: -1")                                     \
+    KEY(  INT,   number,    "1",          "of the run's snapshots that triggers requested, from 1; an operator's: 0")    \
+    FIELD(INT,   limit,     "1",          "index of the limit; an operator's: -1; of a trigger without limit: -2 less its index")                                     \
     FIELD(FLOAT, value,     "1",          "of the limit's metric then")                                                \
     KEY(  INT,   moment,    "ns",         "time of the violation, or of the operator's command")                       \
     FIELD(INT,   duration,  "ns",         "time that it lasts from then, by the file")                                 \
@@ -226,6 +227,22 @@
     FIELD(INT,   thread,   "1", "thread id, as in the packets of its ring")                                            \
     FIELD(TEXT,  name,     "1", "its name from then on; none: it has another one, beyond the names that are kept")
 
+/**
+ * A firing of a trigger, when its actions were done; what a firing did for some time, when that is undone; and the
+ * counts of each trigger at the end of a life of the daemon.
+ */
+#define BUILTIN_TRIGGER_FIELDS(KEY, FIELD)                                                                             \
+    FIELD(INT,   trigger,    "1",             "index in the experiment's list; those of `on-violation` stand behind the others")    \
+    FIELD(ENUM,  event,      LABELS_TRIGGER,  "see BUILTIN_TRIGGERS")                                                  \
+    FIELD(TEXT,  process,    "1",             "name of the process whose record completed the condition; else none")   \
+    FIELD(INT,   moment,     "ns",            "time of that record, or when a violation or silence had lasted long enough") \
+    FIELD(FLOAT, value,      "1",             "of the field that is compared, or of the limit's metric")                \
+    FIELD(INT,   latency,    "ns",            "from `moment` until the node's actions were done")                      \
+    FIELD(INT,   suppressed, "1",             "reasons to fire since the firing before, which came too soon")          \
+    FIELD(INT,   looked,     "1",             "records that were looked at so far; of a limit: instants at which it was known") \
+    FIELD(TEXT,  done,       "1",             "what was done, and what of it failed")                                  \
+    FIELD(TEXT,  mark,       "1",             "the file's text for it; none: it has none")
+
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */
 #define LABELS_POLICY  "none"                                            /* bezeld adds its own: EXPERIMENT_POLICIES */
@@ -243,7 +260,8 @@
 #define BUILTIN_POLLINGS(LABEL)                                                                                        \
     LABEL(POLLING_BY_START,    "start")                                                                                \
     LABEL(POLLING_BY_OPERATOR, "operator")                                                                             \
-    LABEL(POLLING_BY_KEPT,     "kept")
+    LABEL(POLLING_BY_KEPT,     "kept")                                                                                 \
+    LABEL(POLLING_BY_TRIGGER,  "trigger")
 
 /**
  * Who set a knob; `kept`: found so by this life of the daemon; `end`: set back at the end of the run; `declared`: nobody,
@@ -255,7 +273,14 @@
     LABEL(SET_BY_AGENT,    "agent")                                                                                    \
     LABEL(SET_BY_KEPT,     "kept")                                                                                     \
     LABEL(SET_BY_END,      "end")                                                                                      \
-    LABEL(SET_BY_NONE,     "declared")
+    LABEL(SET_BY_NONE,     "declared")                                                                                 \
+    LABEL(SET_BY_TRIGGER,  "trigger")
+
+/** Of a trigger: it fired; what it had changed for some time is undone; its counts when the daemon ends. */
+#define BUILTIN_TRIGGERS(LABEL)                                                                                        \
+    LABEL(TRIGGER_FIRED,  "fired")                                                                                     \
+    LABEL(TRIGGER_UNDONE, "undone")                                                                                    \
+    LABEL(TRIGGER_ENDS,   "ends")
 
 /**
  * Conclusions. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is
@@ -275,6 +300,7 @@
 enum builtin_decider { BUILTIN_DECIDERS(BUILTIN_LABEL_ENUM) };
 enum builtin_poller { BUILTIN_POLLINGS(BUILTIN_LABEL_ENUM) };
 enum builtin_setter { BUILTIN_SETTERS(BUILTIN_LABEL_ENUM) };
+enum builtin_trigger_event { BUILTIN_TRIGGERS(BUILTIN_LABEL_ENUM) };
 enum builtin_conclusion_kind { BUILTIN_CONCLUSIONS(BUILTIN_LABEL_ENUM) };
 
 #define BUILTIN_ENUM(NAME, name, table, owner, rows) BUILTIN_##NAME,

@@ -79,7 +79,7 @@ static bool check_save(struct fields_coder *c, void *p)
     return fields_check(c, m->number != 0 && m->node[0] != '\0');
 }
 
-TABLE(save, FIELDS(message_save, number, limit, node, at, left, value), CALL(check_save));
+TABLE(save, FIELDS(message_save, number, trigger, node, at, left, value), CALL(check_save));
 TABLE(configure, FIELDS(message_configure, folder, collector, experiment));
 
 static bool check_start(struct fields_coder *c, void *p)
@@ -125,20 +125,18 @@ TABLE(command, FIELDS(message, command.id, command.deadline), STRUCT(message, co
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
-static bool check_violation(struct fields_coder *c, void *p)
+static bool check_firing(struct fields_coder *c, void *p)
 {
-    static const struct message_violation none;
-    const struct message_violation *m = p;
-    bool rest = m->limit || m->at || m->age || memcmp(&m->value, &none.value, sizeof m->value) != 0;
-    return fields_check(c, m->age >= 0 && (m->count != 0 || !rest));
+    const struct message_firing *m = p;
+    return fields_check(c, m->age >= 0 && m->count != 0);
 }
 
-TABLE(violation, FIELDS(message_violation, count, limit, at, age, value), CALL(check_violation));
+TABLE(firing, FIELDS(message_firing, trigger, count, at, age, value, process), CALL(check_firing));
 
 TABLE(node_status, FIELDS(message_node_status, records, lost_full, lost_off, lost_no_ring, lost_window, lost_spool),
       FIELDS(message_node_status, window_bytes, spool_bytes, processes, processes_seen, period_ns, stop_wanted),
       FIELDS(message_node_status, manager.held, manager.epoch, manager.applied),
-      STRUCT(message_node_status, violation, violation), ENUM(message_node_status, way, MESSAGE_WAY_DIRECT));
+      ROWS(message_node_status, firing_count, firings, firing), ENUM(message_node_status, way, MESSAGE_WAY_DIRECT));
 
 TABLE(collector_status,
       FIELDS(message_collector_status, records, bytes, packets, discarded, refused, over_rate, unidentified, peers),

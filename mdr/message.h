@@ -119,7 +119,8 @@ struct message_node_status {
     uint64_t period_ns; /* 0: polling is off */
     bool stop_wanted;   /* somebody else than the session's `bezel run` has sent STOP: the run is to end */
     struct message_managed manager;
-    struct message_violation violation;
+    uint32_t firing_count;
+    struct message_firing firings[MESSAGE_FIRINGS_MAX];
     enum message_way way;
 };
 

@@ -144,14 +144,14 @@ struct message_poll {
     uint32_t batch; /* records that a poll takes at most; 0: all that wait */
 };
 
-/** A snapshot of the run that a limit requested. */
+/** A snapshot of the run that a trigger requested. */
 struct message_save {
     uint32_t number;                 /* of the run's snapshots, from 1 */
-    uint32_t limit;                  /* in the experiment's list */
-    char node[MESSAGE_NAME_MAX + 1]; /* where the limit was violated; not empty */
+    uint32_t trigger;                /* in the experiment's list */
+    char node[MESSAGE_NAME_MAX + 1]; /* where it fired; not empty */
     uint64_t at;                     /* when, ns of CLOCK_REALTIME */
     uint64_t left;                   /* how long to go on after the arrival, ns */
-    double value;                    /* the value of the limit's metric then; NaN: unknown */
+    double value;                    /* as in message_firing */
 };
 
 enum message_ending { END_TERM = 0, END_INTERRUPTED = 1, END_KILL = 2 };
@@ -229,13 +229,14 @@ struct message_partial {
     int64_t silent;
 };
 
-/** Violations of limits with `on-violation` on a node in this life of the daemon: their number, and the latest one. */
-struct message_violation {
-    uint64_t count;
-    uint32_t limit; /* index in the experiment's list */
-    int64_t at;     /* ns of CLOCK_REALTIME */
-    int64_t age;    /* ns since then, 0 or more */
-    double value;   /* of the limit's metric; NaN: unknown */
+/** A trigger that asks for something: its firings in this life of the daemon, and of the latest one: */
+struct message_firing {
+    uint32_t trigger;                   /* index in the experiment's list */
+    uint64_t count;                     /* 1 or more */
+    int64_t at;                         /* ns of CLOCK_REALTIME */
+    int64_t age;                        /* ns since then, 0 or more */
+    double value;                       /* of a limit's metric, or the field that is compared; NaN: none */
+    char process[MESSAGE_NAME_MAX + 1]; /* whose record completed the condition; empty: none */
 };
 
 struct message_books {

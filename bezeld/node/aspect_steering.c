@@ -33,6 +33,15 @@ static int add_patterns(struct aspect_rules *rules, const char *patterns, enum m
     return 0;
 }
 
+_Static_assert((int)MODE_ON == (int)ASPECT_ON && (int)MODE_COUNT == (int)ASPECT_COUNT &&
+                   (int)MODE_OFF == (int)ASPECT_OFF,
+               "the file's words are the message's");
+
+int aspect_steering_add(struct aspect_rules *rules, const char *pattern, enum experiment_mode mode)
+{
+    return aspect_rules_add(rules, pattern, modes[mode]);
+}
+
 static void add_experiment(struct aspect_rules *rules, char *const *patterns, enum segment_enable mode)
 {
     for (; patterns && *patterns; patterns++)
@@ -154,4 +163,31 @@ void aspect_steering_switch(struct aspect_steering *s, struct external *x, const
     reply->answer = ANSWER_ASPECTS;
     reply->matched = count_matches(c->patterns, x);
     notes_record(x, NULL, now, "BEZEL-STEERED", "change %u: aspects %s: %s", ++s->changes, words[c->mode], c->patterns);
+}
+
+/* ---- Triggers ---------------------------------------------------------------------------------------------------- */
+
+void aspect_steering_pass(struct aspect_steering *s, struct external *x, const struct aspect_rules *rules)
+{
+    s->passing = *rules;
+    s->rules.passing = &s->passing;
+    external_set_rules(x);
+}
+
+bool aspect_steering_keep(struct aspect_steering *s, struct external *x, const struct experiment_rule *rules)
+{
+    static struct aspect_rules all; /* one thread; too large for a stack */
+    all = s->rules;
+    for (; rules && rules->pattern; rules++)
+        if (aspect_steering_add(&all, rules->pattern, (enum experiment_mode)rules->value) != 0)
+            return false;
+    s->rules = all;
+    keep(s);
+    external_set_rules(x);
+    return true;
+}
+
+uint32_t aspect_steering_matches(struct external *x, const char *pattern)
+{
+    return count_matches(pattern, x).aspects;
 }

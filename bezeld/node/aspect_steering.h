@@ -18,6 +18,7 @@ struct message_reply;
 
 struct aspect_steering {
     struct aspect_rules rules;
+    struct aspect_rules passing; /* of triggers, before `rules` */
     uint32_t changes, snapshots; /* how many commands the operator gave in this life of the daemon */
     struct state_file file;      /* the operator's rules */
 };
@@ -35,5 +36,15 @@ void aspect_steering_snapshot(struct aspect_steering *s, struct external *x, int
 /** Carries out ASPECTS, and fills the reply with what its patterns match, or with the reason why they are refused. */
 void aspect_steering_switch(struct aspect_steering *s, struct external *x, const struct message_command *command,
                             int64_t now, struct message_reply *reply);
+
+/**
+ * For triggers. _add(): adds a rule to a list; as aspect_rules_add(). _pass(): `rules` apply before all others until
+ * the next call, and are not kept. _keep(): adds rules as an operator would; false: there are too many, and nothing was
+ * changed. _matches(): how many aspects of living processes match.
+ */
+int aspect_steering_add(struct aspect_rules *rules, const char *pattern, enum experiment_mode mode) BEZEL_MUST_CHECK;
+void aspect_steering_pass(struct aspect_steering *s, struct external *x, const struct aspect_rules *rules);
+bool aspect_steering_keep(struct aspect_steering *s, struct external *x, const struct experiment_rule *rules);
+uint32_t aspect_steering_matches(struct external *x, const char *pattern);
 
 #endif

@@ -129,8 +129,7 @@ static void record(struct node *n, const struct message_judged *j, int64_t gap, 
     node_record_observation(n, i, &l, now);
     if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
         record_limit(n, i, &l, now);
-    if (changed)
-        snapshot_take_judged(n, i, &l, now);
+    node_triggers_judged(n, i, &l, now);
 }
 
 static int64_t longest_window(const struct experiment *e)

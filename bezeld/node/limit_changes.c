@@ -4,10 +4,6 @@
 
 #include "base/clock.h"
 
-#include <math.h>
-
-#define REPORTS_APART (100 * CLOCK_MS)
-
 /*
  * An unchanged limit is recorded again once a second, so that a longer gap in the records means that it was not judged.
  * A shorter one shows in the record behind it.
@@ -28,28 +24,4 @@ bool limit_changes_records_all(struct limit_changes *changes, bool changed, int6
         return false;
     changes->all_recorded = now;
     return true;
-}
-
-void limit_changes_update(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, bool asks,
-                          int64_t now)
-{
-    struct limit_broken *b = &changes->broken;
-    bool violated = l->state == LIMIT_VIOLATED, before = b->is[i];
-    b->is[i] = violated;
-    if (!violated || before || !asks)
-        return;
-    b->fresh = true;
-    b->count++;
-    b->limit = i;
-    b->at = now;
-    b->value = l->known ? l->value : (double)NAN;
-}
-
-bool limit_changes_report_due(struct limit_changes *changes, bool listens, int64_t now)
-{
-    bool due = changes->broken.fresh && listens && now >= changes->broken.report_due;
-    changes->broken.fresh = false;
-    if (due)
-        changes->broken.report_due = now + REPORTS_APART;
-    return due;
 }

@@ -22,8 +22,7 @@ static void sample(struct node *n, int64_t now)
     knob_steering_sample(n);
     node_carry_out(n, o, &(struct node_decider){.who = DECIDED_BY_AGENT}, now);
     manager_client_sample(n, o, now);
-    snapshot_take_watch(n, o, now);
-    node_report_broken(n, now);
+    node_triggers_step(n, o, now);
     if (limit_changes_records_all(&n->limits, o->limit_changed, now))
         node_record_limits(n, o);
     if (schedule_takes(&n->schedule.sample_due, now, n->took_sut ? SCHEDULE_HOUSEKEEP : CLOCK_S)) {
@@ -56,7 +55,8 @@ static bool polls(const struct node *n)
 static bool may_sleep(const struct node *n)
 {
     return !n->schedule.busy_wait && polls(n) && !n->draining && n->options.experiment->limit_count == 0 &&
-           samplers_due(n->samplers) == INT64_MAX && sender_connected(n->sender);
+           n->options.experiment->trigger_count == 0 && samplers_due(n->samplers) == INT64_MAX &&
+           sender_connected(n->sender);
 }
 
 static void wake(struct node *n, int64_t now)
@@ -92,6 +92,7 @@ static int64_t tasks_due(const struct node *n, int64_t now)
     int64_t due = earliest(schedule_due(s, false), earliest(sender_due(n->sender), samplers_due(n->samplers)));
     if (n->clock.client)
         due = earliest(due, now + NODE_EXCHANGES);
+    due = earliest(due, node_triggers_due(n));
     return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
@@ -154,6 +155,8 @@ void node_turn(struct node *n)
         schedule_housekeep_within(s, now, SCHEDULE_HOUSEKEEP / 2); /* one wake-up for both */
     }
     if (!n->draining)
+        node_triggers_turn(n, now);
+    if (!n->draining)
         news = snapshot_take_turn(n, now) || news;
     if (!n->draining)
         samplers_turn(n->samplers, now);
@@ -181,6 +184,7 @@ int64_t node_due(const struct node *n)
     if (s->asleep)
         return external_sleeps(n->external) ? s->housekeep_due : INT64_MIN;
     int64_t due = earliest(schedule_due(s, polls(n)), samplers_due(n->samplers));
+    due = earliest(due, node_triggers_due(n));
     return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 

@@ -169,6 +169,8 @@ int node_open(const struct node_options *options, struct node **out)
     if (err)
         log_error("BEZEL-AGENT", "cannot make the agent, which evaluates the limits of node %s: %s", hello.node,
                   ulimit_reason(err));
+    if (!err)
+        err = node_triggers_open(n);
     aspect_steering_open(&n->aspect_steering, options->experiment, options->dir, options->run);
     n->aspect_steering.rules.sheds = node_load_shedding;
     n->aspect_steering.rules.context = n;
@@ -254,6 +256,7 @@ void node_close(struct node *n)
     }
     journal_close(n->own_trace);
     agent_free(n->agent);
+    trigger_free(n->triggers.set);
     free(n);
 }
 
@@ -271,6 +274,7 @@ static void drain(struct node *n)
     node_clock_end(n);
     external_collect(n->external, true); /* the rings are drained even if the policy turned polling off */
     external_flush(n->external, now);
+    node_triggers_end(n, now);
     snapshot_take_end(n, now);
     node_record_sample(n);
     node_record_clock(n);

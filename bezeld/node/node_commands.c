@@ -61,8 +61,8 @@ static void fill_status(struct node *n, struct message_node_status *s)
                                       .period_ns = n->policy.on ? (uint64_t)n->policy.period : 0,
                                       .stop_wanted = n->stop_wanted,
                                       .manager = node_manager_status(n),
-                                      .violation = snapshot_take_violation(n),
                                       .way = way_of(n)};
+    s->firing_count = firings_write(&n->triggers.firings, n->realtime_offset, clock_now(), s->firings);
 }
 
 /* Writes the most important fault, if there is one, as a sentence for the operator. */
@@ -104,10 +104,9 @@ static void fill_reply(struct node *n, struct message_reply *reply)
 }
 
 /* Sent at once, because rings of other nodes go on overwriting. If it is lost, the next answer to QUERY has it. */
-void node_report_broken(struct node *n, int64_t now)
+void node_report_firings(struct node *n, int64_t now)
 {
-    bool listens = n->has_asker && snapshot_due(&n->snapshot) == INT64_MAX;
-    if (!limit_changes_report_due(&n->limits, listens, now))
+    if (!firings_report_due(&n->triggers.firings, n->has_asker, now))
         return;
     struct message *m = command_server_message(n->control);
     m->type = MESSAGE_REPLY;
@@ -215,6 +214,8 @@ static void carry_out(struct node *n, const struct command_request *from, const 
         return;
     case VERB_ENDING:
         agent_processes_end(n->agent);
+        if (n->triggers.set)
+            trigger_processes_end(n->triggers.set);
         return;
     case VERB_DISCARD: /* of a collector */
         return;
@@ -228,7 +229,7 @@ void node_receive(struct node *n, const struct command_request *from)
     n->tasks_due = INT64_MIN; /* whatever it changes, a turn follows */
     if (m->type != MESSAGE_COMMAND) {
         manager_client_receive(n, from, m, now);
-        node_report_broken(n, now);
+        node_triggers_turn(n, now);
         return;
     }
     struct message_reply reply = {.answer = ANSWER_NODE};

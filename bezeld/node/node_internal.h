@@ -6,9 +6,9 @@
  * thread.
  *
  * Files call downward only, in this order: loop.c; node_commands.c; node.c; manager_client.c, node_knobs.c;
- * global_limits.c, knob_steering.c; snapshot_take.c, node_polling.c, knob_set.c; conclusions.c, node_record.c,
- * observer.c, node_rt_setup.c, node_clock.c; and the modules that do not know struct node (schedule, cpu_usage,
- * limit_changes, poll_settings, aspect_steering, snapshot, own_trace).
+ * node_triggers.c; global_limits.c, knob_steering.c; snapshot_take.c, node_polling.c, knob_set.c; conclusions.c,
+ * node_record.c, observer.c, node_rt_setup.c, node_clock.c; and the modules that do not know struct node (schedule,
+ * cpu_usage, limit_changes, poll_settings, aspect_steering, snapshot, own_trace).
  */
 #ifndef BEZEL_BEZELD_NODE_NODE_INTERNAL_H
 #define BEZEL_BEZELD_NODE_NODE_INTERNAL_H
@@ -16,6 +16,7 @@
 #include "bezeld/node/aspect_steering.h"
 #include "bezeld/node/clock_client.h"
 #include "bezeld/node/cpu_usage.h"
+#include "bezeld/node/firings.h"
 #include "bezeld/node/limit_changes.h"
 #include "bezeld/node/node.h"
 #include "bezeld/node/own_trace.h"
@@ -27,6 +28,7 @@
 #include "mdr/uplink/sender.h"
 #include "resmgr/agent/agent.h"
 #include "resmgr/agent/leadership.h"
+#include "resmgr/agent/trigger.h"
 #include "resmgr/pace/schedule.h"
 #include "sensor/external/external.h"
 #include "sensor/external/name_watch.h"
@@ -104,6 +106,14 @@ struct node_clock {
     struct state_file parting;   /* there while it drains for that: a restarted daemon goes on with it */
 };
 
+/** The triggers of the node (node_triggers.c). */
+struct node_triggers {
+    struct trigger_set *set; /* NULL: the file has none */
+    struct firings firings;
+    /* ns: when what an action has changed is undone; 0: nothing is to be. And the first of these times */
+    int64_t undo_at[EXPERIMENT_TRIGGERS_MAX][EXPERIMENT_TRIGGER_ACTIONS_MAX], undo_due;
+};
+
 /** Conclusions of the policy as they were recorded last. */
 struct node_conclusions {
     bool infeasible, not_the_monitors, starved;
@@ -132,9 +142,10 @@ struct node {
     int64_t gap;                        /* ns from the last poll to the next (node_polling.c) */
     uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
     struct aspect_steering aspect_steering;
-    struct node_pause pause;                      /* node_pause.c */
-    struct node_clock clock;                      /* node_clock.c */
-    struct rt_setup_state rt_setup;               /* node_rt_setup.c */
+    struct node_pause pause;        /* node_pause.c */
+    struct node_clock clock;        /* node_clock.c */
+    struct rt_setup_state rt_setup; /* node_rt_setup.c */
+    struct node_triggers triggers;
     struct snapshot snapshot;                     /* the run's snapshot in progress (snapshot_take.c) */
     struct node_managed managed;                  /* manager_client.c */
     struct node_judged judged;                    /* global_limits.c */
@@ -216,9 +227,12 @@ void node_clock_end(struct node *n);
 void node_poll_start(struct node *n);
 
 /**
- * Changes what `poll` gives, if anything. The reply gets the settings then in force, or the reason why nothing was
- * changed. Returns whether the command set a period.
+ * node_poll_change() changes what `poll` gives; false, with the reason in the reply: nothing was changed.
+ * node_poll_answer(): changes what `poll` gives, if anything. The reply gets the settings then in force, or the reason
+ * why nothing was changed. Returns whether the command set a period.
  */
+bool node_poll_change(struct node *n, const struct message_poll *poll, enum builtin_poller cause, int64_t now,
+                      struct message_reply *reply);
 bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t now, struct message_reply *reply);
 
 /**
@@ -236,10 +250,12 @@ void node_knobs_end(struct node *n);
 
 /**
  * Knobs of the node's processes (node_knobs.c). node_knobs_list() lists those from number `from` on, as many as fit;
- * node_knob_answer() sets one or resets it, as docs/WIRE.md describes it.
+ * node_knob_answer() sets one or resets it, as docs/WIRE.md describes it; node_knob_change() does so for `cause`.
  */
 void node_knobs_list(struct node *n, uint32_t from, struct message_knob_list *to);
 void node_knob_answer(struct node *n, const struct message_knob *command, struct message_reply *reply);
+void node_knob_change(struct node *n, const struct message_knob *command, enum builtin_setter cause,
+                      struct message_reply *reply);
 
 /**
  * Knobs that the experiment steers (knob_steering.c). At a sampling instant, before the agent's step,
@@ -291,18 +307,25 @@ struct node_decider {
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct node_decider *by, int64_t now);
 
 /**
- * Snapshots that limits request (snapshot_take.c). _watch(): notes at each step which limits are violated; _judged():
- * notes it for a global limit; _turn(): does what is due, and returns whether anything was; _end(): ends the snapshot
- * early; _answer(): carries out SAVE; _report(): records an operator's SNAPSHOT of `processes` processes; _violation():
- * the violations that the reply to QUERY reports.
+ * Triggers (node_triggers.c). _step(): at a sampling instant, passes the states of limits on; _judged(): that of a
+ * limit; _turn(): does what fires, and undoes what is due; _due(): when that is due, ns; _end(): when the node drains.
  */
-void snapshot_take_watch(struct node *n, const struct agent_outcome *o, int64_t now);
-void snapshot_take_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
+int node_triggers_open(struct node *n) BEZEL_MUST_CHECK;
+void node_triggers_step(struct node *n, const struct agent_outcome *o, int64_t now);
+void node_triggers_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
+void node_triggers_turn(struct node *n, int64_t now);
+int64_t node_triggers_due(const struct node *n);
+void node_triggers_end(struct node *n, int64_t now);
+
+/**
+ * Snapshots that triggers request (snapshot_take.c). _turn(): does what is due, and returns whether anything was;
+ * _end(): ends the snapshot early; _answer(): carries out SAVE; _report(): records an operator's SNAPSHOT of
+ * `processes` processes.
+ */
 bool snapshot_take_turn(struct node *n, int64_t now);
 void snapshot_take_end(struct node *n, int64_t now);
 void snapshot_take_answer(struct node *n, const struct message_save *save, int64_t now, struct message_reply *reply);
 void snapshot_take_report(struct node *n, uint32_t processes, int64_t now);
-struct message_violation snapshot_take_violation(const struct node *n);
 
 /**
  * Sets up this thread as the experiment says, and records the result as notes (node_rt_setup.c). ZeroMQ's threads must
@@ -310,7 +333,7 @@ struct message_violation snapshot_take_violation(const struct node *n);
  */
 void node_rt_setup(struct node *n);
 
-/** Reports new violations of limits, without being asked, to the peer that sent QUERY STATE last (node_commands.c). */
-void node_report_broken(struct node *n, int64_t now);
+/** Reports new firings, without being asked, to the peer that sent QUERY STATE last (node_commands.c). */
+void node_report_firings(struct node *n, int64_t now);
 
 #endif

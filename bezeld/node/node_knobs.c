@@ -65,10 +65,10 @@ static bool is_refused(struct node *n, const struct message_knob *command, struc
     return false;
 }
 
-static const struct node_knob_reason by_operator = {.cause = SET_BY_OPERATOR, .limit = -1, .value = NAN};
-
-static void carry_out(struct node *n, const struct message_knob *command, struct message_reply *reply)
+static void carry_out(struct node *n, const struct message_knob *command, enum builtin_setter cause,
+                      struct message_reply *reply)
 {
+    struct node_knob_reason why = {.cause = cause, .limit = -1, .value = NAN};
     reply->answer = ANSWER_KNOB_SET;
     reply->knob_set = 0;
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
@@ -77,15 +77,22 @@ static void carry_out(struct node *n, const struct message_knob *command, struct
         if (at < 0)
             continue;
         int32_t value = command->action == KNOB_SET ? command->value : p->at->knobs->knob[at].initial;
-        if (!node_knob_set(n, p, (uint32_t)at, value, &by_operator))
+        if (!node_knob_set(n, p, (uint32_t)at, value, &why))
             continue;
         reply->knob_set++;
-        knob_steering_override(n, p, command, value);
+        if (cause == SET_BY_OPERATOR)
+            knob_steering_override(n, p, command, value);
     }
+}
+
+void node_knob_change(struct node *n, const struct message_knob *command, enum builtin_setter cause,
+                      struct message_reply *reply)
+{
+    if (!is_refused(n, command, reply))
+        carry_out(n, command, cause, reply);
 }
 
 void node_knob_answer(struct node *n, const struct message_knob *command, struct message_reply *reply)
 {
-    if (!is_refused(n, command, reply))
-        carry_out(n, command, reply);
+    node_knob_change(n, command, SET_BY_OPERATOR, reply);
 }

@@ -149,14 +149,14 @@ void node_poll_start(struct node *n)
     apply(n, n->poll_settings.now.given ? POLLING_BY_KEPT : POLLING_BY_START);
 }
 
-/* Applies settings of an operator. Records that wait in the rings stay there, so none is missed. */
-static void change(struct node *n, const struct message_poll *wanted, int64_t now)
+/* Applies settings of an operator or trigger. Records that wait in the rings stay there, so none is missed. */
+static void change(struct node *n, const struct message_poll *wanted, enum builtin_poller cause, int64_t now)
 {
     if (wanted->given & POLL_GIVES_PERIOD) {
         n->policy.period = (int64_t)wanted->period_ns;
         agent_set_period(n->agent, n->policy.period);
     }
-    apply(n, POLLING_BY_OPERATOR);
+    apply(n, cause);
     if (n->schedule.busy_wait)
         schedule_poll_at(&n->schedule, now);
     schedule_poll_within(&n->schedule, now, n->policy.period);
@@ -164,15 +164,22 @@ static void change(struct node *n, const struct message_poll *wanted, int64_t no
     stretch(n, now);
 }
 
-bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t now, struct message_reply *reply)
+bool node_poll_change(struct node *n, const struct message_poll *poll, enum builtin_poller cause, int64_t now,
+                      struct message_reply *reply)
 {
-    const struct message_poll *in_force = &n->poll_settings.now;
-    if (poll->given && !poll_settings_change(&n->poll_settings, poll, reply->text)) {
+    if (!poll_settings_change(&n->poll_settings, poll, reply->text)) {
         reply->answer = ANSWER_REFUSED;
         return false;
     }
-    if (poll->given)
-        change(n, poll, now);
+    change(n, poll, cause, now);
+    return true;
+}
+
+bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t now, struct message_reply *reply)
+{
+    const struct message_poll *in_force = &n->poll_settings.now;
+    if (poll->given && !node_poll_change(n, poll, POLLING_BY_OPERATOR, now, reply))
+        return false;
     reply->answer = ANSWER_POLL;
     reply->polling = (struct message_polling){.on = n->policy.on,
                                               .period_ns = (uint64_t)n->policy.period,

@@ -3,10 +3,39 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node/node_internal.h"
+#include "sensor/external/notes.h"
 
-/* Of a daemon's records, only those of its samplers are observed, where a metric reads them. */
+/*
+ * The number of an aspect of a process: its slot, and the number by which the agent and the triggers know it, each plus
+ * 1; 0: it does not read the aspect.
+ */
+enum { WATCH_BITS = 8, WATCH_MASK = (1 << WATCH_BITS) - 1 };
+_Static_assert((int)TRIGGER_ASPECTS_MAX < (int)WATCH_MASK && (int)AGENT_WATCH_BITS < (int)WATCH_BITS &&
+                   (int)AGENT_PROCESSES_MAX <= (int)TRIGGER_PROCESSES_MAX,
+               "a number holds both");
+
+static int watch_slot(int watch)
+{
+    return watch >> 2 * WATCH_BITS;
+}
+
+/* Of the agent, and of the triggers; negative: none. */
+static int watch_agent(int watch)
+{
+    int aspect = (watch >> WATCH_BITS & WATCH_MASK) - 1;
+    return aspect < 0 ? -1 : watch_slot(watch) << AGENT_WATCH_BITS | aspect;
+}
+
+static int watch_trigger(int watch)
+{
+    return (watch & WATCH_MASK) - 1;
+}
+
+/* Of a daemon's records, only those of its samplers are observed, where a metric or trigger reads them. */
 static bool reads_samplers(const struct experiment *e)
 {
+    if (experiment_trigger_reads_samplers(e))
+        return true;
     for (uint32_t i = 0; i < e->metric_count; i++)
         if (e->metrics[i].aspect && experiment_sampler_of(e->metrics[i].aspect) != EXPERIMENT_SAMPLERS)
             return true;
@@ -23,7 +52,23 @@ static int observe_begin(void *context, const char *name, enum message_role role
 
 static void observe_end(void *context, int slot)
 {
-    agent_process_remove(((struct node *)context)->agent, slot);
+    struct node *n = context;
+    agent_process_remove(n->agent, slot);
+    if (n->triggers.set)
+        trigger_remove(n->triggers.set, slot);
+}
+
+/* A misspelt field, or one that is compared with what it cannot be, must not pass for a condition that is never met. */
+static int watch_for_triggers(struct node *n, int slot, const struct dict_aspect *aspect)
+{
+    const char *when = n->triggers.set ? trigger_lacking(n->triggers.set, aspect) : NULL;
+    const char *process = agent_process_name(n->agent, slot);
+    if (when && process)
+        notes_record(n->external, NULL, clock_now(), "BEZEL-TRIGGER-FIELD",
+                     "trigger '%.100s' cannot fire for process %.60s: its aspect has no such field, or none that "
+                     "'where' can be compared with",
+                     when, process);
+    return n->triggers.set ? trigger_watch(n->triggers.set, slot, aspect) : BEZEL_ENOENT;
 }
 
 /* Of the daemon only the samplers' aspects are observed; their names count from nobody else. */
@@ -41,13 +86,20 @@ static int observe_watch(void *context, int slot, enum message_role role, const 
             metric, process, aspect->name);
     if (role == ROLE_SUT)
         agent_received_from(n->agent, aspect->name);
-    return agent_watch(n->agent, slot, aspect);
+    int read = agent_watch(n->agent, slot, aspect), waits = watch_for_triggers(n, slot, aspect);
+    if (read < 0 && waits < 0)
+        return read;
+    int number = read < 0 ? 0 : 1 + (read & ((1 << AGENT_WATCH_BITS) - 1));
+    return (slot << WATCH_BITS | number) << WATCH_BITS | (waits < 0 ? 0 : waits + 1);
 }
 
 static void observe_records(void *context, int watch, const struct packet_run *run)
 {
     struct node *n = context;
-    agent_records(n->agent, watch, run, n->schedule.turned);
+    if (watch_agent(watch) >= 0)
+        agent_records(n->agent, watch_agent(watch), run, n->schedule.turned);
+    if (watch_trigger(watch) >= 0)
+        trigger_records(n->triggers.set, watch_slot(watch), watch_trigger(watch), run, n->schedule.turned);
 }
 
 static void observe_taken(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
@@ -74,10 +126,16 @@ struct external_observer node_observer(struct node *n)
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
 {
     uint64_t attempts = segment_tally(p->at, id).attempts;
-    if (p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name))
-        agent_blind(n->agent, p->watch[id]);
-    else
-        agent_count(n->agent, p->watch[id], attempts, now);
+    int read = watch_agent(p->watch[id]), waits = watch_trigger(p->watch[id]);
+    bool blind = p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name);
+    if (read >= 0 && blind)
+        agent_blind(n->agent, read);
+    else if (read >= 0)
+        agent_count(n->agent, read, attempts, now);
+    if (waits >= 0 && blind)
+        trigger_blind(n->triggers.set, p->slot, waits);
+    else if (waits >= 0)
+        trigger_count(n->triggers.set, p->slot, waits, attempts, now);
 }
 
 #define TOTALS_EVERY (10 * CLOCK_MS) /* seldom, because it reads the counters of all rings and aspects */

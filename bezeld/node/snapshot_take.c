@@ -11,34 +11,6 @@
 
 #define RECORD_EVERY CLOCK_S /* between two records of its progress */
 
-/* ---- Limits that request snapshots ------------------------------------------------------------------------------- */
-
-struct message_violation snapshot_take_violation(const struct node *n)
-{
-    const struct limit_broken *b = &n->limits.broken;
-    if (b->count == 0)
-        return (struct message_violation){.count = 0};
-    return (struct message_violation){.count = b->count,
-                                      .limit = b->limit,
-                                      .at = b->at + n->realtime_offset,
-                                      .age = clock_now() - b->at,
-                                      .value = b->value};
-}
-
-void snapshot_take_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
-{
-    limit_changes_update(&n->limits, i, l, n->options.experiment->limits[i].snapshot != 0, now);
-}
-
-void snapshot_take_watch(struct node *n, const struct agent_outcome *o, int64_t now)
-{
-    for (uint32_t i = 0; i < o->limit_count && o->limit_changed; i++)
-        if (!n->options.experiment->limits[i].global)
-            snapshot_take_judged(n, i, &o->limits[i], now);
-}
-
-/* ---- The snapshot ------------------------------------------------------------------------------------------------ */
-
 static int64_t count_recorders(struct node *n)
 {
     int64_t count = 0;
@@ -47,6 +19,21 @@ static int64_t count_recorders(struct node *n)
         count += p && p->role == ROLE_SUT && p->at->when_full == SEGMENT_OVERWRITE;
     }
     return count;
+}
+
+/* The duration of the snapshot that a trigger asks for; 0: it asks for none. */
+static int64_t duration_of(const struct experiment *e, uint32_t trigger)
+{
+    const struct experiment_action *a =
+        trigger < e->trigger_count ? experiment_trigger_action(&e->triggers[trigger], ACT_SNAPSHOT) : NULL;
+    return a ? a->snapshot : 0;
+}
+
+/* As struct builtin_snapshot has it. */
+static int64_t cause_of(const struct node *n, uint32_t trigger)
+{
+    const struct experiment_trigger *t = &n->options.experiment->triggers[trigger];
+    return t->condition == WHEN_VIOLATED ? t->limit : -2 - (int64_t)trigger;
 }
 
 static void record(struct node *n, bool over)
@@ -59,10 +46,10 @@ static void record(struct node *n, bool over)
     own_trace_record_snapshot(n->own_trace,
                               &(struct builtin_snapshot){.origin = c->node,
                                                          .number = c->number,
-                                                         .limit = c->limit,
+                                                         .limit = cause_of(n, c->trigger),
                                                          .value = c->value,
                                                          .moment = (int64_t)(c->at - (uint64_t)n->realtime_offset),
-                                                         .duration = n->options.experiment->limits[c->limit].snapshot,
+                                                         .duration = duration_of(n->options.experiment, c->trigger),
                                                          .records = (int64_t)s.records,
                                                          .processes = n->snapshot.processes,
                                                          .first = s.first_ns,
@@ -99,13 +86,13 @@ void snapshot_take_end(struct node *n, int64_t now)
 
 static bool makes_sense(const struct experiment *e, const struct message_save *save)
 {
-    return save->limit < e->limit_count && save->left <= (uint64_t)e->limits[save->limit].snapshot;
+    return save->left <= (uint64_t)duration_of(e, save->trigger);
 }
 
 void snapshot_take_answer(struct node *n, const struct message_save *save, int64_t now, struct message_reply *reply)
 {
     if (!makes_sense(n->options.experiment, save)) {
-        snprintf(reply->text, sizeof reply->text, "limit %u asks for no such snapshot", save->limit);
+        snprintf(reply->text, sizeof reply->text, "trigger %u asks for no such snapshot", save->trigger + 1);
         reply->answer = ANSWER_REFUSED;
         return;
     }

@@ -376,7 +376,8 @@ static void take_node(struct daemons_status *s, const struct message_node_status
     s->living = n->processes;
     s->seen = n->processes_seen;
     s->period = (int64_t)n->period_ns;
-    s->violation = n->violation;
+    s->firing_count = n->firing_count;
+    memcpy(s->firings, n->firings, sizeof s->firings);
     s->stop_wanted = n->stop_wanted;
 }
 

@@ -22,14 +22,15 @@ struct daemons_status {
     bool unresponsive_reported; /* logged that it does not answer; until its next answer */
     int64_t answered;           /* when it answered last, or began to serve, ns; 0: it does not serve */
     enum message_daemon_state state;
-    uint64_t records, lost;             /* collector: stored; node: lost at its rings */
-    uint64_t waiting;                   /* node: bytes of packets that the collector has not acknowledged */
-    uint64_t living, seen;              /* node: processes of the SUT */
-    int64_t period;                     /* node: polling period, ns; 0: off; -1: unknown */
-    int store_errno;                    /* collector */
-    bool stop_wanted;                   /* node: another operator wants the run to end */
-    struct message_violation violation; /* node: of limits with `on-violation` */
-    uint64_t violations_taken;          /* how many of these violations have been processed */
+    uint64_t records, lost; /* collector: stored; node: lost at its rings */
+    uint64_t waiting;       /* node: bytes of packets that the collector has not acknowledged */
+    uint64_t living, seen;  /* node: processes of the SUT */
+    int64_t period;         /* node: polling period, ns; 0: off; -1: unknown */
+    int store_errno;        /* collector */
+    bool stop_wanted;       /* node: another operator wants the run to end */
+    uint32_t firing_count;  /* node: triggers that have fired, and ask for something */
+    struct message_firing firings[MESSAGE_FIRINGS_MAX];
+    uint64_t firings_taken[EXPERIMENT_TRIGGERS_MAX]; /* of each trigger: how many of these have been processed */
     char text[MESSAGE_TEXT_MAX + 1];
 };
 

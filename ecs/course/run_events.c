@@ -253,7 +253,7 @@ void run_feed(struct run *r, const struct state_event *event)
     run_act(r, actions);
 }
 
-/* ---- Snapshots that limits start: all nodes save what their flight recorders hold ----------------------------------
+/* ---- Triggers: snapshots, for which all nodes save what their flight recorders hold, and the end ------------------
  */
 
 /* Sends the snapshot under way, if there is one, to daemon `d`. */
@@ -268,32 +268,61 @@ static void send_snapshot(struct run *r, uint32_t d)
                       daemon->name);
 }
 
-/* Starts a snapshot if a limit was violated on the node of daemon `d`. */
-static void take_violations(struct run *r, uint32_t d)
+/* Has all nodes save their flight recorders, if no snapshot is under way. */
+static void begin_snapshot(struct run *r, uint32_t d, const struct message_firing *f, uint64_t times, int64_t now)
 {
-    struct daemons_status *s = &r->daemons.daemons[d].status;
-    const struct message_violation *v = &s->violation;
-    uint64_t times = v->count - s->violations_taken;
-    int64_t now = clock_now();
-    if (d == STATE_COLLECTOR || v->count <= s->violations_taken)
+    const struct experiment_trigger *t = &r->e->triggers[f->trigger];
+    if (!snapshot_trigger_take(&r->trigger, r->e, f->trigger, times, now - f->age, now))
         return;
-    s->violations_taken = v->count;
-    bool before_us = now - v->age < r->begun; /* the `bezel run` that this one follows has seen it */
-    if (r->state.phase != PHASE_RUNNING || before_us ||
-        !snapshot_trigger_take(&r->trigger, r->e, v->limit, times, now - v->age, now))
-        return;
-    r->save =
-        (struct message_save){.number = r->trigger.number, .limit = v->limit, .at = (uint64_t)v->at, .value = v->value};
+    r->save = (struct message_save){
+        .number = r->trigger.number, .trigger = f->trigger, .at = (uint64_t)f->at, .value = f->value};
     snprintf(r->save.node, sizeof r->save.node, "%s", r->e->nodes[d - 1].name);
     for (uint32_t i = 1; i <= r->daemons.nodes; i++)
         send_snapshot(r, i);
     if (r->trigger.number > SNAPSHOTS_SHOWN)
         return;
     console_event(&r->console, "BEZEL-RUN-SNAPSHOT",
-                  "snapshot %u: %s broke on node %s; flight recorders save what they hold and what follows for %s%s",
-                  r->trigger.number, r->e->limits[v->limit].text, r->save.node,
-                  units_exact_duration(r->e->limits[v->limit].snapshot).s,
+                  "snapshot %u: %s on node %s; flight recorders save what they hold and what follows for %s%s",
+                  r->trigger.number, t->when, r->save.node,
+                  units_exact_duration(experiment_trigger_action(t, ACT_SNAPSHOT)->snapshot).s,
                   r->trigger.number == SNAPSHOTS_SHOWN ? "; the report lists further snapshots" : "");
+}
+
+/* What a trigger asks for that fired `times` times, while this `bezel run` had the run, or before that. */
+static void take_firing(struct run *r, uint32_t d, const struct message_firing *f, uint64_t times)
+{
+    const struct experiment_trigger *t = &r->e->triggers[f->trigger];
+    const char *node = r->e->nodes[d - 1].name;
+    int64_t now = clock_now();
+    bool before_us = now - f->age < r->begun; /* the `bezel run` that this one follows may have seen it */
+    if (before_us) {
+        console_event(
+            &r->console, "BEZEL-RUN-TRIGGER",
+            "trigger %s fired on node %s before this command took the run over; it does nothing for that firing, which "
+            "was carried out only if another command had the run then",
+            t->when, node);
+        return;
+    }
+    begin_snapshot(r, d, f, times, now);
+    if (!experiment_trigger_action(t, ACT_STOP))
+        return;
+    console_event(&r->console, "BEZEL-RUN-STOP", "stopped by a trigger: %s on node %s", t->when, node);
+    run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT});
+}
+
+/* Takes what triggers on the node of daemon `d` ask for, which waits while the run starts. */
+static void take_firings(struct run *r, uint32_t d)
+{
+    struct daemons_status *s = &r->daemons.daemons[d].status;
+    for (uint32_t i = 0; run_state_is_node(&r->state, d) && r->state.phase == PHASE_RUNNING && i < s->firing_count;
+         i++) {
+        const struct message_firing f = s->firings[i];
+        if (f.trigger >= r->e->trigger_count || f.count <= s->firings_taken[f.trigger])
+            continue;
+        uint64_t times = f.count - s->firings_taken[f.trigger];
+        s->firings_taken[f.trigger] = f.count;
+        take_firing(r, d, &f, times);
+    }
 }
 
 /* ---- The daemons ------------------------------------------------------------------------------------------------- */
@@ -520,7 +549,7 @@ void run_take_daemons(struct run *r)
                 send_ending(r, d);
         }
         take_answers(r, d);
-        take_violations(r, d);
+        take_firings(r, d);
         take_end(r, d);
     }
     take_counts(r);

@@ -47,7 +47,7 @@ struct run {
     bool undrained;             /* draining was given up */
     bool store_unclean;         /* the collector last ended with an error or signal: run.db may lag behind the trace */
     uint64_t drain_mark;        /* changes when draining makes progress */
-    struct snapshot_trigger trigger; /* of snapshots that limits start */
+    struct snapshot_trigger trigger; /* of snapshots that triggers start */
     struct message_save save;        /* the latest of them */
     int signals;
     int64_t next_status;

@@ -35,7 +35,7 @@ static void tell(void *context, const char *what, const struct names_found *foun
 static bool has_names(const struct experiment *e)
 {
     const struct experiment_sensing *s = &e->sensing;
-    bool any = e->adapt.knob_count > 0 || s->count || s->off || s->expire || s->importance;
+    bool any = e->adapt.knob_count > 0 || e->trigger_count > 0 || s->count || s->off || s->expire || s->importance;
     for (uint32_t i = 0; i < e->metric_count; i++)
         any = any || e->metrics[i].aspect;
     return any;

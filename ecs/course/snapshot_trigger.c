@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/course/snapshot_trigger.h"
 
-bool snapshot_trigger_take(struct snapshot_trigger *t, const struct experiment *e, int64_t limit, uint64_t times,
+bool snapshot_trigger_take(struct snapshot_trigger *t, const struct experiment *e, int64_t trigger, uint64_t times,
                            int64_t at, int64_t now)
 {
-    if (times == 0 || limit < 0 || limit >= e->limit_count || e->limits[limit].snapshot == 0)
+    const struct experiment_action *asked = NULL;
+    if (trigger >= 0 && trigger < e->trigger_count)
+        asked = experiment_trigger_action(&e->triggers[trigger], ACT_SNAPSHOT);
+    if (times == 0 || !asked)
         return false;
     bool begins = t->number == 0 || at >= t->until;
     t->refused += times - begins;
     if (!begins)
         return false;
     t->number++;
-    t->until = now + e->limits[limit].snapshot;
+    t->until = now + asked->snapshot;
     return true;
 }
 

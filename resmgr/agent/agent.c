@@ -274,7 +274,7 @@ static bool agent_needs_records(const struct agent *agent, const char *name)
         if (m && experiment_metric_reads_records(m) && experiment_metric_is_of(m, name))
             return true;
     }
-    return false;
+    return experiment_trigger_reads(e, name);
 }
 
 void agent_received_from(struct agent *agent, const char *name)

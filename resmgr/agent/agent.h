@@ -39,7 +39,7 @@ struct message_observation;
 struct message_partial;
 struct message_setpoint;
 
-enum { AGENT_SETTLING = EXPERIMENT_SETTLING, AGENT_PROCESSES_MAX = 1024 };
+enum { AGENT_SETTLING = EXPERIMENT_SETTLING, AGENT_PROCESSES_MAX = 1024, AGENT_WATCH_BITS = 6 };
 
 /** State and history of a limit. Times are cumulative, in ns. */
 struct agent_limit {
@@ -97,8 +97,8 @@ const char *agent_process_name(const struct agent *agent, int slot);
 
 /**
  * Watches `aspect`, as the process in `slot` declares it. Returns the number under which its records are passed to
- * agent_records() (the same name gives the same number), BEZEL_ENOENT where no metric reads the aspect or `slot` is
- * empty, or BEZEL_ENOMEM. `aspect` is not kept.
+ * agent_records(): `slot`, shifted by AGENT_WATCH_BITS, and below it a number that is the same for the same name;
+ * BEZEL_ENOENT where no metric reads the aspect or `slot` is empty, or BEZEL_ENOMEM. `aspect` is not kept.
  */
 int agent_watch(struct agent *agent, int slot, const struct dict_aspect *aspect) BEZEL_MUST_CHECK;
 

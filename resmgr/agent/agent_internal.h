@@ -16,7 +16,7 @@
  * Aspects that metrics name are numbered in the order of the file; a watch is a slot and such a number. The node is
  * kept like a process: its sources are the sums over the processes, its readings the metrics that are not per process.
  */
-enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1 };
+enum { WATCH_ASPECT_BITS = AGENT_WATCH_BITS, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1 };
 static_assert((int)EXPERIMENT_METRICS_MAX <= WATCH_ASPECTS, "a watch holds the number of any aspect");
 
 /* The attempt counter of an aspect. Of a process: as it was read. Of the node: the growth of those of its processes. */

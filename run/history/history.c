@@ -281,11 +281,18 @@ static void take_event(struct history *h, enum builtin table, const void *record
 {
     if (table == BUILTIN_KNOB && ((const struct builtin_knob *)record)->cause == SET_BY_NONE)
         return; /* nothing has changed */
+    if (table == BUILTIN_TRIGGER && ((const struct builtin_trigger *)record)->event == TRIGGER_ENDS)
+        return;
     struct history_event *e = add(h, &h->events, &h->event_count, h->most, sizeof *e);
     if (!e)
         return;
     e->table = table;
     memcpy(&e->decision, record, builtin_layout(table)->size);
+    if (table == BUILTIN_TRIGGER) {
+        e->trigger.process = keep(h, e->trigger.process);
+        e->trigger.done = keep(h, e->trigger.done);
+        e->trigger.mark = keep(h, e->trigger.mark);
+    }
     if (table != BUILTIN_KNOB)
         return;
     e->knob.process = keep(h, e->knob.process);

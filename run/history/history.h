@@ -27,7 +27,7 @@ enum {
 #define HISTORY_OF_METRICS (UINT32_C(1) << BUILTIN_METRIC)
 #define HISTORY_OF_EVENTS                                                                                              \
     (UINT32_C(1) << BUILTIN_DECISION | UINT32_C(1) << BUILTIN_KNOB | UINT32_C(1) << BUILTIN_CONCLUSION |               \
-     UINT32_C(1) << BUILTIN_POLLING)
+     UINT32_C(1) << BUILTIN_POLLING | UINT32_C(1) << BUILTIN_TRIGGER)
 #define HISTORY_OF_LOSSES (UINT32_C(1) << HISTORY_LOSSES)
 
 /** The values of a limit on a node, or of a metric. */
@@ -66,7 +66,7 @@ struct history_gap {
 };
 
 struct history_event {
-    enum builtin table; /* BUILTIN_DECISION, _KNOB, _CONCLUSION or _POLLING */
+    enum builtin table; /* BUILTIN_DECISION, _KNOB, _CONCLUSION, _POLLING or _TRIGGER */
     union {
         struct {
             uint32_t node;
@@ -76,6 +76,7 @@ struct history_event {
         struct builtin_knob knob; /* its texts belong to the history */
         struct builtin_conclusion conclusion;
         struct builtin_polling polling;
+        struct builtin_trigger trigger; /* likewise */
     };
 };
 

@@ -279,8 +279,8 @@ static void take_count(struct summary_loading *l, sqlite3_stmt *s)
 /* Checks the sizes of tables whose rows are all kept, before a query sorts them. */
 static void check_counts(struct summary_loading *l)
 {
-    static const char *const tables[] = {"properties",  "events", "nodes",   "processes", "notes",   "knobs",
-                                         "conclusions", "limits", "polling", "decisions", "programs"};
+    static const char *const tables[] = {"properties",  "events", "nodes",   "processes", "notes",    "knobs",
+                                         "conclusions", "limits", "polling", "decisions", "programs", "triggers"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char query[48];
         snprintf(query, sizeof query, "SELECT count(*) FROM %s", tables[i]);
@@ -465,6 +465,8 @@ void summary_free(struct summary *s)
     free(s->polling);
     free(s->expired);
     free(s->knobs);
+    free(s->firings);
+    free(s->watched);
     free(s->declared);
     history_close(&l->history);
     free(s->violations);

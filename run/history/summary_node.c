@@ -145,6 +145,9 @@ static void take_flow(struct summary_loading *l, sqlite3_stmt *s)
 
 /* ---- decisions and conclusions ----------------------------------------------------------------------------------- */
 
+#define WATCHED "2" /* TRIGGER_ENDS */
+_Static_assert(TRIGGER_ENDS == 2, "as in the queries");
+
 static const char expired_query[] =
     "SELECT node, max(at), process, aspect, expired.instance, max(bound), sum(taken), sum(expired)"
     " FROM expired JOIN processes ON processes.id = daemon"
@@ -264,6 +267,13 @@ void summary_load_nodes(struct summary_loading *l)
     summary_rows(l, limit_query, BUILTIN_LIMIT, &s->limits, &s->limit_count);
     drop_copies(l);
     summary_rows(l, "SELECT * FROM decisions ORDER BY at, rowid", BUILTIN_DECISION, &s->decisions, &s->decision_count);
+    summary_rows(l, "SELECT * FROM triggers WHERE event <> " WATCHED " ORDER BY at, rowid", BUILTIN_TRIGGER,
+                 &s->firings, &s->firing_count);
+    summary_rows(
+        l,
+        "SELECT node, max(at), trigger, event, process, moment, value, latency, sum(suppressed), sum(looked), done,"
+        " mark FROM triggers WHERE event = " WATCHED " GROUP BY node, trigger ORDER BY trigger, node",
+        BUILTIN_TRIGGER, &s->watched, &s->watched_count);
     summary_rows(l, "SELECT * FROM polling ORDER BY at, rowid", BUILTIN_POLLING, &s->polling, &s->polling_count);
     summary_rows(l, "SELECT * FROM conclusions ORDER BY at, rowid", BUILTIN_CONCLUSION, &s->conclusions,
                  &s->conclusion_count);

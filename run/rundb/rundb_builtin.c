@@ -106,20 +106,46 @@ int rundb_make_builtins(sqlite3 *db)
     return exec_each(db, write_schema);
 }
 
+enum builtin rundb_first_lacking(int64_t version)
+{
+    return (enum builtin)(BUILTIN_COUNT - (RUNDB_VERSION - version));
+}
+
+static int drop_made(sqlite3 *db)
+{
+    int err = 0;
+    for (enum builtin b = rundb_first_lacking(RUNDB_VERSION_READ); b < BUILTIN_COUNT && !err; b++) {
+        char text[128];
+        snprintf(text, sizeof text, "DROP TABLE IF EXISTS temp.%s", builtin_layout(b)->table);
+        err = rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL));
+    }
+    return err;
+}
+
+static int make_lacking(sqlite3 *db, enum builtin b, bool lasting)
+{
+    char *made = text_of(write_schema, b), *text = NULL;
+    if (made)
+        text = sqlite3_mprintf(lasting ? "CREATE %s" : "CREATE TEMP %s", made + strlen("CREATE "));
+    int err = text ? rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL)) : BEZEL_ENOMEM;
+    sqlite3_free(text);
+    free(made);
+    return err;
+}
+
 int rundb_renew(sqlite3 *db, bool lasting)
 {
     int64_t version = 0;
+    char text[64];
     int err = rundb_number(db, "PRAGMA user_version", &version);
     if (!err && !lasting)
-        err = rundb_error(db, sqlite3_exec(db, "DROP TABLE IF EXISTS temp.threads", NULL, NULL, NULL));
-    if (err || version == RUNDB_VERSION)
+        err = drop_made(db);
+    for (enum builtin b = rundb_first_lacking(version); b < BUILTIN_COUNT && !err; b++)
+        err = make_lacking(db, b, lasting);
+    if (err || version == RUNDB_VERSION || !lasting)
         return err;
-    char text[512], *made = text_of(write_schema, BUILTIN_THREAD);
-    snprintf(text, sizeof text, lasting ? "CREATE %s; PRAGMA user_version = %d" : "CREATE TEMP %s",
-             made ? made + strlen("CREATE ") : "", RUNDB_VERSION);
-    err = made ? rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL)) : BEZEL_ENOMEM;
-    free(made);
-    return err;
+    snprintf(text, sizeof text, "PRAGMA user_version = %d", RUNDB_VERSION);
+    return rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL));
 }
 
 static void write_delete(FILE *out, enum builtin b)

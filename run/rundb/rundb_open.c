@@ -202,14 +202,20 @@ static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours,
  */
 static int check_text(sqlite3 *db, int64_t version)
 {
-    static const char query[] = SCHEMA " ORDER BY rowid", before[] = SCHEMA " WHERE name <> 'threads' ORDER BY rowid";
+    static const char query[] = SCHEMA " ORDER BY rowid";
+    sqlite3_str *known = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(known, SCHEMA " WHERE name NOT IN (''");
+    for (enum builtin b = rundb_first_lacking(version); b < BUILTIN_COUNT; b++)
+        sqlite3_str_appendf(known, ", %Q", builtin_layout(b)->table);
+    sqlite3_str_appendall(known, ") ORDER BY rowid");
+    char *before = sqlite3_str_finish(known);
     sqlite3 *own;
     sqlite3_stmt *found = NULL, *ours = NULL;
     int err = rundb_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
     if (!err)
         err = rundb_make_schema(own);
     if (!err)
-        err = rundb_error(own, sqlite3_prepare_v2(own, version == RUNDB_VERSION ? query : before, -1, &ours, NULL));
+        err = rundb_error(own, sqlite3_prepare_v2(own, before ? before : "", -1, &ours, NULL));
     if (!err)
         err = rundb_error(db, sqlite3_prepare_v2(db, query, -1, &found, NULL));
     if (!err)
@@ -217,6 +223,7 @@ static int check_text(sqlite3 *db, int64_t version)
     sqlite3_finalize(found);
     sqlite3_finalize(ours);
     sqlite3_close(own);
+    sqlite3_free(before);
     return err;
 }
 

@@ -15,8 +15,8 @@
 
 enum {
     RUNDB_APPLICATION = 0x425A4C46, /* "BZLF" */
-    RUNDB_VERSION = 17,             /* of the schema */
-    RUNDB_VERSION_READ = 16,        /* the oldest one that is read: it lacks table `threads` */
+    RUNDB_VERSION = 18,             /* of the schema: each one has one table more, the last of mdr/builtin.h */
+    RUNDB_VERSION_READ = 16,        /* the oldest one that is read */
     RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
     RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */
     RUNDB_READ_S = 20,              /* s of CPU time that reading a run may take, ... */
@@ -77,18 +77,21 @@ int rundb_join_builtins(sqlite3 *db) BEZEL_MUST_CHECK;
 int rundb_prepare_builtins(struct rundb *f) BEZEL_MUST_CHECK;
 
 /**
- * Checks that the database is a run database of this version, or of RUNDB_VERSION_READ, whose schema has exactly the
- * text that such a version makes. Returns 0; BEZEL_ENOENT, and sets *empty, where nothing is in it: a writer was killed
- * before it made the schema; BEZEL_EVERSION; BEZEL_EMALFORMED; or another error.
+ * Checks that the database is a run database of this version, or of one from RUNDB_VERSION_READ on, whose schema has
+ * exactly the text that such a version makes. Returns 0; BEZEL_ENOENT, and sets *empty, where nothing is in it: a
+ * writer was killed before it made the schema; BEZEL_EVERSION; BEZEL_EMALFORMED; or another error.
  */
 int rundb_check_schema(sqlite3 *db, bool *empty) BEZEL_MUST_CHECK;
 
 /**
- * Gives a checked database of an older version the table that it lacks: in this connection's memory alone, until
+ * Gives a checked database of an older version the tables that it lacks: in this connection's memory alone, until
  * another one has made it one of this version, or `lasting`, within the open transaction, which makes it one of this
  * version. Does nothing with one of this version.
  */
 int rundb_renew(sqlite3 *db, bool lasting) BEZEL_MUST_CHECK;
+
+/** The first builtin whose table a database of `version` lacks; BUILTIN_COUNT: none. Pure. */
+enum builtin rundb_first_lacking(int64_t version);
 
 /**
  * Opens run.db of directory `run` with SQLite's `flags` and file system `vfs` (NULL: the usual one). The file is not

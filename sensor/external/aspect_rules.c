@@ -31,12 +31,20 @@ int aspect_rules_add(struct aspect_rules *s, const char *pattern, enum segment_e
     return 0;
 }
 
-enum segment_enable aspect_rules_mode(const struct aspect_rules *s, const char *name)
+static const struct aspect_rule *find_rule(const struct aspect_rules *s, const char *name)
 {
     for (uint32_t i = s->count; i-- > 0;)
         if (fnmatch(s->rules[i].pattern, name, 0) == 0)
-            return s->rules[i].mode;
-    return SEGMENT_RECORD;
+            return &s->rules[i];
+    return NULL;
+}
+
+enum segment_enable aspect_rules_mode(const struct aspect_rules *s, const char *name)
+{
+    const struct aspect_rule *rule = s->passing ? find_rule(s->passing, name) : NULL;
+    if (!rule)
+        rule = find_rule(s, name);
+    return rule ? rule->mode : SEGMENT_RECORD;
 }
 
 enum segment_enable aspect_rules_wanted(const struct aspect_rules *s, const char *name)

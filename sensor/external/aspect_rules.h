@@ -30,6 +30,8 @@ struct aspect_rules {
      * shedding. */
     bool (*sheds)(const void *context, const char *name);
     const void *context;
+    /** Rules that apply before these, for some time; NULL: none. */
+    const struct aspect_rules *passing;
 };
 
 /**

@@ -114,10 +114,13 @@ static void random_status(uint64_t *seed, struct message_node_status *s)
     random_bytes(seed, s, sizeof *s);
     s->manager.held = seed_next(seed) & 1;
     s->stop_wanted = seed_next(seed) & 1;
-    s->violation.age &= INT64_MAX;
+    s->firing_count = random_count(seed, MESSAGE_FIRINGS_MAX);
+    for (uint32_t i = 0; i < s->firing_count; i++) {
+        s->firings[i].age &= INT64_MAX;
+        s->firings[i].count += s->firings[i].count == 0;
+        text_random(seed, s->firings[i].process, MESSAGE_NAME_MAX);
+    }
     s->way = (enum message_way)(seed_next(seed) % (MESSAGE_WAY_DIRECT + 1));
-    if (seed_next(seed) % 2)
-        s->violation = (struct message_violation){.count = 0};
 }
 
 static void random_knobs(uint64_t *seed, struct message_knob_list *list)

@@ -358,7 +358,7 @@ void sample_save(struct message *m)
         .deadline = 1014,
         .verb = VERB_SAVE,
         .save = {
-            .number = 3, .limit = 1, .node = "desk1", .at = 1790000000123456789, .left = 10000000000, .value = 24.5}};
+            .number = 3, .trigger = 1, .node = "desk1", .at = 1790000000123456789, .left = 10000000000, .value = 24.5}};
 }
 
 const char *sample_reply_name(enum message_answer answer)
@@ -392,7 +392,9 @@ static const struct message_node_status node_status = {
     .period_ns = 2500000,
     .stop_wanted = true,
     .manager = {.held = true, .epoch = 2, .applied = 1011},
-    .violation = {.count = 3, .limit = 1, .at = 1790000000123456789, .age = 1500000, .value = 24.5},
+    .firing_count = 1,
+    .firings =
+        {{.trigger = 1, .count = 3, .at = 1790000000123456789, .age = 1500000, .value = 24.5, .process = "client"}},
     .way = MESSAGE_WAY_DIRECT};
 
 static const struct message_collector_status collector_status = {.records = 2001,

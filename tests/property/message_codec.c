@@ -91,11 +91,17 @@ static void assert_same_node(const struct message_node_status *p, const mdr_node
     SAME(p->manager.held, q->manager.held);
     SAME(p->manager.epoch, q->manager.epoch);
     SAME(p->manager.applied, q->manager.applied);
-    SAME(p->violation.count, q->violation.count);
-    SAME(p->violation.limit, q->violation.limit);
-    SAME(p->violation.at, q->violation.at);
-    SAME(p->violation.age, q->violation.age);
-    assert_same_number(p->violation.value, q->violation.value);
+    SAME(p->firing_count, q->firings.firings_len);
+    for (uint32_t i = 0; i < p->firing_count; i++) {
+        const struct message_firing *f = &p->firings[i];
+        const mdr_firing *g = &q->firings.firings_val[i];
+        SAME(f->trigger, g->trigger);
+        SAME(f->count, g->count);
+        SAME(f->at, g->at);
+        SAME(f->age, g->age);
+        assert_same_number(f->value, g->value);
+        assert_string_equal(f->process, g->process);
+    }
 }
 
 static void assert_same_collector(const struct message_collector_status *p, const mdr_collector_status *q)
@@ -366,7 +372,7 @@ static void assert_same_command(const struct message_command *p, const struct me
     } else if (q->body.verb == MDR_SAVE) {
         const mdr_save *save = &q->body.mdr_command_body_u.save;
         SAME(p->save.number, save->number);
-        SAME(p->save.limit, save->limit);
+        SAME(p->save.trigger, save->trigger);
         assert_string_equal(p->save.node, save->node);
         SAME(p->save.at, save->at);
         SAME(p->save.left, save->left);

@@ -58,7 +58,7 @@ static void names_of_values_are_their_labels(void **state)
     assert_string_equal(builtin_conclusion_name(CONCLUSION_SATURATED + 1), "?");
     assert_string_equal(builtin_conclusion_name(-1), "?");
     assert_string_equal(builtin_setter_name(SET_BY_END), "end");
-    assert_string_equal(builtin_setter_name(SET_BY_NONE + 1), "?");
+    assert_string_equal(builtin_setter_name(SET_BY_TRIGGER + 1), "?");
     assert_string_equal(builtin_setter_name(-1), "?");
 }
 

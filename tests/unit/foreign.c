@@ -112,20 +112,20 @@ static void another_version_is_named(void **state)
     assert_refused(t, BEZEL_EVERSION, "another program");
 }
 
-#define OLDER "DROP TABLE threads; PRAGMA user_version = 16"
+#define OLDER "DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
 
-static void the_format_before_is_read(void **state)
+static void is_read(struct fixture *t)
 {
-    struct fixture *t = *state;
     struct summary *s;
     struct rundb *f;
-    change(t, OLDER);
     assert_int_equal(summary_load(t->dir, &s), 0);
     assert_string_equal(summary_property(s, "name"), "a run");
     summary_free(s);
     assert_int_equal(rundb_open_read(t->dir, &f), 0);
     int64_t rows = -1;
     assert_int_equal(rundb_number(f->db, "SELECT count(*) FROM threads", &rows), 0);
+    assert_int_equal(rows, 0);
+    assert_int_equal(rundb_number(f->db, "SELECT count(*) FROM triggers", &rows), 0);
     assert_int_equal(rows, 0);
     assert_int_equal(rundb_close(f), 0);
     assert_int_equal(rundb_open(t->dir, &f), 0); /* to write: it becomes one of this format */
@@ -134,6 +134,14 @@ static void the_format_before_is_read(void **state)
     assert_int_equal(rundb_close(f), 0);
     assert_int_equal(summary_load(t->dir, &s), 0);
     summary_free(s);
+}
+
+static void formats_before_are_read(void **state)
+{
+    change(*state, "DROP TABLE triggers; PRAGMA user_version = 17");
+    is_read(*state);
+    change(*state, OLDER);
+    is_read(*state);
 }
 
 static void the_format_before_has_its_own_schema(void **state)
@@ -201,7 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(what_bezel_made_is_taken),      TEST(any_other_schema_is_refused),
-        TEST(the_format_before_is_read),     TEST(the_format_before_has_its_own_schema),
+        TEST(formats_before_are_read),       TEST(the_format_before_has_its_own_schema),
         TEST(another_version_is_named),      TEST(what_is_no_file_is_not_opened),
         TEST(what_is_too_large_is_not_read), TEST(what_may_not_be_read_is_refused_with_the_reason_of_the_system),
     };

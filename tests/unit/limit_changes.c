@@ -51,51 +51,11 @@ static void totals_are_recorded_once_a_second_and_with_a_change(void **state)
     assert_false(limit_changes_records_all(&changes, false, T0 + CLOCK_S));
 }
 
-static void a_limit_breaks_once_until_it_holds_again(void **state)
-{
-    (void)state;
-    limit_changes_update(&changes, 0, &broken, false, T0); /* asks for nothing */
-    assert_false(limit_changes_report_due(&changes, true, T0));
-    limit_changes_update(&changes, 1, &broken, true, T0);
-    limit_changes_update(&changes, 1, &broken, true, T0 + 1);
-    assert_true(changes.broken.count == 1 && changes.broken.limit == 1 && changes.broken.at == T0 &&
-                changes.broken.value == 9);
-    limit_changes_update(&changes, 1, &met, true, T0 + 2);
-    limit_changes_update(&changes, 1, &broken, true, T0 + 3);
-    assert_true(changes.broken.count == 2 && changes.broken.at == T0 + 3);
-}
-
-static void it_is_told_once_and_not_often(void **state)
-{
-    (void)state;
-    limit_changes_update(&changes, 1, &broken, true, T0);
-    assert_true(limit_changes_report_due(&changes, true, T0));
-    assert_false(limit_changes_report_due(&changes, true, T0 + CLOCK_S));
-    limit_changes_update(&changes, 2, &broken, true, T0 + CLOCK_S);
-    limit_changes_update(&changes, 3, &broken, true, T0 + CLOCK_S);
-    assert_true(limit_changes_report_due(&changes, true, T0 + CLOCK_S));
-    limit_changes_update(&changes, 4, &broken, true, T0 + CLOCK_S + 1);
-    assert_false(limit_changes_report_due(&changes, true, T0 + CLOCK_S + 1)); /* too soon: the next answer has it */
-    assert_false(limit_changes_report_due(&changes, true, T0 + 2 * CLOCK_S));
-    assert_true(changes.broken.count == 4);
-}
-
-static void nobody_is_told_who_does_not_listen(void **state)
-{
-    (void)state;
-    limit_changes_update(&changes, 1, &broken, true, T0);
-    assert_false(limit_changes_report_due(&changes, false, T0));
-    assert_false(limit_changes_report_due(&changes, true, T0 + 1));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_stays_is_recorded_once_a_second, setup),
         cmocka_unit_test_setup(totals_are_recorded_once_a_second_and_with_a_change, setup),
-        cmocka_unit_test_setup(a_limit_breaks_once_until_it_holds_again, setup),
-        cmocka_unit_test_setup(it_is_told_once_and_not_often, setup),
-        cmocka_unit_test_setup(nobody_is_told_who_does_not_listen, setup),
     };
     return cmocka_run_group_tests_name("limit_changes", tests, NULL, NULL);
 }

@@ -393,21 +393,22 @@ static void a_violation_that_there_is_not_has_no_details(void **state)
 {
     (void)state;
     enum {
-        WAY = 4,                 /* of packets, at the end */
-        DETAILS = 4 + 8 + 8 + 8, /* limit, at, age, value: behind the count, before that */
+        WAY = 4,  /* of packets, at the end */
+        NAME = 4, /* an empty text */
     };
     m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_NODE};
     size_t n = encoded();
-    for (size_t at = n - WAY - DETAILS; at < n - WAY; at += 4)
-        assert_spoilt(n, at, 1);
     assert_spoilt(n, n - WAY, MESSAGE_WAY_DIRECT + 1);
-    m.reply.node.violation = (struct message_violation){.count = 1, .limit = 2, .at = -3, .age = 4, .value = 0.5};
+    assert_spoilt(n, n - WAY - 4, MESSAGE_FIRINGS_MAX + 1);
+    m.reply.node.firing_count = 1;
+    m.reply.node.firings[0] = (struct message_firing){.trigger = 2, .count = 1, .at = -3, .age = 4, .value = 0.5};
     n = encoded();
-    assert_spoilt(n, n - WAY - 16, 0x80000000); /* younger than now */
+    assert_spoilt(n, n - WAY - NAME - 16, 0x80000000); /* younger than now */
+    assert_spoilt(n, n - WAY - NAME - 28, 0);          /* it never fired */
     assert_int_equal(message_decode(bytes, n, &back), 0);
-    assert_int_equal(back.reply.node.violation.at, -3);
-    assert_true(back.reply.node.violation.value == 0.5);
-    m.reply.node.violation.age = -1;
+    assert_int_equal(back.reply.node.firings[0].at, -3);
+    assert_true(back.reply.node.firings[0].value == 0.5);
+    m.reply.node.firings[0].age = -1;
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
 }
 

@@ -53,11 +53,13 @@ static void a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was(void 
     manager_client_receive(node, &asker_of_old, &m, now);
     assert_int_equal(node->judged.missing_since[0], 0);
     assert_int_equal(node->judged.missing_since[1], now);
-    assert_true(node->limits.broken.fresh && node->limits.broken.limit == 0 && node->limits.broken.value == 2);
-    node_report_broken(node, now);
+    assert_int_equal(node->triggers.firings.count, 0);
+    node_triggers_turn(node, now);
+    const struct message_firing *f = &node->triggers.firings.list[0];
+    assert_true(node->triggers.firings.count == 1 && f->trigger == 0 && f->count == 1 && f->value == 2);
     const struct message *told = command_server_message(server);
-    assert_true(!node->limits.broken.fresh && told->type == MESSAGE_REPLY && told->reply.id == 0);
-    assert_int_equal(told->reply.node.violation.count, 1);
+    assert_true(!node->triggers.firings.fresh && told->type == MESSAGE_REPLY && told->reply.id == 0);
+    assert_int_equal(told->reply.node.firings[0].count, 1);
 }
 
 /* ---- Which judgements are taken ---------------------------------------------------------------------------------- */
@@ -266,17 +268,17 @@ static void who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks(void 
 {
     (void)state;
     static struct message m;
-    assert_int_equal(ask((struct message_command){.verb = VERB_QUERY})->node.violation.count, 0);
+    assert_int_equal(ask((struct message_command){.verb = VERB_QUERY})->node.firing_count, 0);
     m.type = MESSAGE_JUDGEMENT;
     m.judgement = (struct message_judgement){.leadership = {.epoch = 1, .holder = 7}, .sequence = 1, .count = 1};
     m.judgement.list[0] =
         (struct message_judged){.state = MESSAGE_LIMIT_VIOLATED, .value = 2, .worst = 2, .violated = CLOCK_S};
     manager_client_receive(node, &asker_of_old, &m, clock_now());
-    node_report_broken(node, clock_now());
+    node_triggers_turn(node, clock_now());
     assert_true(hear(true));
     assert_true(answer.type == MESSAGE_REPLY && answer.reply.id == 0);
-    assert_int_equal(answer.reply.node.violation.count, 1);
-    node_report_broken(node, clock_now());
+    assert_int_equal(answer.reply.node.firings[0].count, 1);
+    node_triggers_turn(node, clock_now());
     assert_false(hear(false));
 }
 
@@ -311,14 +313,14 @@ static void what_makes_no_sense_is_refused_with_the_reason(void **state)
 {
     (void)state;
     const struct message_reply *r = ask(
-        (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .limit = 1, .node = "a", .left = CLOCK_S}});
+        (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .trigger = 1, .node = "a", .left = CLOCK_S}});
     assert_int_equal(r->answer, ANSWER_REFUSED);
-    assert_string_equal(r->text, "limit 1 asks for no such snapshot");
+    assert_string_equal(r->text, "trigger 2 asks for no such snapshot");
     r = ask((struct message_command){.verb = VERB_SAVE,
-                                     .save = {.number = 1, .limit = 0, .node = "a", .left = CLOCK_S + 1}});
+                                     .save = {.number = 1, .trigger = 0, .node = "a", .left = CLOCK_S + 1}});
     assert_int_equal(r->answer, ANSWER_REFUSED);
     r = ask(
-        (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .limit = 0, .node = "a", .left = CLOCK_S}});
+        (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .trigger = 0, .node = "a", .left = CLOCK_S}});
     assert_int_equal(r->answer, ANSWER_NODE);
     struct message_command aspects = {.verb = VERB_SET, .subject = SUBJECT_ASPECTS, .mode = ASPECT_OFF};
     snprintf(aspects.patterns, sizeof aspects.patterns, "good [bad");

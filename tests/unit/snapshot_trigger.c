@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Which broken limits start a snapshot of the run, and when a node saves. */
+/* Which firings of triggers start a snapshot of the run, and when a node saves. */
 #include "ecs/course/snapshot_trigger.h"
 #include "bezeld/node/snapshot.h"
 
@@ -13,20 +13,24 @@
 
 #define START (1000 * CLOCK_S)
 
-static struct experiment_limit limits[] = {{.snapshot = 10 * CLOCK_S}, {.snapshot = 0}, {.snapshot = CLOCK_S}};
-static const struct experiment experiment = {.limit_count = 3, .limits = limits};
+static struct experiment_action actions[] = {
+    {.act = ACT_SNAPSHOT, .snapshot = 10 * CLOCK_S}, {.act = ACT_STOP}, {.act = ACT_SNAPSHOT, .snapshot = CLOCK_S}};
+static struct experiment_trigger triggers[] = {{.action_count = 1, .actions = &actions[0]},
+                                               {.action_count = 1, .actions = &actions[1]},
+                                               {.action_count = 1, .actions = &actions[2]}};
+static const struct experiment experiment = {.trigger_count = 3, .triggers = triggers};
 
-static bool broke(struct snapshot_trigger *t, int64_t limit, uint64_t times, int64_t now)
+static bool fired(struct snapshot_trigger *t, int64_t trigger, uint64_t times, int64_t now)
 {
-    return snapshot_trigger_take(t, &experiment, limit, times, now, now);
+    return snapshot_trigger_take(t, &experiment, trigger, times, now, now);
 }
 
-static void a_limit_that_breaks_starts_a_snapshot(void **state)
+static void a_trigger_that_fires_starts_a_snapshot(void **state)
 {
     (void)state;
     struct snapshot_trigger t = {0};
     assert_int_equal(snapshot_trigger_left(&t, START), 0);
-    assert_true(broke(&t, 0, 1, START));
+    assert_true(fired(&t, 0, 1, START));
     assert_int_equal(t.number, 1);
     assert_int_equal(snapshot_trigger_left(&t, START), 10 * CLOCK_S);
     assert_int_equal(snapshot_trigger_left(&t, START + 4 * CLOCK_S), 6 * CLOCK_S);
@@ -38,25 +42,25 @@ static void there_is_one_at_a_time(void **state)
 {
     (void)state;
     struct snapshot_trigger t = {0};
-    assert_true(broke(&t, 2, 1, START));
-    assert_false(broke(&t, 0, 1, START));
-    assert_false(broke(&t, 2, 3, START + CLOCK_S - 1));
+    assert_true(fired(&t, 2, 1, START));
+    assert_false(fired(&t, 0, 1, START));
+    assert_false(fired(&t, 2, 3, START + CLOCK_S - 1));
     assert_int_equal(t.refused, 4);
     assert_int_equal(snapshot_trigger_left(&t, START), CLOCK_S); /* none of them made it longer */
-    assert_true(broke(&t, 0, 1, START + CLOCK_S));
+    assert_true(fired(&t, 0, 1, START + CLOCK_S));
     assert_int_equal(t.number, 2);
     assert_int_equal(t.refused, 4);
 }
 
-static void what_broke_unseen_before_is_counted(void **state)
+static void what_fired_unseen_before_is_counted(void **state)
 {
     (void)state;
     struct snapshot_trigger t = {0};
-    assert_true(broke(&t, 0, 5, START));
+    assert_true(fired(&t, 0, 5, START));
     assert_int_equal(t.refused, 4);
 }
 
-static void what_broke_during_one_starts_none_however_late_it_is_reported(void **state)
+static void what_fired_during_one_starts_none_however_late_it_is_reported(void **state)
 {
     (void)state;
     struct snapshot_trigger t = {0};
@@ -75,20 +79,20 @@ static void a_storm_starts_no_more_than_one_in_its_duration(void **state)
     struct snapshot_trigger t = {0};
     uint64_t begun = 0;
     for (int64_t now = START; now < START + 100 * CLOCK_S; now += CLOCK_MS)
-        begun += broke(&t, 0, 1, now);
+        begun += fired(&t, 0, 1, now);
     assert_int_equal(begun, 10);
     assert_int_equal(begun + t.refused, 100000);
 }
 
-static void what_no_limit_can_have_asked_for_is_ignored(void **state)
+static void what_no_trigger_can_have_asked_for_is_ignored(void **state)
 {
     (void)state;
     struct snapshot_trigger t = {0};
-    assert_false(broke(&t, 1, 1, START)); /* it asks for none */
-    assert_false(broke(&t, 3, 1, START));
-    assert_false(broke(&t, -1, 1, START));
-    assert_false(broke(&t, INT64_MAX, 1, START));
-    assert_false(broke(&t, 0, 0, START));
+    assert_false(fired(&t, 1, 1, START)); /* it asks for none */
+    assert_false(fired(&t, 3, 1, START));
+    assert_false(fired(&t, -1, 1, START));
+    assert_false(fired(&t, INT64_MAX, 1, START));
+    assert_false(fired(&t, 0, 0, START));
     assert_int_equal(t.number, 0);
     assert_int_equal(t.refused, 0);
 }
@@ -182,12 +186,12 @@ static void the_end_of_one_that_comes_late_is_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_that_breaks_starts_a_snapshot),
+        cmocka_unit_test(a_trigger_that_fires_starts_a_snapshot),
         cmocka_unit_test(there_is_one_at_a_time),
-        cmocka_unit_test(what_broke_unseen_before_is_counted),
-        cmocka_unit_test(what_broke_during_one_starts_none_however_late_it_is_reported),
+        cmocka_unit_test(what_fired_unseen_before_is_counted),
+        cmocka_unit_test(what_fired_during_one_starts_none_however_late_it_is_reported),
         cmocka_unit_test(a_storm_starts_no_more_than_one_in_its_duration),
-        cmocka_unit_test(what_no_limit_can_have_asked_for_is_ignored),
+        cmocka_unit_test(what_no_trigger_can_have_asked_for_is_ignored),
         cmocka_unit_test(a_node_saves_at_once_and_to_the_end),
         cmocka_unit_test(snapshots_cost_no_more_than_their_share),
         cmocka_unit_test(what_finds_no_room_follows_without_another_copy),

@@ -267,6 +267,20 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
     return m->aspect && find_lacking(s, m, found);
 }
 
+/* ---- Triggers ---------------------------------------------------------------------------------------------------- */
+
+/* That nothing was recorded yet is no news of a trigger, which waits for what is rare. */
+bool names_trigger(const struct summary *s, const struct experiment_trigger *t, struct names_found *found)
+{
+    const struct experiment_records *const of[] = {&t->first, &t->then};
+    for (size_t i = 0; i < 2 && has_dictionaries(s); i++) {
+        const struct experiment_metric m = {.kind = METRIC_RATE, .aspect = of[i]->aspect, .where = of[i]->where};
+        if (m.aspect && find_lacking(s, &m, found) && found->kind != NAMES_NO_RECORDS)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Knobs ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the monitor of this run records which knobs there are: earlier ones recorded only what was set. */
@@ -389,6 +403,13 @@ size_t names_each(const struct summary *s, const struct experiment *e, bool runn
         if (!names_knob(s, e, k, &found))
             continue;
         snprintf(what, sizeof what, "knob %s", e->adapt.knobs[k].name);
+        take(context, what, &found);
+        count++;
+    }
+    for (uint32_t i = 0; i < e->trigger_count; i++) {
+        if (!names_trigger(s, &e->triggers[i], &found))
+            continue;
+        snprintf(what, sizeof what, "trigger %.140s", e->triggers[i].when);
         take(context, what, &found);
         count++;
     }

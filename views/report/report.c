@@ -71,6 +71,11 @@ const char *report_limit_text(const struct report *r, int64_t index)
     return index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].text : "?";
 }
 
+const char *report_trigger_text(const struct report *r, int64_t i)
+{
+    return i >= 0 && i < r->experiment->trigger_count ? r->experiment->triggers[i].when : "?";
+}
+
 struct units_text report_limit_value(const struct report *r, int64_t index, double value)
 {
     bool in_time =

@@ -76,14 +76,14 @@ void report_title(const struct report *r, const char *text, FILE *out);
 
 /** The sections, in the order of report_sections.c. */
 extern const struct rows_section report_head, report_limits, report_names, report_looks, report_timeline,
-    report_polling, report_loop, report_setpoints, report_snapshots, report_books, report_expired, report_rates,
-    report_values, report_totals, report_labels, report_counters, report_messages, report_metrics, report_monitor,
-    report_clocks, report_run_clocks, report_intervals, report_unmatched, report_programs, report_notes, report_events,
-    report_paths;
+    report_polling, report_loop, report_setpoints, report_snapshots, report_triggers, report_books, report_expired,
+    report_rates, report_values, report_totals, report_labels, report_counters, report_messages, report_metrics,
+    report_monitor, report_clocks, report_run_clocks, report_intervals, report_unmatched, report_programs, report_notes,
+    report_events, report_paths;
 
 /** Those of the JSON alone. */
 extern const struct rows_section report_violations, report_gaps, report_decisions, report_polling_changes,
-    report_conclusions, report_knobs, report_nodes;
+    report_conclusions, report_knobs, report_firings, report_nodes;
 
 /** The sentence, and when the run started. */
 void report_opening(const struct report *r, FILE *out);
@@ -93,6 +93,9 @@ void report_why(const struct report *r, const struct verdict_limit *l, FILE *out
 
 /** Prints why a limit could not be judged, as the end of a sentence: names in the file that nothing recorded has. */
 void report_unjudged(const struct report *r, size_t limit, FILE *out);
+
+/** The text of trigger `i`: "fps >= 29 violated"; "?" where the file has none. */
+const char *report_trigger_text(const struct report *r, int64_t i);
 
 /** A line of the timeline: the snapshot whose first row in the summary is `item`. */
 rows_describe report_snapshot_line;

@@ -85,7 +85,8 @@ const struct rows_section report_decisions = {ROWS_LIST(NULL, "decisions", decis
 
 static void knob_row(struct rows *w, const struct report *r, const void *item)
 {
-    static const char *const by_whom[] = {"operator", "manager", "agent", "kept", "end of observation"};
+    static const char *const by_whom[] = {"operator",           "manager",  "agent",  "kept",
+                                          "end of observation", "declared", "trigger"};
     const struct builtin_knob *k = item;
     bool steered = k->limit >= 0;
     json_int(w->json, "time_ns", report_run_time(r, k->node, k->at));
@@ -102,10 +103,10 @@ static void knob_row(struct rows *w, const struct report *r, const void *item)
     json_int(w->json, "epoch", k->epoch);
     json_int(w->json, "sequence", k->sequence);
     rows_says(w, "%s: knob %s of %s, %" PRId64 " -> %" PRId64 "%s%s%s%s%s%s%s",
-              k->cause >= 0 && k->cause < 5 ? by_whom[k->cause] : "?", k->knob, k->process, k->before, k->after,
-              k->unit[0] ? " " : "", k->unit, steered ? ", for " : "", steered ? report_limit_text(r, k->limit) : "",
-              steered ? " (" : "", steered ? report_limit_value(r, (uint32_t)k->limit, k->value).s : "",
-              steered ? ")" : "");
+              k->cause >= 0 && k->cause <= SET_BY_TRIGGER ? by_whom[k->cause] : "?", k->knob, k->process, k->before,
+              k->after, k->unit[0] ? " " : "", k->unit, steered ? ", for " : "",
+              steered ? report_limit_text(r, k->limit) : "", steered ? " (" : "",
+              steered ? report_limit_value(r, (uint32_t)k->limit, k->value).s : "", steered ? ")" : "");
 }
 
 const struct rows_section report_knobs = {ROWS_LIST(NULL, "knobs", knobs, knob_count, knob_row)};
@@ -119,19 +120,19 @@ static const char *word(const char *const *words, int count, int value)
 
 static void polling_row(struct rows *w, const struct report *r, const void *item)
 {
-    static const char *const causes[] = {"file", "operator", "kept"}, *const forwards[] = {"batch", "collect"},
-                             *const modes[] = {"polling", "busy-wait"};
+    static const char *const causes[] = {"file", "operator", "kept", "trigger"},
+                             *const forwards[] = {"batch", "collect"}, *const modes[] = {"polling", "busy-wait"};
     const struct builtin_polling *p = item;
     bool one = p->forward == POLL_FORWARD_COLLECT, some = !one && p->batch > 0;
     json_int(w->json, "time_ns", report_run_time(r, p->node, p->at));
     json_text(w->json, "node", report_node_name(r, p->node));
-    json_text(w->json, "by", word(causes, 3, p->cause));
+    json_text(w->json, "by", word(causes, 4, p->cause));
     json_text(w->json, "mode", word(modes, 2, p->mode));
     json_int(w->json, "period_ns", p->period);
     json_text(w->json, "forward", word(forwards, 2, p->forward));
     json_int(w->json, "batch", p->batch);
     rows_says(w, "%s: %s, period %s, %s%s record%s a poll",
-              p->cause == POLLING_BY_KEPT ? "operator, kept" : word(causes, 3, p->cause), word(modes, 2, p->mode),
+              p->cause == POLLING_BY_KEPT ? "operator, kept" : word(causes, 4, p->cause), word(modes, 2, p->mode),
               units_brief_duration(p->period).s, some ? "at most " : "",
               one    ? "one"
               : some ? units_count((uint64_t)p->batch).s

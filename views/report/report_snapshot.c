@@ -61,6 +61,12 @@ static uint64_t refused(const struct report *r)
     return (uint64_t)summary_property_number(r->summary, RUNDB_SNAPSHOTS_REFUSED);
 }
 
+/* "fps >= 29", which was violated, or "no frame_shown for 2 s". */
+static const char *cause_of(const struct report *r, const struct builtin_snapshot *n)
+{
+    return n->limit < -1 ? report_trigger_text(r, -2 - n->limit) : report_limit_text(r, n->limit);
+}
+
 void report_snapshot_line(struct rows *w, const struct report *r, const void *item)
 {
     const struct builtin_snapshot *n = item;
@@ -70,7 +76,7 @@ void report_snapshot_line(struct rows *w, const struct report *r, const void *it
         rows_says(w, "operator: snapshot of %s record%s", units_count(records).s, s);
     else
         rows_says(w, "snapshot %" PRId64 " of %s record%s, for %s on %s", n->number, units_count(records).s, s,
-                  report_limit_text(r, n->limit), n->origin);
+                  cause_of(r, n), n->origin);
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
@@ -79,6 +85,8 @@ static void cause_column(struct rows *w, const struct report *r, const struct bu
 {
     if (n->number == 0)
         rows_text(w, "cause", NULL, "operator");
+    else if (n->limit < -1)
+        rows_cell(w, "cause", 'l', "%s on %s", cause_of(r, n), n->origin);
     else if (isnan(n->value))
         rows_cell(w, "cause", 'l', "%s violated on %s", report_limit_text(r, n->limit), n->origin);
     else
@@ -116,7 +124,8 @@ static void snapshot_row(struct rows *w, const struct report *r, const void *ite
     command_of(r, from, to, command, sizeof command);
     json_int(w->json, "number", n->number);
     report_snapshot_line(w, r, item);
-    json_text(w->json, "limit", n->number ? report_limit_text(r, n->limit) : NULL);
+    json_text(w->json, "limit", n->number && n->limit >= 0 ? report_limit_text(r, n->limit) : NULL);
+    json_text(w->json, "trigger", n->number && n->limit < -1 ? cause_of(r, n) : NULL);
     json_text(w->json, "node", n->number ? n->origin : NULL);
     json_double(w->json, "value", n->value);
     json_int(w->json, "time_ns", report_run_time(r, n->node, n->moment));
@@ -149,10 +158,9 @@ static void print_commands(const struct report *r, FILE *out)
             fprintf(out, "  %" PRId64 ":  %s\n", s->snapshots[from].number, command);
     }
     if (s->snapshot_count && refused(r))
-        fprintf(
-            out,
-            "  Limits were violated %s more time%s while a snapshot was under way; that started no other snapshot.\n",
-            units_count(refused(r)).s, refused(r) == 1 ? "" : "s");
+        fprintf(out,
+                "  Triggers fired %s more time%s while a snapshot was under way; that started no other snapshot.\n",
+                units_count(refused(r)).s, refused(r) == 1 ? "" : "s");
 }
 
 static void put_refused(const struct report *r, struct json *j)

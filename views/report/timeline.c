@@ -3,8 +3,9 @@
 
 /*
  * The timeline of a run: violations of limits, times when nobody judged them, decisions and conclusions of policies,
- * changes of knobs, of polling and of the modes of aspects, snapshots. The functions that describe these as rows of the
- * JSON give the text of a line as well. Of decisions the short text has those that end collection, or resume it.
+ * changes of knobs, of polling and of the modes of aspects, firings of triggers, snapshots. The functions that describe
+ * these as rows of the JSON give the text of a line as well. Of decisions the short text has those that end collection,
+ * or resume it.
  */
 #include "base/clock.h"
 #include "base/saturate.h"
@@ -141,7 +142,7 @@ static int64_t behind_its_cause(const struct report *r, const struct builtin_sna
     return at;
 }
 
-enum { POLLING, KNOB, CHANGE, CONCLUSION, VIOLATED, SNAPSHOT, GAP, DECISION }; /* in this order at one time */
+enum { POLLING, KNOB, CHANGE, CONCLUSION, VIOLATED, FIRING, SNAPSHOT, GAP, DECISION }; /* in this order at one time */
 
 static void collect_own(struct timeline *t, const struct summary *s)
 {
@@ -150,6 +151,8 @@ static void collect_own(struct timeline *t, const struct summary *s)
             add(t, POLLING, report_polling_changes.row, &s->polling[i], s->polling[i].node, s->polling[i].at);
     for (size_t i = 0; i < s->knob_count; i++)
         add(t, KNOB, report_knobs.row, &s->knobs[i], s->knobs[i].node, s->knobs[i].at);
+    for (size_t i = 0; i < s->firing_count; i++)
+        add(t, FIRING, report_firings.row, &s->firings[i], s->firings[i].node, s->firings[i].at);
     for (size_t i = 0; i < s->conclusion_count; i++)
         if (s->conclusions[i].what != CONCLUSION_VIOLATED) /* its violation is listed */
             add(t, CONCLUSION, report_conclusions.row, &s->conclusions[i], s->conclusions[i].node, s->conclusions[i].at)
@@ -187,7 +190,7 @@ static void add_moments(struct rows *w, const struct report *r)
 {
     const struct summary *s = r->summary;
     size_t most = s->polling_count + s->knob_count + s->conclusion_count + s->decision_count + s->violation_count +
-                  s->snapshot_count + s->note_count + s->gap_count;
+                  s->snapshot_count + s->note_count + s->gap_count + s->firing_count;
     struct timeline t = {.report = r, .moments = calloc(most + 1, sizeof *t.moments)};
     if (t.moments)
         collect(&t, s);

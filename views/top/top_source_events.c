@@ -92,6 +92,13 @@ static void write_knob(const struct top_source *s, const struct builtin_knob *k,
              strcmp(k->unit, "1") != 0 ? k->unit : "", cause);
 }
 
+static void write_trigger(const struct top_source *s, const struct builtin_trigger *t, char *text, size_t size)
+{
+    bool known = s->experiment && t->trigger >= 0 && t->trigger < s->experiment->trigger_count;
+    snprintf(text, size, "trigger %s%s: %s", known ? s->experiment->triggers[t->trigger].when : "?",
+             t->event == TRIGGER_UNDONE ? " undone" : "", t->done);
+}
+
 void top_source_make_decision(const struct top_source *s, const struct top_item *item, char *text, size_t size)
 {
     if (item->index >= s->c.history.event_count)
@@ -110,8 +117,14 @@ void top_source_make_decision(const struct top_source *s, const struct top_item 
         snprintf(text, size, "%s%s%s", builtin_conclusion_name(e->conclusion.what),
                  e->conclusion.holds ? "" : ", no longer", cause);
         break;
+    case BUILTIN_TRIGGER:
+        write_trigger(s, &e->trigger, text, size);
+        break;
     default:
-        snprintf(text, size, "%s: polls every %s", e->polling.cause == POLLING_BY_START ? "file" : "operator",
+        snprintf(text, size, "%s: polls every %s",
+                 e->polling.cause == POLLING_BY_START     ? "file"
+                 : e->polling.cause == POLLING_BY_TRIGGER ? "trigger"
+                                                          : "operator",
                  period_text(e->polling.period).s);
     }
 }
