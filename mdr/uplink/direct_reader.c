@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,14 +310,13 @@ int direct_reader_bell(const struct direct_reader *r)
 
 /*
  * A sender that has cleared `asleep` has rung. Its byte may come a moment later than this looks, and a hostile sender
- * may write one at any time: such a byte ends further waits at once, of which each 16th reads it.
+ * may write any number at any time: such bytes end further waits at once, of which each 16th reads some.
  */
 void direct_reader_awake(struct direct_reader *r)
 {
-    uint8_t bytes[64];
+    uint8_t bytes[PIPE_BUF];
     bool rung = !atomic_exchange_explicit(&r->page->asleep, 0, memory_order_relaxed); /* relaxed: only a byte follows */
     if (!rung && ++r->unread % 16 != 0)
         return;
-    while (read(r->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
-        ;
+    (void)!read(r->bell, bytes, sizeof bytes); /* once: who writes faster would hold this up for ever */
 }

@@ -13,30 +13,39 @@
 
 #define ANSWER_NS (CLOCK_S / 2) /* for so long packets wait for the receiver's answer */
 
-static void note_by_link(struct sender *f)
+static void take_the_link(struct sender *f, const char *why)
 {
+    message_text(f->direct.why, MESSAGE_TEXT_MAX, why);
     f->source.add_note(f->source.context, 0, clock_now(), "BEZEL-BY-LINK", "packets take the link: %s", f->direct.why);
+}
+
+static void offer_none(struct sender *f)
+{
+    char why[MESSAGE_TEXT_MAX + 1];
+    int sys = errno;
+    snprintf(why, sizeof why, "no page for them can be made in %.150s: %s", f->source.dir, strerror(sys));
+    take_the_link(f, why);
 }
 
 void sender_ask_direct(struct sender *f, int64_t now)
 {
     uint8_t own[16];
     struct sender_direct *d = &f->direct;
+    struct message_direct *m = &f->message.direct;
     clock_identity(own);
     direct_offer_close(&d->offer);
     if (d->by_link || memcmp(own, f->clock.identity, sizeof own) != 0)
         return; /* it is on another machine */
     if (direct_offer_open(&d->offer, f->source.dir, f->source.run, f->source.uuid) != 0) {
-        int sys = errno;
-        snprintf(d->why, sizeof d->why, "no page for them can be made in %.150s: %s", f->source.dir, strerror(sys));
-        note_by_link(f);
+        offer_none(f);
         return;
     }
     f->message.type = MESSAGE_DIRECT;
-    f->message.direct = (struct message_direct){.attempt = f->hello.attempt, .proof = d->offer.page->proof};
-    message_text(f->message.direct.text, MESSAGE_TEXT_MAX, d->offer.dir);
-    bool fits = strcmp(f->message.direct.text, d->offer.dir) == 0; /* else its path is too long */
-    if (fits && sender_message(f, now))                            /* if the queue is full, packets take the link */
+    *m = (struct message_direct){.attempt = f->hello.attempt, .proof = d->offer.page->proof};
+    message_text(m->text, MESSAGE_TEXT_MAX, d->offer.dir);
+    if (strcmp(m->text, d->offer.dir) != 0)
+        take_the_link(f, "the path of the node's folder is longer than 255 bytes: let BEZEL_DIR name a shorter one");
+    else if (sender_message(f, now)) /* if the queue is full, packets take the link */
         d->answer_by = now + ANSWER_NS;
 }
 
@@ -48,9 +57,9 @@ void sender_take_direct(struct sender *f, const struct message_direct *m)
     d->agreed = m->agreed;
     d->answer_by = 0;
     d->lost = !m->agreed && d->used;
-    memcpy(d->why, m->text, sizeof d->why);
-    if (!m->agreed && d->why[0])
-        note_by_link(f);
+    d->why[0] = '\0';
+    if (!m->agreed && m->text[0])
+        take_the_link(f, m->text);
 }
 
 void sender_leave_direct(struct sender *f)

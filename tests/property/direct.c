@@ -15,6 +15,7 @@
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -22,6 +23,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -261,6 +264,24 @@ static void a_late_byte_is_read_in_the_end(void **unused)
     assert_true(waits > 0);
 }
 
+/* Who rings faster than the reader hears would keep it there, if it were to read all. */
+static void a_reader_hears_a_bounded_number_of_rings_at_once(void **unused)
+{
+    static const uint8_t many[PIPE_BUF];
+    int before, after;
+    (void)unused;
+    begin_session();
+    while (write(offer.bell, many, sizeof many) > 0)
+        ;
+    assert_int_equal(ioctl(offer.bell, FIONREAD, &before), 0);
+    assert_true(before > 2 * PIPE_BUF);
+    assert_true(direct_reader_may_sleep(reader));
+    atomic_store(&offer.page->asleep, 0);
+    direct_reader_awake(reader);
+    assert_int_equal(ioctl(offer.bell, FIONREAD, &after), 0);
+    assert_in_range(after, before - PIPE_BUF, before - 1);
+}
+
 /* As where its bezeld was killed, or has closed it to keep the receiver awake. */
 static void a_bell_that_nobody_can_ring_does_not_wake(void **unused)
 {
@@ -384,6 +405,32 @@ static void a_reader_refuses_what_is_not_its_senders(void **unused)
     assert_null(other);
 }
 
+/* In place of a file there is another of its name: a link to the right one, a pipe, a folder, nothing, too little. */
+static void a_reader_refuses_what_is_no_page_or_window(void **unused)
+{
+    static const char *const names[] = {DIRECT_NAME, WINDOW_NAME};
+    enum { LINK, PIPE, FOLDER, NOTHING, EMPTY, KINDS };
+    char why[DIRECT_WHY_MAX];
+    struct direct_reader *other;
+    (void)unused;
+    for (size_t i = 0; i < 2 * KINDS; i++) {
+        const char *name = names[i / KINDS];
+        int kind = i % KINDS;
+        assert_int_equal(renameat(folder.fd, name, folder.fd, "right"), 0);
+        int fd = kind == EMPTY ? folder_open_file(&folder, name, O_RDWR | O_CREAT) : -1;
+        assert_true(kind == LINK     ? symlinkat("right", folder.fd, name) == 0
+                    : kind == PIPE   ? mkfifoat(folder.fd, name, 0600) == 0
+                    : kind == FOLDER ? mkdirat(folder.fd, name, 0700) == 0
+                    : kind == EMPTY  ? fd >= 0 && close(fd) == 0
+                                     : true);
+        assert_int_not_equal(direct_reader_open(dir, run, uuid, offer.page->proof, &other, why), 0);
+        assert_true(!other && strstr(why, name) && strstr(why, dir));
+        (void)unlinkat(folder.fd, name, kind == FOLDER ? AT_REMOVEDIR : 0);
+        assert_int_equal(renameat(folder.fd, "right", folder.fd, name), 0);
+    }
+    open_reader();
+}
+
 int main(void)
 {
     seed = seed_start();
@@ -391,10 +438,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(packets_come_in_order_once_a_session, begin, end),
         cmocka_unit_test_setup_teardown(a_sleeper_is_woken_for_every_packet, begin, end),
         cmocka_unit_test_setup_teardown(a_late_byte_is_read_in_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(a_reader_hears_a_bounded_number_of_rings_at_once, begin, end),
         cmocka_unit_test_setup_teardown(a_bell_that_nobody_can_ring_does_not_wake, begin, end),
         cmocka_unit_test_setup_teardown(whatever_is_in_page_and_window_the_reader_stays_in_bounds, begin, end),
         cmocka_unit_test_setup_teardown(a_truncated_page_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_not_its_senders, begin, end),
+        cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_no_page_or_window, begin, end),
     };
 #ifdef __SANITIZE_THREAD__ /* which has nothing to find where there is one thread */
     cmocka_set_test_filter("a_sleeper*");
