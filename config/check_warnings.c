@@ -38,11 +38,16 @@ static void warn_sampled_metric(struct reader *r, const struct tree *t, const st
     const struct tree *at = aspect_tree(t);
     const char *key = schema_samplers[by].key;
     int64_t period = e->sensing.sampler[by];
-    if (!period)
+    bool switches = by == EXPERIMENT_SAMPLER_SWITCHES;
+    if (period && switches && e->sensing.switches.store == SWITCHES_STORE_SNAPSHOTS)
+        reader_warn(r, at,
+                    "the metric stays unknown: snapshots alone read what sampler 'switches' records; write 'switches: "
+                    "all'");
+    else if (!period)
         reader_warn(r, at,
                     "the metric stays unknown: sampler '%s', which records %s, is off; add 'sensing: {samplers: "
-                    "{%s: 100 ms}}'",
-                    key, m->aspect, key);
+                    "{%s: %s}}'",
+                    key, m->aspect, key, switches ? "all" : "100 ms");
     else if (m->window < 2 * period)
         reader_warn(r, at,
                     "the metric will be unknown at times: its window, %s, is shorter than two periods of sampler "
@@ -138,11 +143,13 @@ static void warn_adapt(struct reader *r, const struct tree *root, const struct e
                     diagnostics_quote(e->metrics[hold->metric].name).s);
 }
 
-/* Attached processes may be flight recorders; started ones are if the file says so. */
+/* Attached processes may be flight recorders; started ones are if the file says so, and so are context switches. */
 static void warn_snapshots(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
-    bool may = e->sensing.when_full == WHEN_FULL_OVERWRITE || experiment_attaches(e);
+    bool switches =
+        e->sensing.sampler[EXPERIMENT_SAMPLER_SWITCHES] != 0 && e->sensing.switches.store == SWITCHES_STORE_SNAPSHOTS;
+    bool may = e->sensing.when_full == WHEN_FULL_OVERWRITE || experiment_attaches(e) || switches;
     for (uint32_t i = 0; t && !may; t = t->next, i++)
         if (e->limits[i].snapshot > 0)
             reader_warn(r, tree_get(t, "on-violation"),

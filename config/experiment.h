@@ -168,6 +168,7 @@ enum experiment_sampler {
     EXPERIMENT_SAMPLER_PERF,
     EXPERIMENT_SAMPLER_INTERRUPTS, /* before threads, whose samples refer to them */
     EXPERIMENT_SAMPLER_SCHEDULING,
+    EXPERIMENT_SAMPLER_SWITCHES,
     EXPERIMENT_SAMPLERS
 };
 
@@ -181,6 +182,15 @@ bool experiment_sampler_counts(enum experiment_sampler sampler, const char *fiel
 struct experiment_rule {
     char *pattern;
     int64_t value;
+};
+
+/** What becomes of the intervals that sampler `switches` records: snapshots save them, or all are stored. */
+enum experiment_switches_store { SWITCHES_STORE_SNAPSHOTS, SWITCHES_STORE_ALL };
+
+struct experiment_switches {
+    enum experiment_switches_store store;
+    double budget;  /* of a CPU, 0 .. 1; default 0.01 */
+    int64_t period; /* ns, 1 ms .. 1 s; default 10 ms: that of the sampler, if it is on */
 };
 
 struct experiment_sensing {
@@ -207,6 +217,7 @@ struct experiment_sensing {
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
     int64_t sampler[EXPERIMENT_SAMPLERS]; /* period of each, ns, 1 ms .. 1 h; 0: not sampled */
+    struct experiment_switches switches;
     /*
      * The file has no `samplers`, and a limit on what programs record: `scheduling` is on, for what little it may cost
      * then (docs/SAMPLERS.md), so that a violation has its scheduling beside it.

@@ -32,6 +32,8 @@ const struct schema_word schema_judged[] = {
     {"metric", false, false}, {"global", true, false}, {"whole", true, true}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {
     {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
+static const struct schema_word switches_stores[] = {
+    {"snapshots", SWITCHES_STORE_SNAPSHOTS, false}, {"all", SWITCHES_STORE_ALL, false}, {NULL, 0, false}};
 #define POLICY_WORD(NAME, name, word, abilities) {word, POLICY_##NAME, false},
 static const struct schema_word policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){NULL, 0, false}};
 #undef POLICY_WORD
@@ -190,6 +192,19 @@ static const struct schema_field spool_fields[] = {
         .min = CLOCK_MS, .max = 3600 * CLOCK_S, .quiet = true                                                          \
     }
 
+/* Of the object `sensing`. */
+const struct schema_field schema_switches[] = {
+    {SCHEMA_ROW_WORDS("store", SCHEMA_WORD, IN(experiment_sensing, switches.store), switches_stores)},
+    {.key = "budget", .kind = SCHEMA_SHARE, .offset = IN(experiment_sensing, switches.budget)},
+    {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION, IN(experiment_sensing, switches.period), CLOCK_MS, CLOCK_S)},
+    {0},
+};
+
+static bool samples_switches(const void *experiment)
+{
+    return ((const struct experiment *)experiment)->sensing.sampler[EXPERIMENT_SAMPLER_SWITCHES] != 0;
+}
+
 /* In the order of enum experiment_sampler. */
 const struct schema_field schema_samplers[] = {
     SAMPLER("cpu", EXPERIMENT_SAMPLER_CPU),
@@ -203,6 +218,8 @@ const struct schema_field schema_samplers[] = {
     SAMPLER("perf", EXPERIMENT_SAMPLER_PERF),
     SAMPLER("interrupts", EXPERIMENT_SAMPLER_INTERRUPTS),
     SAMPLER("scheduling", EXPERIMENT_SAMPLER_SCHEDULING),
+    {SCHEMA_ROW_OWN("switches", IN(experiment, sensing), fields_read_switches), .print = fields_print_switches,
+     .fields = schema_switches, .shape = SCHEMA_IS_TEXT_OR_MAP, .is_used = samples_switches},
     {0},
 };
 
@@ -433,7 +450,8 @@ const struct experiment schema_defaults = {
                 .accumulate = 1,
                 .accumulate_or = 50 * CLOCK_MS,
                 .window_bytes = 16 * UNITS_MIB,
-                .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
+                .real_time = {.priority = 10, .timer_slack = CLOCK_US},
+                .switches = {.budget = 0.01, .period = 10 * CLOCK_MS}},
     .sensor_cpu_window = CLOCK_S,
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
     .store = {.sync = EXPERIMENT_SYNC_NEVER, .limits = {.connections = 256, .processes = 65536, .packet = UNITS_MIB}},

@@ -55,6 +55,10 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to);
 void fields_read_serve(struct reader *r, const struct tree *t, void *to);
 void fields_read_sync(struct reader *r, const struct tree *t, void *to);
 
+/** struct experiment_sensing: what sampler `switches` does, as the word of `store` or a map (schema_switches). */
+void fields_read_switches(struct reader *r, const struct tree *t, void *to);
+void fields_print_switches(const void *from, FILE *out);
+
 /** struct store_keep: a size or a time. */
 void fields_read_keep(struct reader *r, const struct tree *t, void *to);
 

@@ -683,3 +683,33 @@ void fields_read_modes(struct reader *r, const struct tree *t, void *to)
                                             read_mode};
     read_rules(r, t, &modes, to);
 }
+
+static void read_store(struct reader *r, const struct tree *t, struct experiment_switches *switches)
+{
+    const struct schema_word *w = schema_switches[0].words;
+    const char *text = reader_text(r, t, "snapshots, all, or a map such as {store: all, budget: 1 %}");
+    while (text && w->word && strcmp(w->word, text) != 0)
+        w++;
+    if (text && w->word)
+        switches->store = (enum experiment_switches_store)w->value;
+    else if (text)
+        reader_wrong(r, t, "%s is unknown; allowed: snapshots, all, or a map such as {store: all, budget: 1 %%}",
+                     diagnostics_quote(text).s);
+}
+
+void fields_read_switches(struct reader *r, const struct tree *t, void *to)
+{
+    struct experiment_sensing *sensing = to;
+    if (t->kind == TREE_MAP)
+        schema_read_map(r, t, schema_switches, sensing);
+    else
+        read_store(r, t, &sensing->switches);
+    sensing->sampler[EXPERIMENT_SAMPLER_SWITCHES] = sensing->switches.period;
+}
+
+void fields_print_switches(const void *from, FILE *out)
+{
+    fputc('{', out);
+    schema_print_map(schema_switches, from, &schema_defaults.sensing, false, out);
+    fputc('}', out);
+}

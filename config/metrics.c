@@ -114,6 +114,7 @@ enum experiment_sampler experiment_sampler_of(const char *name)
         [EXPERIMENT_SAMPLER_PERF] = "process_perf",
         [EXPERIMENT_SAMPLER_INTERRUPTS] = "node_interrupts",
         [EXPERIMENT_SAMPLER_SCHEDULING] = "thread_scheduling",
+        [EXPERIMENT_SAMPLER_SWITCHES] = "thread_interval",
     };
     int i = 0;
     while (i < EXPERIMENT_SAMPLERS && strcmp(aspects[i], name) != 0)

@@ -38,7 +38,8 @@ enum schema_shape {
     SCHEMA_IS_TEXT,
     SCHEMA_IS_LIST, /* of texts */
     SCHEMA_IS_TEXT_OR_LIST,
-    SCHEMA_IS_MAP, /* of texts, by names or patterns */
+    SCHEMA_IS_MAP,         /* of texts, by names or patterns */
+    SCHEMA_IS_TEXT_OR_MAP, /* a map of `fields` */
 };
 
 /** A word and its value. given_up: a former word; the error names its successor. Lists end with word NULL. */
@@ -88,9 +89,9 @@ struct schema_field {
 #define SCHEMA_ROW_OWN(name, at, reader)       .key = (name), .kind = SCHEMA_OWN, .offset = (at), .read = (reader)
 
 /** The keys of the whole file, and the model before any key is read. */
-extern const struct schema_field schema_experiment[], schema_samplers[], schema_adapt[], schema_forward[],
-    schema_limit[], schema_metric[], schema_order[], schema_poll[], schema_process[], schema_store_limits[],
-    schema_node[], schema_collector[];
+extern const struct schema_field schema_experiment[], schema_samplers[], schema_switches[], schema_adapt[],
+    schema_forward[], schema_limit[], schema_metric[], schema_order[], schema_poll[], schema_process[],
+    schema_store_limits[], schema_node[], schema_collector[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
 extern const struct experiment_node schema_default_node;

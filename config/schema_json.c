@@ -71,15 +71,19 @@ static void put_words(struct json *j, const struct schema_field *f)
     json_array_end(j);
 }
 
-static void put_shape(struct json *j, enum schema_shape shape)
+static void put_shape(struct json *j, const struct schema_field *f)
 {
+    enum schema_shape shape = f->shape;
     static const char *const types[][5] = {[SCHEMA_IS_TEXT] = {"string", "number", "boolean", NULL},
                                            [SCHEMA_IS_LIST] = {"array", NULL},
                                            [SCHEMA_IS_TEXT_OR_LIST] = {"string", "number", "boolean", "array", NULL},
-                                           [SCHEMA_IS_MAP] = {"object", NULL}};
+                                           [SCHEMA_IS_MAP] = {"object", NULL},
+                                           [SCHEMA_IS_TEXT_OR_MAP] = {"string", "object", NULL}};
     put_texts(j, "type", types[shape]);
     if (shape == SCHEMA_IS_MAP)
         put_scalar(j, "additionalProperties");
+    else if (shape == SCHEMA_IS_TEXT_OR_MAP)
+        put_keys(j, f->fields);
     else if (shape != SCHEMA_IS_TEXT)
         put_scalar(j, "items");
 }
@@ -152,7 +156,7 @@ static void put_value(struct json *j, const struct schema_field *f)
         put_table(j, f->table);
         break;
     default:
-        put_shape(j, f->shape);
+        put_shape(j, f);
     }
 }
 

@@ -281,10 +281,33 @@ static void check_perf(struct doctor *d)
                    "the counters of one's own programs may not be read (%s)", strerror(errno));
 }
 
+/* Whether the kernel records the context switches of one's own threads, as sampler `switches` asks it to. */
+static void check_switches(struct doctor *d)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_DUMMY,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv = 1,
+                                   .context_switch = 1};
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
+                   "context switches of one's own programs may be recorded");
+    } else
+        doctor_add(
+            d, DOCTOR_WARNING, "samplers", "switches", "sudo sysctl kernel.perf_event_paranoid=2",
+            "context switches of one's own programs may not be recorded (%s); in a container, run bezeld outside "
+            "of it; sampler 'scheduling' has their sums",
+            strerror(errno));
+}
+
 void doctor_samplers(struct doctor *d)
 {
     check_scheduling(d);
     check_perf(d);
+    check_switches(d);
 }
 
 /* ---- tools ---- */

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "mdr/dict_fields.h"
 #include "sensor/external/notes.h"
-#include "sensor/samplers/sampler_internal.h"
+#include "sensor/samplers/sampler_switches.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,6 +185,7 @@ static sampler_take *const takes[EXPERIMENT_SAMPLERS] = {
     [EXPERIMENT_SAMPLER_PERF] = sampler_take_perf,
     [EXPERIMENT_SAMPLER_INTERRUPTS] = sampler_take_interrupts,
     [EXPERIMENT_SAMPLER_SCHEDULING] = sampler_take_scheduling,
+    [EXPERIMENT_SAMPLER_SWITCHES] = sampler_take_switches,
 };
 
 /* Nobody wakes up for what nobody asked for. */
@@ -199,7 +200,8 @@ int64_t samplers_due(const struct samplers *s)
 
 static int64_t period_of(const struct samplers *s, int i)
 {
-    return s->kept >> i & 1 ? s->period[i] : (int64_t)((double)s->period[i] * s->stretch);
+    bool kept = i == EXPERIMENT_SAMPLER_SWITCHES || s->kept >> i & 1; /* the kernel's rings do not wait */
+    return kept ? s->period[i] : (int64_t)((double)s->period[i] * s->stretch);
 }
 
 static void hasten(struct samplers *s, int64_t now)
@@ -290,6 +292,8 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
     int err = make_room(s);
     if (!err)
         err = journal_open(dir, aspects, sizeof aspects / sizeof *aspects, &s->journal);
+    if (!err && s->period[EXPERIMENT_SAMPLER_SWITCHES])
+        err = sampler_open_switches(s, &sensing->switches, dir);
     if (err) {
         samplers_close(s);
         return err;
@@ -316,6 +320,7 @@ void samplers_close(struct samplers *s)
         if (s->processes[i].instance)
             sampler_forget_process(s, &s->processes[i]);
     sampler_close_interrupts(s);
+    sampler_close_switches(s);
     journal_close(s->journal);
     free(s->text);
     free(s);

@@ -91,6 +91,8 @@ struct sampler_thread {
     int64_t at;           /* 0: not sampled yet */
     int64_t sched[SCHED_FIELDS], voluntary, involuntary, faults, cpu;
     struct sampler_file times, stat, status;
+    struct switches_recorder *recorder; /* of its context switches; NULL: none */
+    int64_t summed_until;               /* no recorder before this time */
 };
 
 struct sampler_process_state {
@@ -155,8 +157,9 @@ struct samplers {
     int64_t interrupts_taken; /* `now` of the turn that sampled interrupts last */
     bool interrupts_before;   /* they were sampled in the turn of the sample of threads before, too */
     struct sampler_interrupts interrupts;
-    bool unasked;      /* the file has not asked for them: they take next to nothing, or wait */
-    bool unseen_noted; /* that processes of another pid namespace are not sampled */
+    struct sampler_switches *switches; /* NULL: not sampled */
+    bool unasked;                      /* the file has not asked for them: they take next to nothing, or wait */
+    bool unseen_noted;                 /* that processes of another pid namespace are not sampled */
     size_t text_bytes;
     char *text; /* a byte longer than that */
 };
@@ -193,6 +196,7 @@ void sampler_take_processes(struct samplers *s, int64_t now);
 void sampler_take_perf(struct samplers *s, int64_t now);
 void sampler_take_interrupts(struct samplers *s, int64_t now);
 void sampler_take_scheduling(struct samplers *s, int64_t now);
+void sampler_take_switches(struct samplers *s, int64_t now);
 
 /** Find thermal zones, and CPUs with a frequency; note if there are none. */
 void sampler_find_zones(struct samplers *s, int64_t now);
@@ -223,6 +227,13 @@ bool sampler_interrupts_of(const struct samplers *s, int64_t cpu, int64_t now, s
 
 /** A sample of threads is complete: the next one counts from here. */
 void sampler_mark_interrupts(struct samplers *s, int64_t now);
+
+/**
+ * Gives each ring of a process the thread that has it now, and closes the files of the one that had it
+ * (sampler_threads.c).
+ */
+void sampler_find_threads(struct samplers *s, struct sampler_process_state *place, const struct external_process *p,
+                          int64_t now);
 
 /** Closes the files of a process's threads, and frees their places (sampler_threads.c). */
 void sampler_close_threads(struct samplers *s, struct sampler_process_state *p);

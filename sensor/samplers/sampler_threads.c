@@ -7,7 +7,7 @@
  * for a CPU counts when it ends, so that it is in the same sample as what the thread records next.
  */
 #include "base/clock.h"
-#include "sensor/samplers/sampler_internal.h"
+#include "sensor/samplers/sampler_switches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@ static void close_thread(struct samplers *s, struct sampler_thread *t)
 {
     if (t->state != THREAD_SAMPLED)
         return;
+    sampler_close_recorder(s, t);
     sampler_file_close(&t->times);
     sampler_file_close(&t->stat);
     sampler_file_close(&t->status);
@@ -92,8 +93,8 @@ static bool make_places(struct sampler_process_state *p, uint32_t count)
     return true;
 }
 
-static void find_threads(struct samplers *s, struct sampler_process_state *place, const struct external_process *p,
-                         int64_t now)
+void sampler_find_threads(struct samplers *s, struct sampler_process_state *place, const struct external_process *p,
+                          int64_t now)
 {
     if (!make_places(place, p->at->ring_count))
         return;
@@ -228,7 +229,7 @@ void sampler_take_scheduling(struct samplers *s, int64_t now)
     bool all = true;
     s->turn++;
     for (uint32_t i = 0; (place = sampler_next_process(s, &i, &p)) != NULL;) {
-        find_threads(s, place, p, now);
+        sampler_find_threads(s, place, p, now);
         all = all && take_threads(s, place, p, now, &until);
     }
     s->round += all;

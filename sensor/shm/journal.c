@@ -63,12 +63,14 @@ static int take_ring(struct journal *j)
     return 0;
 }
 
-int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t count, struct journal **out)
+int journal_open_as(const char *dir, const struct segment_form *form, const struct dict_aspect *aspects, uint32_t count,
+                    struct journal **out)
 {
     struct journal *j = calloc(1, sizeof *j);
     if (!j)
         return BEZEL_ENOMEM;
     j->own.fd = -1;
+    j->own.form = form;
     int err = segment_create(&j->own, dir) ? 0 : BEZEL_ESYS, sys = j->own.why_errno; /* errno is kept as it was */
     if (!err)
         err = declare(j, aspects, count);
@@ -81,6 +83,11 @@ int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t co
     }
     *out = j;
     return 0;
+}
+
+int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t count, struct journal **j)
+{
+    return journal_open_as(dir, NULL, aspects, count, j);
 }
 
 void journal_close(struct journal *j)
@@ -101,28 +108,46 @@ static uint64_t ticks_of(const struct segment_owned *own)
     return left ? (uint64_t)clock_now() | BEZEL_KERNEL_TIME : cpu_counter_read();
 }
 
-void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
+/* Whether records of aspect `id` are to be written; those that are not are counted, if that is wanted. */
+static bool is_wanted(struct journal *j, uint32_t id)
 {
-    if (!j)
-        return;
-    struct bezel_writer *w = &j->writer;
-    uint32_t count = j->field_counts[id];
     uint32_t wanted = atomic_load_explicit(&j->own.segment->enable[id],
                                            memory_order_relaxed) & /* relaxed: late by a record is in time */
                       ~(uint32_t)BEZEL_LEAVE_COUNTER;
-    if (wanted == SEGMENT_DISABLED)
-        return;
-    if (wanted != SEGMENT_RECORD) {
-        writer_drop(w, id, w->ring->off);
-        return;
-    }
-    uint64_t ticks = ticks_of(&j->own);
+    if (wanted != SEGMENT_DISABLED && wanted != SEGMENT_RECORD)
+        writer_drop(&j->writer, id, j->writer.ring->off);
+    return wanted == SEGMENT_RECORD;
+}
+
+static void put(struct journal *j, uint32_t id, uint64_t ticks, const uint64_t *values)
+{
+    struct bezel_writer *w = &j->writer;
+    uint32_t count = j->field_counts[id];
     if (j->own.when_full == SEGMENT_OVERWRITE)
         writer_put_over(w, id, ticks, values, count);
     else if (writer_has_room(w, writer_bytes(count)))
         writer_put(w, id, ticks, values, count);
     else
         writer_drop(w, id, w->ring->full);
+}
+
+void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
+{
+    if (j && is_wanted(j, id))
+        put(j, id, ticks_of(&j->own), values);
+}
+
+void journal_record_at(struct journal *j, uint32_t id, int64_t ns, const uint64_t *values)
+{
+    if (j && is_wanted(j, id))
+        put(j, id, (uint64_t)ns, values);
+}
+
+void journal_lose(struct journal *j, uint32_t id, uint64_t count)
+{
+    while (j && count-- > 0)
+        if (is_wanted(j, id))
+            writer_drop(&j->writer, id, j->writer.ring->full);
 }
 
 uint32_t journal_string(struct journal *j, const char *text)

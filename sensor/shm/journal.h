@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "mdr/dict.h"
+#include "sensor/shm/segment_create.h"
 
 #include <stdint.h>
 
@@ -25,6 +26,10 @@ struct journal;
 int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t count,
                  struct journal **j) BEZEL_MUST_CHECK;
 
+/** The same, with the ring and the clock of `form`, whatever the environment says. */
+int journal_open_as(const char *dir, const struct segment_form *form, const struct dict_aspect *aspects, uint32_t count,
+                    struct journal **j) BEZEL_MUST_CHECK;
+
 /** Closes it: its reader then finds that the writer has ended. NULL is allowed. */
 void journal_close(struct journal *j);
 
@@ -33,6 +38,12 @@ void journal_close(struct journal *j);
  * nothing.
  */
 void journal_record(struct journal *j, uint32_t id, const uint64_t *values);
+
+/** The same, at `ns` of CLOCK_MONOTONIC, not before the record before; for a journal with that clock. */
+void journal_record_at(struct journal *j, uint32_t id, int64_t ns, const uint64_t *values);
+
+/** Counts `count` records of aspect `id` as lost here, because a ring was full: one from which they were to come. */
+void journal_lose(struct journal *j, uint32_t id, uint64_t count);
 
 /** The id of `text` as a value of type DICT_STRING; 0 if there is no room for one more. Allocates for a new text. */
 uint32_t journal_string(struct journal *j, const char *text);

@@ -292,7 +292,8 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
                           const struct identity *id, const struct doorbell *doorbell)
 {
     char temporary[32], name[32];
-    uint32_t slots = ring_slots_wanted(), rings = ring_threads_wanted();
+    uint32_t slots = own->form ? own->form->ring_slots : ring_slots_wanted();
+    uint32_t rings = own->form ? own->form->rings : ring_threads_wanted();
     snprintf(temporary, sizeof temporary, ".%016llx" SEGMENT_UNFINISHED, (unsigned long long)instance);
     snprintf(name, sizeof name, "%016llx" SEGMENT_SUFFIX, (unsigned long long)instance);
     if (snprintf(own->path, sizeof own->path, "%s/%s", folder->path, name) >= (int)sizeof own->path)
@@ -307,6 +308,10 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
                 (own->segment = segment_map(fd, own->bytes)) != NULL;
     if (done) {
         fill_head(own->segment, slots, rings, instance, id, doorbell);
+        if (own->form) {
+            own->segment->when_full = own->form->when_full;
+            own->segment->clock = own->form->clock;
+        }
         remember_head(own);
         if (doorbell) { /* a bezeld serves the folder: collection is on from the start */
             memcpy(own->segment->session, doorbell->session, sizeof own->segment->session);

@@ -16,12 +16,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/** What the environment says of other segments. */
+struct segment_form {
+    uint32_t ring_slots, rings, when_full, clock; /* as in struct segment */
+};
+
 struct segment_owned {
-    uint64_t user_frequency;   /* input of segment_create(): of the program's own clock, Hz; 0: there is none */
-    struct segment *segment;   /* NULL: none */
-    struct doorbell *doorbell; /* of its folder, mapped; NULL: there was none when the segment was made */
-    int fd;                    /* holds SEGMENT_LOCK_PROCESS; -1: none */
-    dev_t dev;                 /* of fd, to recognize it: the program may close it and reuse its number */
+    uint64_t user_frequency;         /* input of segment_create(): of the program's own clock, Hz; 0: there is none */
+    const struct segment_form *form; /* likewise; NULL: as the environment says */
+    struct segment *segment;         /* NULL: none */
+    struct doorbell *doorbell;       /* of its folder, mapped; NULL: there was none when the segment was made */
+    int fd;                          /* holds SEGMENT_LOCK_PROCESS; -1: none */
+    dev_t dev;                       /* of fd, to recognize it: the program may close it and reuse its number */
     ino_t ino;
     char path[PATH_MAX];
     /* Copies from the segment's head, which other processes can overwrite. */

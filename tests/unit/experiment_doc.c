@@ -138,6 +138,8 @@ static void check_keys(const char *prefix, const struct schema_field *fields, co
             check_row(path, f, defaults);
             assert_true(key_count < KEYS_MAX);
             strcpy(keys[key_count++], path);
+            if (f->kind == SCHEMA_OWN && f->fields)
+                check_keys(strcat(path, "."), f->fields, (const char *)defaults + f->offset);
             continue;
         }
         char heading[PATH_LENGTH + 8];

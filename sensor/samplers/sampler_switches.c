@@ -1,0 +1,419 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The sampler of context switches: when each thread that has a ring was on a CPU, and how that ended. The kernel writes
+ * a record of each switch into a ring of memory that it shares with us, one for each thread (perf_event_open(2), a
+ * software event that counts nothing). Each turn empties these rings, and records the intervals that have ended.
+ *
+ * Intervals have a journal of their own. Its clock is the kernel's, as are the times of switches, so that an interval's
+ * place before its record (`age`) is exact. It may overwrite, and is then read by snapshots like any flight recorder.
+ *
+ * The kernel says how long a thread was ready only as a sum (schedstat). That belongs to the records in the ring if no
+ * record came while it was read, and if it counts as many arrivals on a CPU as the records do.
+ */
+#include "sensor/samplers/sampler_switches.h"
+
+#include "base/clock.h"
+#include "mdr/dict_fields.h"
+#include "sensor/samplers/switches_decode.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    RING_PAGES = 8,               /* of a thread's records, in the kernel; fewer where it does not give so many */
+    JOURNAL_SLOTS = 1 << 16,      /* 2 MiB: some 20,000 intervals */
+    ASPECT_INTERVAL = 1,          /* in the journal of intervals */
+    BUDGET_WINDOW_NS = 1000000000 /* in which the budget holds */
+};
+
+#define CUT_AFTER  (100 * CLOCK_MS) /* an interval that has lasted for so long is recorded though it goes on */
+#define CUT_SETTLE CLOCK_MS         /* records of switches until so long ago are in the ring */
+#define SUM_FOR    (10 * CLOCK_S)   /* that a thread is sampled by sums, before its intervals are recorded again */
+#define SUM_PERIOD (100 * CLOCK_MS) /* of `scheduling`, where the file does not have it */
+
+struct switches_recorder {
+    int fd;
+    uint64_t process; /* its name, a string of the journal */
+    struct perf_event_mmap_page *page;
+    uint64_t bytes; /* of the mapping */
+    struct switches_thread thread;
+    int64_t queued;   /* schedstat's, up to the records that were taken; SWITCHES_UNKNOWN */
+    int64_t running;  /* likewise, when the recording began */
+    int64_t arrivals; /* on a CPU, by the records */
+    int64_t ahead;    /* by how much schedstat's count of these is larger; INT64_MAX: not known */
+    uint64_t recent;  /* intervals in the budget's window */
+};
+
+struct sampler_switches {
+    struct journal *journal;
+    double budget;    /* share of a CPU */
+    int64_t began;    /* the budget's window */
+    int64_t used;     /* CPU time in it */
+    bool refused;     /* the kernel does not let us record */
+    int64_t retry_at; /* when it is asked again */
+};
+
+static const struct dict_aspect aspects[] = {
+    {.name = "thread_interval",
+     .field_count = 9,
+     .fields = {TEXT("process"), INT("thread", "1"), INT("duration", "ns"), INT("age", "ns"), INT("cpu", "1"),
+                ENUM("ended", "waited|preempted|exited|goes_on"), INT("off", "ns"), INT("ready_least", "ns"),
+                INT("ready_most", "ns")}},
+};
+
+/* ---- The kernel's rings ------------------------------------------------------------------------------------------ */
+
+static int open_event(uint32_t thread)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_DUMMY,
+                                   .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv = 1,
+                                   .context_switch = 1,
+                                   .task = 1,
+                                   .sample_id_all = 1,
+                                   .use_clockid = 1,
+                                   .clockid = CLOCK_MONOTONIC};
+    return (int)syscall(SYS_perf_event_open, &attr, (pid_t)thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Maps the ring of event `fd`: the kernel lets a user lock so much memory, and refuses more with EPERM. */
+static bool map_ring(struct switches_recorder *r)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    void *at = MAP_FAILED;
+    for (uint64_t pages = RING_PAGES; pages > 0 && at == MAP_FAILED; pages /= 2) {
+        r->bytes = (pages + 1) * page;
+        at = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    }
+    r->page = at == MAP_FAILED ? NULL : at;
+    return r->page != NULL;
+}
+
+/* The kernel has written the records up to here; perf_event_open(2) asks for the barrier between both reads. */
+static uint64_t recorder_head(const struct switches_recorder *r)
+{
+    uint64_t head = *(const volatile __u64 *)&r->page->data_head;
+    __sync_synchronize();
+    return head;
+}
+
+static struct switches_bytes recorder_bytes(const struct switches_recorder *r, uint64_t head)
+{
+    return (struct switches_bytes){.ring = (const uint8_t *)r->page + r->page->data_offset,
+                                   .size = r->page->data_size,
+                                   .at = r->page->data_tail,
+                                   .head = head};
+}
+
+/* The kernel may write again where the records up to `head` were, which have been read. */
+static void recorder_free_up(const struct switches_recorder *r, uint64_t head)
+{
+    __sync_synchronize();
+    *(volatile __u64 *)&r->page->data_tail = head;
+}
+
+/* ---- What the kernel refuses ------------------------------------------------------------------------------------- */
+
+/* What nobody records is sampled as sums at least. */
+static void serve_sums(struct samplers *s, int64_t now)
+{
+    if (s->period[EXPERIMENT_SAMPLER_SCHEDULING])
+        return;
+    s->period[EXPERIMENT_SAMPLER_SCHEDULING] = SUM_PERIOD;
+    s->due[EXPERIMENT_SAMPLER_SCHEDULING] = now;
+}
+
+static void note_refused(struct samplers *s, int64_t now, int error, bool memory)
+{
+    const char *remedy =
+        memory            ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
+        : error == EMFILE ? "raise the limit of open files (ulimit -n)"
+        : error == EACCES || error == EPERM
+            ? "`sudo sysctl kernel.perf_event_paranoid=2` permits it for own programs, CAP_PERFMON for all; not in "
+              "containers"
+            : "this kernel does not record them";
+    sampler_note(s, NULL, now, "context switches of %sthreads are not recorded, but summed by 'scheduling': %s: %s",
+                 memory || error == EMFILE ? "some " : "", strerror(error), remedy);
+    serve_sums(s, now);
+}
+
+/* ---- Recorders --------------------------------------------------------------------------------------------------- */
+
+static void free_recorder(struct switches_recorder *r)
+{
+    if (r->page)
+        munmap(r->page, r->bytes);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r);
+}
+
+static struct switches_recorder *new_recorder(uint32_t thread, bool *memory)
+{
+    struct switches_recorder *r = calloc(1, sizeof *r);
+    *memory = false;
+    if (!r)
+        return NULL;
+    r->fd = open_event(thread);
+    if (r->fd >= 0 && map_ring(r))
+        return r;
+    int error = errno;
+    *memory = r->fd >= 0;
+    free_recorder(r);
+    errno = error;
+    return NULL;
+}
+
+static bool read_times(struct samplers *s, struct sampler_thread *t, int64_t now, int64_t sched[SCHED_FIELDS])
+{
+    return sampler_read(s, &t->times, now, true) && sampler_read_sched(s->text, sched) && sched[SCHED_SLICES] > 0;
+}
+
+/* Begins to record thread `t`. What cannot be recorded is tried again, with others, ten seconds later. */
+static void begin_recorder(struct samplers *s, struct sampler_thread *t, const struct external_process *p, int64_t now)
+{
+    int64_t sched[SCHED_FIELDS];
+    bool memory;
+    if (s->switches->refused && now < s->switches->retry_at)
+        return;
+    struct switches_recorder *r = new_recorder(t->id, &memory);
+    s->switches->refused = !r && errno != ESRCH;
+    if (s->switches->refused) {
+        note_refused(s, now, errno, memory);
+        s->switches->retry_at = now + 10 * CLOCK_S;
+    }
+    if (!r)
+        return;
+    switches_begin(&r->thread, clock_now());
+    r->process = journal_string(s->switches->journal, p->name);
+    r->queued = SWITCHES_UNKNOWN;
+    r->ahead = INT64_MAX;
+    r->running = read_times(s, t, now, sched) ? sched[SCHED_RUNNING] : SWITCHES_UNKNOWN;
+    t->recorder = r;
+}
+
+/* ---- Intervals --------------------------------------------------------------------------------------------------- */
+
+static void record_lost(struct samplers *s, struct switches_thread *t)
+{
+    if (t->lost)
+        journal_lose(s->switches->journal, ASPECT_INTERVAL, t->lost);
+    t->lost = 0;
+}
+
+static void record_interval(struct samplers *s, const struct sampler_thread *t, const struct switches_interval *i,
+                            int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    int64_t values[] = {(int64_t)r->process, t->id,  i->end - i->begin, now - i->end, i->cpu,
+                        (int64_t)i->ended,   i->off, i->ready_least,    i->ready_most};
+    record_lost(s, &r->thread);
+    journal_record_at(s->switches->journal, ASPECT_INTERVAL, now, (const uint64_t *)values);
+    r->recent++;
+}
+
+/* How long the thread was ready in the stretch of records up to `head`, if schedstat tells; see above. */
+static int64_t queued_until(struct samplers *s, struct sampler_thread *t, uint64_t head, int64_t arrivals, int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    int64_t sched[SCHED_FIELDS], before = r->queued;
+    r->queued = SWITCHES_UNKNOWN;
+    if (!read_times(s, t, now, sched) || recorder_head(r) != head)
+        return SWITCHES_UNKNOWN;
+    int64_t ahead = sched[SCHED_SLICES] - r->arrivals - arrivals;
+    if (ahead < r->ahead)
+        r->ahead = ahead;
+    if (ahead != r->ahead)
+        return SWITCHES_UNKNOWN;
+    r->queued = sched[SCHED_WAITING];
+    return before == SWITCHES_UNKNOWN || r->queued < before ? SWITCHES_UNKNOWN : r->queued - before;
+}
+
+/* Looks through the records of `b`: the time off the CPU in them, and how often the thread came to one. */
+static struct switches_gaps survey(const struct switches_recorder *r, struct switches_bytes b, int64_t *arrivals)
+{
+    struct switches_gaps g = {0}, none = {.queued = SWITCHES_UNKNOWN};
+    struct switches_thread copy = r->thread;
+    struct switches_event e;
+    struct switches_interval i;
+    bool broken = false;
+    *arrivals = 0;
+    while (switches_next(&b, &e, &broken)) {
+        switches_add_gap(&g, &copy, &e);
+        *arrivals += e.what == SWITCHES_IN;
+        (void)switches_feed(&copy, &e, &none, &i);
+    }
+    return g;
+}
+
+/* Takes the records up to `head`. False if the thread has ended. */
+static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t head, int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    struct switches_bytes b = recorder_bytes(r, head);
+    struct switches_event e;
+    struct switches_interval i;
+    bool broken = false, full = switches_full(&b);
+    int64_t arrivals;
+    struct switches_gaps g = survey(r, b, &arrivals);
+    int64_t queued = queued_until(s, t, head, arrivals, now);
+    if (full || g.queued == SWITCHES_UNKNOWN)
+        g.queued = SWITCHES_UNKNOWN;
+    else
+        g.queued = queued;
+    r->arrivals += arrivals;
+    int64_t at = clock_now(); /* no record up to `head` is later */
+    while (switches_next(&b, &e, &broken)) {
+        if (e.what == SWITCHES_LOST) {
+            r->ahead = INT64_MAX;
+            r->queued = SWITCHES_UNKNOWN;
+        }
+        if (switches_feed(&r->thread, &e, &g, &i))
+            record_interval(s, t, &i, at);
+    }
+    record_lost(s, &r->thread);
+    recorder_free_up(r, head);
+    if (broken)
+        sampler_note(s, NULL, now, "records of context switches that the kernel wrote cannot be read: they are lost");
+    return r->thread.state != SWITCHES_STATE_GONE && !broken;
+}
+
+/* A thread that has been on its CPU for long has no record: what is known of it is recorded. False if it has ended. */
+static bool cut_long(struct samplers *s, struct sampler_thread *t, int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    struct switches_interval i;
+    int64_t sched[SCHED_FIELDS], until = now - CUT_SETTLE;
+    if (r->thread.state == SWITCHES_STATE_OFF || until - r->thread.begin < CUT_AFTER)
+        return true;
+    if (!read_times(s, t, now, sched))
+        return !t->times.gone;
+    bool ran = r->running != SWITCHES_UNKNOWN && sched[SCHED_RUNNING] > r->running;
+    if (recorder_head(r) == r->page->data_tail && switches_cut(&r->thread, until, ran, &i))
+        record_interval(s, t, &i, clock_now());
+    return true;
+}
+
+void sampler_close_recorder(struct samplers *s, struct sampler_thread *t)
+{
+    struct switches_recorder *r = t->recorder;
+    if (!r)
+        return;
+    uint64_t head = recorder_head(r);
+    if (head != r->page->data_tail)
+        (void)take_records(s, t, head, clock_now());
+    switches_finish(&r->thread);
+    record_lost(s, &r->thread);
+    free_recorder(r);
+    t->recorder = NULL;
+}
+
+static void take_thread(struct samplers *s, struct sampler_thread *t, int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    uint64_t head = recorder_head(r);
+    if (head != r->page->data_tail ? take_records(s, t, head, now) : cut_long(s, t, now))
+        return;
+    sampler_close_recorder(s, t);
+    t->summed_until = INT64_MAX; /* this thread is over: another one that gets its ring has a new place */
+}
+
+/* ---- The budget -------------------------------------------------------------------------------------------------- */
+
+static struct sampler_thread *find_busiest(struct samplers *s)
+{
+    struct sampler_thread *most = NULL;
+    for (uint32_t i = 0; i < SAMPLER_PROCESSES; i++)
+        for (uint32_t k = 0; s->processes[i].instance && k < s->processes[i].thread_count; k++) {
+            struct sampler_thread *t = &s->processes[i].threads[k];
+            if (t->recorder && (!most || t->recorder->recent > most->recorder->recent))
+                most = t;
+        }
+    return most;
+}
+
+static void begin_window(struct samplers *s, int64_t now)
+{
+    s->switches->began = now;
+    s->switches->used = 0;
+    for (uint32_t i = 0; i < SAMPLER_PROCESSES; i++)
+        for (uint32_t k = 0; s->processes[i].instance && k < s->processes[i].thread_count; k++)
+            if (s->processes[i].threads[k].recorder)
+                s->processes[i].threads[k].recorder->recent = 0;
+}
+
+/* Beyond the budget the busiest thread goes over to sums, and at the next turn, if that does not suffice, another. */
+static void keep_budget(struct samplers *s, int64_t now, int64_t used)
+{
+    struct sampler_switches *w = s->switches;
+    w->used += used;
+    if ((double)w->used > w->budget * BUDGET_WINDOW_NS) {
+        struct sampler_thread *t = find_busiest(s);
+        sampler_note(s, NULL, now,
+                     "context switches of threads take more than %.3g %% of a CPU "
+                     "(sensing.samplers.switches.budget): for the busiest threads sampler 'scheduling' has sums, for "
+                     "%d s at a time",
+                     w->budget * 100, (int)(SUM_FOR / CLOCK_S));
+        serve_sums(s, now);
+        if (t) {
+            sampler_close_recorder(s, t);
+            t->summed_until = now + SUM_FOR;
+        }
+    }
+    if (now - w->began >= BUDGET_WINDOW_NS)
+        begin_window(s, now);
+}
+
+/* ---- The sampler ------------------------------------------------------------------------------------------------- */
+
+int sampler_open_switches(struct samplers *s, const struct experiment_switches *switches, const char *dir)
+{
+    const struct segment_form form = {.ring_slots = JOURNAL_SLOTS,
+                                      .rings = 1,
+                                      .when_full =
+                                          switches->store == SWITCHES_STORE_ALL ? SEGMENT_DISCARD : SEGMENT_OVERWRITE,
+                                      .clock = SEGMENT_CLOCK_MONOTONIC};
+    s->switches = calloc(1, sizeof *s->switches);
+    if (!s->switches)
+        return BEZEL_ENOMEM;
+    s->switches->budget = switches->budget;
+    return journal_open_as(dir, &form, aspects, sizeof aspects / sizeof *aspects, &s->switches->journal);
+}
+
+void sampler_close_switches(struct samplers *s)
+{
+    if (s->switches)
+        journal_close(s->switches->journal);
+    free(s->switches);
+    s->switches = NULL;
+}
+
+void sampler_take_switches(struct samplers *s, int64_t now)
+{
+    const struct external_process *p;
+    struct sampler_process_state *place;
+    int64_t began = clock_thread_cpu();
+    for (uint32_t i = 0; (place = sampler_next_process(s, &i, &p)) != NULL;) {
+        sampler_find_threads(s, place, p, now);
+        for (uint32_t k = 0; k < place->thread_count; k++) {
+            struct sampler_thread *t = &place->threads[k];
+            if (t->state == THREAD_SAMPLED && !t->recorder && now >= t->summed_until)
+                begin_recorder(s, t, p, now);
+            if (t->recorder)
+                take_thread(s, t, now);
+        }
+    }
+    keep_budget(s, now, clock_thread_cpu() - began);
+}

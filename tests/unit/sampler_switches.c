@@ -1,0 +1,361 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Context switches: of threads whose switches are made, and of kernels that refuse to record them. */
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "mdr/parts.h"
+#include "sensor/samplers/sampler.h"
+#include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(alive);
+
+/* ---- What was recorded ------------------------------------------------------------------------------------------- */
+
+enum { PROCESS, THREAD, DURATION, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST };
+enum { WAITED, PREEMPTED, EXITED, GOES_ON, ENDS };
+enum { THREADS_MAX = 16 };
+
+static struct seen {
+    int64_t thread, intervals, end, ended[ENDS], running, ready;
+    int64_t exact; /* intervals whose time ready is known */
+} seen[THREADS_MAX];
+static unsigned seen_count;
+static uint64_t sums; /* records of thread_scheduling */
+
+static struct seen *seen_of(int64_t thread)
+{
+    unsigned i = 0;
+    while (i < seen_count && seen[i].thread != thread)
+        i++;
+    if (i == seen_count) {
+        assert_true(seen_count < THREADS_MAX);
+        seen[seen_count++] = (struct seen){.thread = thread};
+    }
+    return &seen[i];
+}
+
+static void take(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect)
+{
+    int64_t v[READY_MOST + 1];
+    (void)f;
+    (void)h;
+    sums += strcmp(aspect, "thread_scheduling") == 0;
+    if (strcmp(aspect, "thread_interval") != 0)
+        return;
+    for (uint32_t i = 0; i <= READY_MOST; i++)
+        v[i] = (int64_t)packet_value(r, i);
+    struct seen *s = seen_of(v[THREAD]);
+    int64_t end = (int64_t)r->timestamp - v[AGE], begin = end - v[DURATION];
+    assert_true(v[DURATION] >= 0 && v[AGE] >= 0 && begin >= s->end); /* they do not overlap */
+    assert_in_range(v[ENDED], WAITED, GOES_ON);
+    if (v[OFF] >= 0) {
+        assert_true(v[READY_LEAST] >= 0 && v[READY_LEAST] <= v[READY_MOST] && v[READY_MOST] <= v[OFF]);
+        assert_true(s->intervals == 0 || begin - v[OFF] <= s->end + CLOCK_MS); /* nothing is missing */
+        s->exact += v[READY_LEAST] == v[READY_MOST];
+        s->ready += v[READY_LEAST];
+    }
+    s->intervals++;
+    s->ended[v[ENDED]]++;
+    s->running += v[DURATION];
+    s->end = end;
+}
+
+/* ---- A kernel that refuses --------------------------------------------------------------------------------------- */
+
+static int refused; /* the error with which events are refused; 0: they are not */
+
+long __wrap_syscall(long number, ...);
+long __real_syscall(long number, ...);
+
+long __wrap_syscall(long number, ...)
+{
+    uint64_t a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, uint64_t);
+    va_end(args);
+    if (number == SYS_perf_event_open && refused) {
+        errno = refused;
+        return -1;
+    }
+    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* ---- The program ------------------------------------------------------------------------------------------------- */
+
+static struct shared {
+    _Atomic int stop;
+    _Atomic pid_t busy[2], sleeper;
+} * shared;
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+static int any_cpu(void)
+{
+    cpu_set_t set;
+    int cpu = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    while (!CPU_ISSET(cpu, &set))
+        cpu++;
+    return cpu;
+}
+
+static void *burn(void *thread)
+{
+    pin(any_cpu());
+    bezel_record(alive);
+    atomic_store((_Atomic pid_t *)thread, gettid());
+    for (volatile uint64_t n = 0; !atomic_load(&shared->stop); n++)
+        ;
+    return NULL;
+}
+
+static void *doze(void *thread)
+{
+    bezel_record(alive);
+    atomic_store((_Atomic pid_t *)thread, gettid());
+    while (!atomic_load(&shared->stop))
+        usleep(2000);
+    return NULL;
+}
+
+/* Two threads that want one CPU, and one that sleeps. */
+static void three_threads(void *unused)
+{
+    pthread_t t[3];
+    (void)unused;
+    pthread_create(&t[0], NULL, burn, &shared->busy[0]);
+    pthread_create(&t[1], NULL, burn, &shared->busy[1]);
+    pthread_create(&t[2], NULL, doze, &shared->sleeper);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+}
+
+/* ---- The fixture ------------------------------------------------------------------------------------------------- */
+
+struct bed {
+    struct fixture f;
+    struct samplers *s;
+    int descriptors;
+    pid_t pid;
+};
+
+static int count_descriptors(void)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static void bed_begin(struct bed *b, enum experiment_switches_store store, double budget)
+{
+    struct experiment_sensing sensing = {.sampler[EXPERIMENT_SAMPLER_SWITCHES] = 2 * CLOCK_MS,
+                                         .switches = {.store = store, .budget = budget}};
+    *b = (struct bed){.f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 22}, .record = take}};
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    memset(seen, 0, sizeof seen);
+    seen_count = 0;
+    sums = 0;
+    b->descriptors = count_descriptors();
+    fixture_open(&b->f);
+    setenv("BEZEL_PROCESS", "bezeld", 1); /* what it records of its own is not what it observes */
+    assert_int_equal(samplers_open(&sensing, b->f.dir, b->f.external, &b->s), 0);
+    setenv("BEZEL_PROCESS", "program", 1);
+    b->pid = fixture_spawn(three_threads, NULL);
+}
+
+static void turn(struct bed *b)
+{
+    samplers_turn(b->s, clock_now());
+    fixture_turn(&b->f);
+    usleep(500);
+}
+
+/* Turns until `done` says so. */
+static void bed_until(struct bed *b, bool (*done)(const struct bed *b))
+{
+    for (int64_t deadline = clock_now() + PATIENCE; !done(b); turn(b))
+        assert_true(clock_now() < deadline);
+}
+
+static void bed_stop(struct bed *b)
+{
+    atomic_store(&shared->stop, 1);
+    assert_int_equal(fixture_wait(b->pid), 0);
+}
+
+static void bed_end(struct bed *b)
+{
+    samplers_close(b->s);
+    fixture_end(&b->f);
+    munmap(shared, 4096);
+    assert_int_equal(count_descriptors(), b->descriptors);
+}
+
+static bool was_told(const struct bed *b, const char *words)
+{
+    for (uint32_t i = 0; i < external_note_count(b->f.external); i++)
+        if (strstr(external_note(b->f.external, i)->text, words))
+            return true;
+    return false;
+}
+
+/* Skips where the kernel does not let this user record switches. */
+static void need_perf(const struct bed *b)
+{
+    if (!was_told(b, "are not recorded"))
+        return;
+    print_message("skipped: the kernel does not record context switches for us\n");
+    skip();
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
+
+static bool all_have_switched(const struct bed *b)
+{
+    pid_t sleeper = atomic_load(&shared->sleeper), one = atomic_load(&shared->busy[0]),
+          other = atomic_load(&shared->busy[1]);
+    if (was_told(b, "are not recorded"))
+        return true;
+    return one && other && sleeper && seen_of(one)->ended[PREEMPTED] > 3 && seen_of(other)->ended[PREEMPTED] > 3 &&
+           seen_of(sleeper)->ended[WAITED] > 20 && seen_of(one)->exact > 3;
+}
+
+static bool all_have_exited(const struct bed *b)
+{
+    (void)b;
+    unsigned exited = 0;
+    for (unsigned i = 0; i < seen_count; i++)
+        exited += seen[i].ended[EXITED] == 1;
+    return exited >= 3;
+}
+
+static void threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin(&b, SWITCHES_STORE_ALL, 1);
+    bed_until(&b, all_have_switched);
+    need_perf(&b);
+    for (int i = 0; i < 2; i++) {
+        const struct seen *busy = seen_of(atomic_load(&shared->busy[i]));
+        assert_true(busy->ready > 0);
+    }
+    bed_stop(&b);
+    bed_until(&b, all_have_exited); /* the last interval of each, too */
+    assert_int_equal(sums, 0);
+    bed_end(&b);
+}
+
+static bool is_refused(const struct bed *b)
+{
+    return was_told(b, "are not recorded") && sums > 3;
+}
+
+static void where_the_kernel_refuses_sums_serve_and_a_remedy_is_told(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int error;
+        const char *remedy;
+    } ways[] = {{EACCES, "kernel.perf_event_paranoid=2"},
+                {EPERM, "CAP_PERFMON"},
+                {EMFILE, "ulimit -n"},
+                {ENOSYS, "this kernel does not record them"}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct bed b;
+        refused = ways[i].error;
+        bed_begin(&b, SWITCHES_STORE_ALL, 1);
+        bed_until(&b, is_refused);
+        assert_true(was_told(&b, ways[i].remedy));
+        assert_true(was_told(&b, "summed by 'scheduling'"));
+        bed_stop(&b);
+        bed_end(&b);
+        refused = 0;
+    }
+}
+
+static bool is_summed(const struct bed *b)
+{
+    return was_told(b, "are not recorded") || (was_told(b, "sensing.samplers.switches.budget") && sums > 3);
+}
+
+static void beyond_the_budget_the_busiest_threads_have_sums(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin(&b, SWITCHES_STORE_ALL, 0.0001);
+    bed_until(&b, is_summed);
+    need_perf(&b);
+    bed_stop(&b);
+    bed_end(&b);
+}
+
+static int64_t turns_left;
+
+static bool turns_are_over(const struct bed *b)
+{
+    return was_told(b, "are not recorded") || turns_left-- == 0;
+}
+
+static bool any_was_saved(const struct bed *b)
+{
+    return was_told(b, "are not recorded") || seen_count > 0;
+}
+
+static void what_snapshots_save_is_in_memory_alone_until_one_is_taken(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin(&b, SWITCHES_STORE_SNAPSHOTS, 1);
+    turns_left = 300;
+    bed_until(&b, turns_are_over);
+    need_perf(&b);
+    assert_int_equal(seen_count, 0);
+    for (int64_t deadline = clock_now() + PATIENCE; !any_was_saved(&b); turn(&b)) {
+        assert_true(clock_now() < deadline);
+        external_snapshot(b.f.external, clock_now());
+    }
+    bed_stop(&b);
+    bed_end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits),
+        cmocka_unit_test(where_the_kernel_refuses_sums_serve_and_a_remedy_is_told),
+        cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
+        cmocka_unit_test(what_snapshots_save_is_in_memory_alone_until_one_is_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
