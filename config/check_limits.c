@@ -371,10 +371,8 @@ static const char *not_joined(const struct experiment *e, const struct experimen
                "'metrics'";
     if (experiment_join_of(e, l->metric) != JOIN_NOT)
         return NULL;
-    return m->kind == METRIC_QUANTILE ? "is a quantile, which cannot be combined across nodes: remove 'per: global' (a "
-                                        "bound that holds on every node holds over all of them), or use 'max' or 'mean'"
-                                      : "is of the latest record, which the clocks of several nodes cannot determine: "
-                                        "remove 'per: global', or use 'min', 'max' or 'mean'";
+    return "is of the latest record, which the clocks of several nodes cannot determine: remove 'per: global', or use "
+           "'min', 'max' or 'mean'";
 }
 
 static void check_joins(struct reader *r, const struct tree *root, const struct experiment *e)

@@ -636,7 +636,8 @@ enum experiment_join {
     JOIN_SUM,   /* they are added */
     JOIN_RATIO, /* numerators and denominators are added */
     JOIN_LEAST,
-    JOIN_MOST
+    JOIN_MOST,
+    JOIN_HISTOGRAM /* the histograms of the values are added */
 };
 
 /** How values of `metric` (an index, or LIMIT_ON_SENSOR_CPU) are joined. Pure. */

@@ -16,6 +16,8 @@ enum {
     MESSAGE_EXPERIMENT_MAX = 61440,
     MESSAGE_LIMITS_MAX = 64,
     MESSAGE_FIRINGS_MAX = 64,
+    MESSAGE_HISTOGRAMS_MAX = 12288, /* bytes of the histograms of partials ... */
+    MESSAGE_BUCKET_BYTES = 12,      /* ... in so many for each bucket */
     MESSAGE_KNOBS_MAX = 16,
     MESSAGE_LISTED_MAX = 256,
     MESSAGE_SESSIONS_MAX = 16,  /* of a bezeld */

@@ -89,6 +89,8 @@ struct message_partials {
     uint64_t life, at, step;
     uint32_t count;
     struct message_partial list[MESSAGE_LIMITS_MAX];
+    uint32_t histogram_bytes;
+    uint8_t histograms[MESSAGE_HISTOGRAMS_MAX]; /* of each partial its buckets, by histogram_pack() */
 };
 
 /** A manager's judgement of a global limit, cumulative over the manager's life (resmgr/agent/agent.h). Times in ns. */

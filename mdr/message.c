@@ -223,14 +223,24 @@ static bool check_partial(struct fields_coder *c, void *p)
     static const uint8_t none[3 * sizeof(double)];
     const struct message_partial *m = p;
     double numbers[] = {m->value, m->over, m->unsure};
-    bool empty = memcmp(numbers, none, sizeof none) == 0 && m->silent == 0;
+    bool empty = memcmp(numbers, none, sizeof none) == 0 && m->silent == 0 && m->buckets == 0;
     return fields_check(c, m->state == PARTIAL_KNOWN || empty);
 }
 
 TABLE(partial, FIELDS(message_partial, limit), ENUM(message_partial, state, PARTIAL_KNOWN),
-      FIELDS(message_partial, value, over, unsure, silent), CALL(check_partial));
+      FIELDS(message_partial, value, over, unsure, silent, buckets), CALL(check_partial));
 
-TABLE(partials, FIELDS(message_partials, life, at, step), ROWS(message_partials, count, list, partial));
+static bool check_histograms(struct fields_coder *c, void *p)
+{
+    const struct message_partials *m = p;
+    uint64_t buckets = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        buckets += m->list[i].buckets;
+    return fields_check(c, buckets * MESSAGE_BUCKET_BYTES == m->histogram_bytes);
+}
+
+TABLE(partials, FIELDS(message_partials, life, at, step), ROWS(message_partials, count, list, partial),
+      BLOB(message_partials, histogram_bytes, histograms), CALL(check_histograms));
 
 TABLE(judged, FIELDS(message_judged, limit), ENUM(message_judged, state, MESSAGE_LIMIT_VIOLATED),
       FIELDS(message_judged, value, worst, settling, held, violated, unknown, ago, doubtful),

@@ -227,6 +227,7 @@ struct message_partial {
     double unsure;                    /* half-width of the uncertainty of `value` */
     /* ns since the last record of its aspect; 0: there is one since the last instant, or it reads no aspect */
     int64_t silent;
+    uint32_t buckets; /* of its histogram, for a quantile; else 0 */
 };
 
 /** A trigger that asks for something: its firings in this life of the daemon, and of the latest one: */

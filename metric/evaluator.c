@@ -251,3 +251,9 @@ void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial 
         partial->unsure = e->resolution;
     }
 }
+
+uint32_t evaluator_histogram(struct evaluator *e, int64_t now, uint8_t *to, uint32_t room)
+{
+    bool has = e->known && e->statistic && statistic_kind_of(e->metric->kind) == STATISTIC_QUANTILE;
+    return has ? statistic_histogram(e->statistic, now, to, room) : 0;
+}

@@ -79,4 +79,10 @@ void evaluator_take(struct evaluator *e, int64_t now);
  */
 void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial *partial);
 
+/**
+ * Of a quantile: writes the histogram that belongs to that partial, at most `room` bytes. Returns the number of its
+ * buckets; 0: it is of no quantile, or has no room or memory, so that the partial is unknown.
+ */
+uint32_t evaluator_histogram(struct evaluator *e, int64_t now, uint8_t *to, uint32_t room);
+
 #endif

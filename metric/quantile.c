@@ -279,3 +279,15 @@ bool quantile_value(const struct quantile *q, double share, double *value)
     }
     return false;
 }
+
+int quantile_histogram(const struct quantile *q, struct histogram *h)
+{
+    for (uint32_t at = 0; at < q->used; at++) {
+        const struct row *row = &q->rows[q->order[at]];
+        for (unsigned s = 0; s < STEPS; s++)
+            if (row->buckets[s].count > 0 &&
+                !histogram_add_many(h, fmax(row->buckets[s].largest, row->before[s]), row->buckets[s].count, NULL))
+                return BEZEL_ENOMEM;
+    }
+    return 0;
+}

@@ -34,6 +34,7 @@
 
 enum { QUANTILE_GRAINS = 64 };
 
+struct histogram;
 struct quantile;
 
 /** Returns 0 with *q to be freed by quantile_free, or BEZEL_ENOMEM. */
@@ -63,5 +64,8 @@ void quantile_turn(struct quantile *q);
  * 20 ns for each power of two. False, and nothing written, where there is no number.
  */
 bool quantile_value(const struct quantile *q, double share, double *value);
+
+/** Adds all numbers to `h`, which is a coarse histogram. Returns 0 or BEZEL_ENOMEM. */
+int quantile_histogram(const struct quantile *q, struct histogram *h) BEZEL_MUST_CHECK;
 
 #endif

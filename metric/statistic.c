@@ -3,6 +3,8 @@
 
 #include "metric/statistic.h"
 
+#include "metric/histogram.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -353,6 +355,19 @@ bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t
         return false;
     *sum = fold_all(s, now, count);
     return *count > 0;
+}
+
+uint32_t statistic_histogram(struct statistic *s, int64_t now, uint8_t *to, uint32_t room)
+{
+    struct histogram h = {.coarser = HISTOGRAM_COARSE};
+    size_t bytes = 0;
+    if (!s->any || s->newest <= now - s->window)
+        return 0;
+    advance(s, now);
+    if (quantile_histogram(s->quantile, &h) == 0 && (bytes = histogram_pack(&h, NULL)) <= room)
+        (void)histogram_pack(&h, to);
+    histogram_free(&h, NULL);
+    return bytes <= room ? (uint32_t)(bytes / HISTOGRAM_PACKED) : 0;
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */

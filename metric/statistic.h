@@ -86,4 +86,10 @@ bool statistic_quantile(struct statistic *s, double share, int64_t now, double *
 /** For a mean: the sum and number of its values at `now`. False where the window holds no value. */
 bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t *count);
 
+/**
+ * For a quantile: writes the histogram of its values at `now`, as histogram_pack() does a coarse one, into the `room`
+ * bytes at `to`. Returns the number of its buckets; 0: it has none, or there is no room, or no memory.
+ */
+uint32_t statistic_histogram(struct statistic *s, int64_t now, uint8_t *to, uint32_t room);
+
 #endif

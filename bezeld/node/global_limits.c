@@ -21,14 +21,33 @@
 
 /* ---- Partials for the manager ------------------------------------------------------------------------------------ */
 
+/* A partial that is known; of a quantile with its histogram, as far as there is room for it. */
+static void add_histogram(const struct node *n, uint32_t limit, int64_t now, struct message_partials *parts,
+                          struct message_partial *part)
+{
+    if (experiment_join_of(n->options.experiment, n->options.experiment->limits[limit].metric) != JOIN_HISTOGRAM)
+        return;
+    part->buckets = agent_histogram(n->agent, limit, now, parts->histograms + parts->histogram_bytes,
+                                    MESSAGE_HISTOGRAMS_MAX - parts->histogram_bytes);
+    parts->histogram_bytes += part->buckets * MESSAGE_BUCKET_BYTES;
+    if (part->buckets == 0)
+        *part = (struct message_partial){.limit = limit};
+}
+
 void global_limits_fill(const struct node *n, int64_t now, struct message_partials *parts)
 {
     const struct experiment *e = n->options.experiment;
     *parts =
         (struct message_partials){.life = n->managed.leadership.life, .at = (uint64_t)now, .step = n->managed.steps};
-    for (uint32_t i = 0; i < e->limit_count && n->managed.steps > 0; i++)
-        if (e->limits[i].global)
-            parts->list[parts->count++] = agent_partial(n->agent, i);
+    for (uint32_t i = 0; i < e->limit_count && n->managed.steps > 0; i++) {
+        struct message_partial *part = &parts->list[parts->count];
+        if (!e->limits[i].global)
+            continue;
+        *part = agent_partial(n->agent, i);
+        if (part->state == PARTIAL_KNOWN)
+            add_histogram(n, i, now, parts, part);
+        parts->count++;
+    }
 }
 
 /* ---- Recording judgements ---------------------------------------------------------------------------------------- */

@@ -204,6 +204,12 @@ const struct policy_observation *agent_seen(const struct agent *agent);
  */
 struct message_partial agent_partial(const struct agent *agent, uint32_t i);
 
+/**
+ * Of a partial that is known and of a quantile: writes its histogram, at most `room` bytes, and returns the number of
+ * its buckets. 0: there is no room, or no memory, for it; then the partial is unknown.
+ */
+uint32_t agent_histogram(struct agent *agent, uint32_t i, int64_t now, uint8_t *to, uint32_t room);
+
 /** State of load shedding on this node: how many importances of aspects may be shed, and how many are. */
 struct policy_load_shedding agent_shed(const struct agent *agent);
 

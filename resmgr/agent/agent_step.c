@@ -126,6 +126,12 @@ struct message_partial agent_partial(const struct agent *agent, uint32_t i)
     return agent->partials[i];
 }
 
+uint32_t agent_histogram(struct agent *agent, uint32_t i, int64_t now, uint8_t *to, uint32_t room)
+{
+    int metric = agent->experiment->limits[i].metric;
+    return metric == LIMIT_ON_SENSOR_CPU ? 0 : evaluator_histogram(&agent->node.readings[metric], now, to, room);
+}
+
 static void agent_clear_growth(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)

@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/manager/aggregate.h"
 
+#include "metric/histogram.h"
+
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
+
+_Static_assert((int)MESSAGE_BUCKET_BYTES == (int)HISTOGRAM_PACKED, "a message has histograms as they are packed");
 
 void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t stale)
 {
@@ -19,7 +24,7 @@ bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_
     if (partials->life == 0 || partials->life < last->life ||
         (partials->life == last->life && partials->at <= last->at))
         return false;
-    *last = *partials;
+    memcpy(last, partials, offsetof(struct message_partials, histograms) + partials->histogram_bytes);
     a->received_at[node] = now;
     return true;
 }
@@ -65,11 +70,22 @@ static const struct message_partial *find_partial(const struct aggregate *a, uin
     return NULL;
 }
 
+/* Adds the histogram of partial `p` of a node. */
+static int add_histogram(const struct aggregate *a, uint32_t node, const struct message_partial *p, struct histogram *h)
+{
+    const struct message_partials *all = &a->partials[node];
+    const uint8_t *from = all->histograms;
+    for (const struct message_partial *before = all->list; before < p; before++)
+        from += (size_t)before->buckets * MESSAGE_BUCKET_BYTES;
+    return histogram_unpack(h, from, (size_t)p->buckets * MESSAGE_BUCKET_BYTES, NULL);
+}
+
 /* An impossible partial is unknown: one faulty node must not spoil the value of all. */
 static bool is_sane(const struct message_partial *p, enum experiment_join join)
 {
     return p && p->state != PARTIAL_UNKNOWN && isfinite(p->value) && isfinite(p->over) && isfinite(p->unsure) &&
-           p->over >= 0 && p->unsure >= 0 && p->silent >= 0 && (join != JOIN_SUM || p->value >= 0);
+           p->over >= 0 && p->unsure >= 0 && p->silent >= 0 && (join != JOIN_SUM || p->value >= 0) &&
+           (join == JOIN_HISTOGRAM && p->state == PARTIAL_KNOWN) == (p->buckets > 0);
 }
 
 static void add(struct aggregate_value *all, double *over, const struct message_partial *p, enum experiment_join join)
@@ -110,7 +126,7 @@ static bool decides(const struct aggregate *a, uint32_t i, enum experiment_join 
 {
     const struct experiment_limit *l = &a->experiment->limits[i];
     double low = v->value - v->unsure, high = v->value + v->unsure;
-    if (join == JOIN_RATIO)
+    if (join == JOIN_RATIO || join == JOIN_HISTOGRAM)
         return false;
     if (join == JOIN_LEAST) /* others can only lower it */
         return l->compare == COMPARE_AT_LEAST ? high < l->bound : high <= l->bound;
@@ -123,9 +139,10 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
     struct aggregate_value all = {.known = false};
     double over = 0;
     bool any_partial = false;
+    struct histogram h = {.coarser = HISTOGRAM_COARSE};
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
         const struct message_partial *p = has(&present, node) ? find_partial(a, node, i) : NULL;
-        if (!is_sane(p, join)) {
+        if (!is_sane(p, join) || (p->buckets > 0 && add_histogram(a, node, p, &h) != 0)) {
             put(&all.missing, node);
             all.any_missing = true;
         } else if (p->state == PARTIAL_KNOWN)
@@ -135,6 +152,9 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
     all.ended = !all.any_missing && !any_partial;
     if (all.known && join == JOIN_RATIO)
         divide(a, i, &all, over);
+    if (all.known && join == JOIN_HISTOGRAM)
+        all.value = histogram_quantile(&h, a->experiment->metrics[a->experiment->limits[i].metric].share);
+    histogram_free(&h, NULL);
     if (all.known && (!isfinite(all.value) || (all.any_missing && !decides(a, i, join, &all))))
         all.known = false;
     return all;

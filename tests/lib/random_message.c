@@ -71,10 +71,14 @@ static void random_partials(uint64_t *seed, struct message_partials *p)
 {
     random_bytes(seed, p, sizeof *p);
     p->count = random_count(seed, MESSAGE_LIMITS_MAX);
+    p->histogram_bytes = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         p->list[i].state = (enum message_partial_state)(seed_next(seed) % 3);
+        p->list[i].buckets =
+            (uint32_t)(seed_next(seed) % (MESSAGE_HISTOGRAMS_MAX / MESSAGE_LIMITS_MAX / MESSAGE_BUCKET_BYTES));
         if (p->list[i].state != PARTIAL_KNOWN)
             p->list[i] = (struct message_partial){.limit = p->list[i].limit, .state = p->list[i].state};
+        p->histogram_bytes += p->list[i].buckets * MESSAGE_BUCKET_BYTES;
     }
 }
 

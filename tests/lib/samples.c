@@ -301,11 +301,14 @@ static void sample_observation(struct message_observation *o)
 
 static void sample_partials(struct message_partials *p)
 {
-    *p = (struct message_partials){.life = 3600000000000, .at = 3605000000001, .step = 49, .count = 3};
+    *p = (struct message_partials){.life = 3600000000000, .at = 3605000000001, .step = 49, .count = 4};
     p->list[0] = (struct message_partial){.limit = 1, .state = PARTIAL_KNOWN, .value = 1250, .over = 5000};
     p->list[1] =
         (struct message_partial){.limit = 3, .state = PARTIAL_KNOWN, .value = 29.5, .unsure = 0.5, .silent = 33000000};
     p->list[2] = (struct message_partial){.limit = 4, .state = PARTIAL_NONE};
+    p->list[3] = (struct message_partial){.limit = 5, .state = PARTIAL_KNOWN, .value = 20000000, .buckets = 2};
+    p->histogram_bytes = 2 * MESSAGE_BUCKET_BYTES;
+    memcpy(p->histograms, "\0\2\13\10\0\0\0\0\0\0\0\7\0\2\13\14\0\0\0\0\0\0\1\0", p->histogram_bytes);
 }
 
 static void sample_judgement(struct message_judgement *j)

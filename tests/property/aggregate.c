@@ -6,7 +6,9 @@
  * short while ago; it finds no violation where there can be none, and misses none that one node alone proves; its times
  * add up; and when the network is well again it has the exact sum.
  */
+#include "resmgr/manager/aggregate.h"
 #include "mdr/manage.h"
+#include "metric/evaluator.h"
 #include "resmgr/manager/manager.h"
 #include "tests/lib/seed.h"
 
@@ -14,6 +16,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -285,6 +288,94 @@ static void what_one_node_proves_is_found_though_others_are_missing(void **state
     manager_free(manager);
 }
 
+/* ---- Quantiles --------------------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Values of nodes, some of which have none; of one node their kind is that of the others, or not. */
+static uint32_t draw_values(double *values, uint32_t most)
+{
+    uint32_t n = chance(0.2) ? 0 : (uint32_t)(seed_next(&seed) % most);
+    double low = seed_between(&seed, 1e-3, 1e6), spread = seed_between(&seed, 1, 1e4), sign = chance(0.2) ? -1 : 1;
+    bool whole = chance(0.3);
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = sign * seed_between(&seed, low, low * spread);
+        values[i] = whole ? floor(values[i]) : values[i];
+    }
+    return n;
+}
+
+/* What a node sends, of two limits on quantiles, and as the bytes of a message. */
+static void send_quantiles(struct aggregate *a, uint32_t node, struct evaluator of[2])
+{
+    struct message_partials parts = {.life = 1, .at = (uint64_t)now, .step = 1, .count = 2};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct message_partial *p = &parts.list[i];
+        *p = (struct message_partial){.limit = i};
+        evaluator_take(&of[i], now);
+        evaluator_partial(&of[i], now, p);
+        if (p->state == PARTIAL_KNOWN)
+            p->buckets = evaluator_histogram(&of[i], now, parts.histograms + parts.histogram_bytes,
+                                             MESSAGE_HISTOGRAMS_MAX - parts.histogram_bytes);
+        parts.histogram_bytes += p->buckets * MESSAGE_BUCKET_BYTES;
+        evaluator_end(&of[i]);
+    }
+    assert_true(aggregate_receive(a, node, &parts, now));
+}
+
+/* The quantile of all values of all nodes is never below the exact one, and above by a 32nd of its magnitude at most.
+ */
+static void a_quantile_is_that_of_the_values_of_all_nodes(void **state)
+{
+    enum { ROUNDS = 300, MOST = 500 };
+    static double values[2][NODES * MOST];
+    static struct aggregate a;
+    struct experiment_metric quantiles[2];
+    struct experiment_limit limits[2];
+    (void)state;
+    now = START;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct experiment of = e;
+        uint32_t count[2] = {0, 0};
+        of.metrics = quantiles;
+        of.limits = limits;
+        of.metric_count = of.limit_count = 2;
+        for (int i = 0; i < 2; i++) {
+            quantiles[i] = (struct experiment_metric){
+                .kind = METRIC_QUANTILE, .window = CLOCK_S, .share = chance(0.1) ? 1 : seed_unit(&seed)};
+            limits[i] = limit;
+            limits[i].metric = i;
+        }
+        aggregate_start(&a, &of, STALE);
+        for (uint32_t node = 0; node < NODES; node++) {
+            struct evaluator each[2] = {{0}, {0}};
+            for (int i = 0; i < 2; i++) {
+                assert_int_equal(evaluator_start(&each[i], &quantiles[i]), 0);
+                uint32_t n = draw_values(values[i] + count[i], MOST);
+                for (uint32_t k = 0; k < n; k++)
+                    statistic_add(each[i].statistic, values[i][count[i]++], now - 1 - (int64_t)k, now);
+            }
+            send_quantiles(&a, node, each);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            struct aggregate_value v = aggregate_join(&a, i, (struct aggregate_nodes){{(1 << NODES) - 1}});
+            assert_int_equal(v.known, count[i] > 0);
+            assert_false(v.any_missing);
+            if (!v.known)
+                continue;
+            qsort(values[i], count[i], sizeof values[i][0], ascending);
+            double rank = fmax(1, ceil(quantiles[i].share * count[i] * (1 - 1e-12))), x = values[i][(size_t)rank - 1];
+            if (!(v.value >= x && v.value <= x + fabs(x) / 32))
+                fail_msg("round %d: %.17g, and not %.17g", round, v.value, x);
+            assert_false(aggregate_join(&a, i, (struct aggregate_nodes){{(1 << NODES) - 2}}).known);
+        }
+    }
+}
+
 int main(void)
 {
     seed = seed_start();
@@ -292,6 +383,7 @@ int main(void)
         cmocka_unit_test(what_is_known_was_so_and_comes_to_the_exact_sum),
         cmocka_unit_test(what_cannot_break_is_never_violated),
         cmocka_unit_test(what_one_node_proves_is_found_though_others_are_missing),
+        cmocka_unit_test(a_quantile_is_that_of_the_values_of_all_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

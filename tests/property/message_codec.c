@@ -474,7 +474,10 @@ static void assert_same_partials(const struct message_partials *p, const mdr_par
         assert_same_number(p->list[i].over, part->over);
         assert_same_number(p->list[i].unsure, part->unsure);
         SAME(p->list[i].silent, part->silent);
+        SAME(p->list[i].buckets, part->buckets);
     }
+    SAME(p->histogram_bytes, q->histograms.histograms_len);
+    assert_memory_equal(p->histograms, q->histograms.histograms_val, p->histogram_bytes);
 }
 
 static void assert_same_judged(const struct message_judged *p, const mdr_judged *q)

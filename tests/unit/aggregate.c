@@ -154,6 +154,24 @@ static void a_node_that_lies_is_missing(void **state)
     }
 }
 
+static void a_histogram_that_is_none_is_missing(void **state)
+{
+    (void)state;
+    struct message_partials parts = {.life = 1, .step = ++instant, .count = 1, .histogram_bytes = MESSAGE_BUCKET_BYTES};
+    parts.list[0] = (struct message_partial){.state = PARTIAL_KNOWN, .value = 1, .buckets = 1};
+    limits[0].metric = METRIC_QUANTILE;
+    metrics[METRIC_QUANTILE].share = 0.5;
+    for (int broken = 0; broken < 2; broken++) {
+        parts.at = (uint64_t)++now;
+        parts.histograms[0] = broken ? 0xff : 0;
+        parts.histograms[11] = 3; /* three numbers */
+        assert_true(aggregate_receive(w, 0, &parts, now));
+        struct aggregate_value v = aggregate_join(w, 0, (struct aggregate_nodes){{1}});
+        assert_int_equal(v.missing.words[0] & 1, broken);
+    }
+    assert_true(isnan(joined(METRIC_QUANTILE, known(1, 0), nothing, nothing))); /* without its histogram */
+}
+
 static void what_comes_late_or_twice_is_not_heard(void **state)
 {
     (void)state;
@@ -376,6 +394,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_missing_leaves_the_value_unknown, start, end),
         cmocka_unit_test_setup_teardown(what_is_known_decides_where_it_can, start, end),
         cmocka_unit_test_setup_teardown(a_node_that_lies_is_missing, start, end),
+        cmocka_unit_test_setup_teardown(a_histogram_that_is_none_is_missing, start, end),
         cmocka_unit_test_setup_teardown(what_comes_late_or_twice_is_not_heard, start, end),
         cmocka_unit_test_setup_teardown(no_node_breaks_it_and_all_together_do, start, end),
         cmocka_unit_test_setup_teardown(who_is_not_heard_for_long_is_missing_until_it_is_back, start, end),
