@@ -43,6 +43,9 @@ static void check_arrivals(struct reader *r, const struct tree *t, struct experi
     for (int i = ARRIVALS_TIME; m->field && i <= ARRIVALS_JITTER; i++)
         if (strcmp(m->field, experiment_arrivals_word((enum experiment_arrivals)i)) == 0)
             m->arrivals = (enum experiment_arrivals)i;
+    if (m->arrivals && m->kind == METRIC_TIME_MEAN)
+        reader_wrong(r, tree_get(t, "time-mean"),
+                     "is a time, which is over when it is known; expected: a field, or 'mean'");
     if (m->arrivals) {
         free(m->field);
         m->field = NULL;
@@ -83,7 +86,7 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
             "with its aspect, or 'interval' with aspects");
     if (!found)
         return;
-    bool is_of_aspect = m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE;
+    bool is_of_aspect = (m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE) && m->kind != METRIC_TIME_MEAN;
     if (!is_of_aspect && !tree_get(t, "of"))
         reader_missing(r, t, "of", "is missing; expected: the aspect that has the field named by '%s'", found->key);
     if (is_of_aspect && tree_get(t, "of"))

@@ -239,6 +239,7 @@ enum experiment_metric_kind {
     METRIC_QUANTILE,
     METRIC_COUNT,       /* count: records in the window */
     METRIC_PERCENT,     /* percent: of the records in the window, those that meet `where` */
+    METRIC_TIME_MEAN,   /* time-mean: mean of a field, each value weighed by the time until the next one */
     METRIC_MISSES,      /* misses: periods that passed without a record */
     METRIC_INTERVAL,    /* the time between records of several aspects that belong together, ns */
     METRIC_LATENCY,     /* monitoring_latency, ns: mean age of records when they are taken from their rings */
@@ -279,7 +280,7 @@ struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
     char *aspect; /* NULL: built in, or an interval; see experiment_metric_aspect() */
-    char *field;  /* of METRIC_MEAN to METRIC_QUANTILE, unless `arrivals`; else NULL */
+    char *field;  /* of METRIC_TIME_MEAN, and METRIC_MEAN to METRIC_QUANTILE unless `arrivals`; else NULL */
     enum experiment_arrivals arrivals;
     struct experiment_interval interval;
     char *where;      /* only records that meet this condition (base/condition.h) count; NULL: all */

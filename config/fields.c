@@ -268,6 +268,7 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("count", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("percent", IN(experiment_metric, aspect), fields_read_aspect)},
+    {SCHEMA_ROW_OWN("time-mean", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("misses", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("where", IN(experiment_metric, where), fields_read_where), .print = schema_print_char,

@@ -149,6 +149,33 @@ static void take_misses(struct arrivals_stream *t, const struct experiment_metri
     }
 }
 
+/* ---- Values while they last -------------------------------------------------------------------------------------- */
+
+/* Adds `value` from `last` to `time`, grain by grain, as far as the window reaches. */
+static void add_lasting(const struct experiment_metric *m, int64_t last, int64_t time, double value,
+                        struct statistic *s)
+{
+    int64_t grain = m->window / STATISTIC_GRAINS, at = last < time - m->window ? time - m->window : last;
+    while (at < time) {
+        int64_t end = (at / grain + 1) * grain, until = end < time ? end : time;
+        statistic_add_many(s, at, (uint64_t)(until - at), value, value, value);
+        at = until;
+    }
+}
+
+static void take_lasting(struct arrivals_stream *t, const struct experiment_metric *m, const struct packet_run *run,
+                         const struct statistic_field *field, struct statistic *s)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        int64_t time = time_of(run, i);
+        if (t->any)
+            add_lasting(m, t->last, time, t->value, s);
+        t->any = true;
+        t->last = time;
+        t->value = statistic_read(run, i, field);
+    }
+}
+
 double arrivals_missed(const struct experiment_metric *m, int64_t silent)
 {
     return (double)((silent < m->window ? silent : m->window) / m->period);
@@ -157,7 +184,7 @@ double arrivals_missed(const struct experiment_metric *m, int64_t silent)
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 int64_t arrivals_take(struct arrivals *a, const struct experiment_metric *m, const struct packet_run *run,
-                      struct statistic *s, int64_t now)
+                      const struct statistic_field *field, struct statistic *s, int64_t now)
 {
     struct arrivals_stream *t = find_stream(a, run);
     int64_t first = time_of(run, 0);
@@ -169,6 +196,8 @@ int64_t arrivals_take(struct arrivals *a, const struct experiment_metric *m, con
     t->missing = run->missing;
     if (m->kind == METRIC_MISSES)
         take_misses(t, m, run, s);
+    else if (m->kind == METRIC_TIME_MEAN)
+        take_lasting(t, m, run, field, s);
     else
         take_times(t, m, run, s, now);
     return misses ? first : INT64_MIN;

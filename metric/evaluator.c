@@ -110,27 +110,35 @@ void evaluator_records(struct evaluator *e, const struct packet_run *run, const 
         take_chosen(e, run, where, field, now);
 }
 
-static void take_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run, int64_t now)
+static void take_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run,
+                          const struct statistic_field *field, int64_t now)
 {
-    int64_t missing = arrivals_take(a, e->metric, run, e->statistic, now);
+    int64_t missing = arrivals_take(a, e->metric, run, field, e->statistic, now);
+    int64_t last = (int64_t)packet_run_time(run, run->count - 1);
+    if (e->metric->kind == METRIC_TIME_MEAN && e->metric->per_process && (!e->began || last >= e->last_at)) {
+        e->last_at = last;
+        e->last = statistic_read(run, run->count - 1, field);
+    }
     e->began = true;
     if (missing != INT64_MIN && missing + e->metric->window > e->unknown_until)
         e->unknown_until = missing + e->metric->window;
 }
 
 void evaluator_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run,
-                        const struct where *where, int64_t now)
+                        const struct statistic_field *field, const struct where *where, int64_t now)
 {
-    if (!e->metric)
+    bool lacks = e->metric && e->metric->kind == METRIC_TIME_MEAN &&
+                 (field->at == STATISTIC_NO_FIELD || (uint32_t)field->at >= run->value_count);
+    if (!e->metric || lacks)
         return;
     if (!e->metric->where)
-        take_arrivals(e, a, run, now);
+        take_arrivals(e, a, run, field, now);
     for (uint32_t from = 0, until; e->metric->where && from < run->count; from = until) {
         from = where_seek(where, run, from, true);
         until = where_seek(where, run, from, false);
         struct packet_run part = part_of(run, from, until);
         if (from < until)
-            take_arrivals(e, a, &part, now);
+            take_arrivals(e, a, &part, field, now);
     }
 }
 
@@ -149,6 +157,23 @@ void evaluator_silence(struct evaluator *e, int64_t silent)
     e->silent = silent;
 }
 
+/*
+ * The sum of values, each for so many ns as it lasted in the window, and of these. The latest one lasts, as long as no
+ * record follows; of the node it is not known, as several processes may have one.
+ */
+static bool sum_lasting(const struct evaluator *e, int64_t now, double *sum, uint64_t *ns)
+{
+    int64_t lasts = now - e->last_at < e->metric->window ? now - e->last_at : e->metric->window;
+    bool goes_on = e->silent > 0 && e->metric->per_process && lasts > 0 && isfinite(e->last);
+    if (!statistic_sum(e->statistic, now, sum, ns)) {
+        *sum = 0;
+        *ns = 0;
+    }
+    *sum += goes_on ? e->last * (double)lasts : 0;
+    *ns += goes_on ? (uint64_t)lasts : 0;
+    return *ns > 0;
+}
+
 /* A time that goes on counts as soon as it is the longest; a period that passed in it, at once. */
 static void add_silence(struct evaluator *e, int64_t now)
 {
@@ -159,6 +184,10 @@ static void add_silence(struct evaluator *e, int64_t now)
         e->known = e->began;
         e->at = now;
         e->value = arrivals_missed(m, e->silent) + (statistic_sum(e->statistic, now, &sum, &count) ? sum : 0);
+    } else if (m->kind == METRIC_TIME_MEAN) {
+        e->known = e->began && sum_lasting(e, now, &e->sum, &e->ns);
+        e->at = now;
+        e->value = e->known ? e->sum / (double)e->ns : e->value;
     } else if (m->kind == METRIC_MAX && silent > 0 && (m->arrivals == ARRIVALS_TIME || m->period) &&
                !(e->known && e->value >= silent)) {
         e->known = true;
@@ -231,8 +260,12 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
         return;
     partial->state = PARTIAL_KNOWN;
     partial->value = e->value;
-    if (e->metric->kind == METRIC_MISSES || statistic_kind_of(e->metric->kind) != STATISTIC_MEAN ||
-        !statistic_sum(e->statistic, now, &sum, &count))
+    if (e->metric->kind == METRIC_TIME_MEAN) {
+        partial->value = e->sum;
+        partial->over = (double)e->ns;
+    }
+    if (e->metric->kind == METRIC_MISSES || e->metric->kind == METRIC_TIME_MEAN ||
+        statistic_kind_of(e->metric->kind) != STATISTIC_MEAN || !statistic_sum(e->statistic, now, &sum, &count))
         return;
     partial->value = sum;
     partial->over = (double)count;

@@ -27,6 +27,9 @@ struct evaluator {
     bool began;
     int64_t unknown_until; /* until then a time across missing records is in the window */
     int64_t silent;        /* ns without a record, until now */
+    int64_t last_at;       /* of METRIC_TIME_MEAN: the latest record, ... */
+    double last, sum;      /* ... its value, and at the last evaluator_take() the sum of values ... */
+    uint64_t ns;           /* ... over so long a time */
     /* At the last evaluator_take(). */
     bool known;
     double value, resolution;
@@ -53,7 +56,7 @@ void evaluator_records(struct evaluator *e, const struct packet_run *run, const 
  * time across missing records is in the window, the value is unknown.
  */
 void evaluator_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run,
-                        const struct where *where, int64_t now);
+                        const struct statistic_field *field, const struct where *where, int64_t now);
 
 /** Records of the process of `a` may have been made until `now` that nobody sees. */
 void evaluator_blind(struct evaluator *e, struct arrivals *a, int64_t now);

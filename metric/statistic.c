@@ -167,6 +167,11 @@ static inline __attribute__((always_inline)) double value_at(const struct packet
     return field->scale * real;
 }
 
+double statistic_read(const struct packet_run *run, uint32_t i, const struct statistic_field *field)
+{
+    return value_at(run, i, field);
+}
+
 /* Inline, because callers pass a constant `field`. Returns how many of the `n` records have a value. */
 static inline __attribute__((always_inline)) uint32_t read_as(const struct packet_run *run, uint32_t from, uint32_t n,
                                                               const struct statistic_field *field, double *values)

@@ -64,6 +64,9 @@ void statistic_records(struct statistic *s, const struct packet_run *run, const 
 /** Takes in one finite value of time `time`, which arrived at `now`; else as statistic_records(). */
 void statistic_add(struct statistic *s, double value, int64_t time, int64_t now);
 
+/** The value of record `i` of a run; if it has none, a number that is not finite. */
+double statistic_read(const struct packet_run *run, uint32_t i, const struct statistic_field *field);
+
 /** Takes in `value` for each record of a run, which arrived at `now`; else as statistic_records(). Not for a quantile.
  */
 void statistic_constant(struct statistic *s, const struct packet_run *run, double value, int64_t now);

@@ -305,7 +305,7 @@ void agent_records(struct agent *agent, int watch, const struct packet_run *run,
     for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m]) {
         struct evaluator *e = &agent_owner(agent, p, m)->readings[m];
         if (experiment_metric_is_of_arrivals(&agent->experiment->metrics[m]))
-            evaluator_arrivals(e, &p->arrivals[m], run, &p->wheres[m], now);
+            evaluator_arrivals(e, &p->arrivals[m], run, &p->fields[m], &p->wheres[m], now);
         else
             evaluator_records(e, run, &p->fields[m], &p->wheres[m], now);
     }

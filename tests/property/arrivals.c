@@ -36,6 +36,7 @@ struct plain {
 };
 
 struct thread {
+    double value;
     int64_t last, gap, next; /* next: the time of its next record */
     bool any, any_gap;
     uint64_t missing, told; /* told: as the evaluator has it */
@@ -47,8 +48,18 @@ struct process {
     struct thread threads[THREADS];
 };
 
+/* A value that lasted. */
+struct piece {
+    int64_t from, until;
+    double value;
+};
+
 struct scene {
     struct experiment_metric m;
+    size_t piece_count;
+    struct piece pieces[MOST];
+    int64_t latest_at;
+    double latest;
     struct evaluator e;
     struct where where;
     int64_t pause, unknown_until;
@@ -70,7 +81,7 @@ static void plain_add(struct plain *p, int64_t time, double value)
 }
 
 /* A record that counts. */
-static void plain_record(struct scene *s, struct thread *t, int64_t time)
+static void plain_record(struct scene *s, struct thread *t, int64_t time, double value)
 {
     if (t->missing != t->told)
         s->unknown_until = time + s->m.window > s->unknown_until ? time + s->m.window : s->unknown_until;
@@ -83,7 +94,12 @@ static void plain_record(struct scene *s, struct thread *t, int64_t time)
         plain_add(&s->plain, time, (double)gap);
     if (s->m.arrivals == ARRIVALS_JITTER && (s->m.period ? any : any_gap))
         plain_add(&s->plain, time, fabs((double)(gap - (s->m.period ? s->m.period : t->gap))));
-    *t = (struct thread){.last = time,
+    if (s->m.kind == METRIC_TIME_MEAN && any)
+        s->pieces[s->piece_count++] = (struct piece){t->last, time, t->value};
+    if (time >= s->latest_at)
+        s->latest_at = time, s->latest = value;
+    *t = (struct thread){.value = value,
+                         .last = time,
                          .gap = gap,
                          .next = t->next,
                          .any = true,
@@ -104,7 +120,7 @@ static void go(struct scene *s, struct process *p, uint32_t thread, int64_t now)
             uint64_t number = below(10);
             bytes_put_u64(packet_put_record(bytes + (size_t)n * STRIDE, 1, (uint64_t)t->next), number);
             if (!s->m.where || number > 3)
-                plain_record(s, t, t->next);
+                plain_record(s, t, t->next, (double)number);
             t->next += 1 + (int64_t)below(2 * (uint64_t)s->pause);
             t->next += below(50) ? 0 : (int64_t)below(CLOCK_S);
         }
@@ -120,7 +136,7 @@ static void go(struct scene *s, struct process *p, uint32_t thread, int64_t now)
                                  .first = bytes,
                                  .stream = 7 * thread,
                                  .missing = t->missing};
-        evaluator_arrivals(&s->e, &p->arrivals, &run, &s->where, now);
+        evaluator_arrivals(&s->e, &p->arrivals, &run, &(struct statistic_field){.scale = 1}, &s->where, now);
         p->grown = now;
     }
 }
@@ -134,6 +150,33 @@ static int ascending(const void *a, const void *b)
 static int64_t grain(const struct scene *s, int64_t time)
 {
     return time / (s->m.window / STATISTIC_GRAINS);
+}
+
+/* The same of values that last: the window begins with a grain. */
+static bool plain_lasting(const struct scene *s, int64_t now, int64_t silent, double *value, double *above)
+{
+    int64_t begin = (grain(s, now) - STATISTIC_GRAINS + 1) * (s->m.window / STATISTIC_GRAINS);
+    double sum = 0, length = 0;
+    bool fresh = false;
+    for (size_t i = 0; i < s->piece_count; i++) {
+        const struct piece *p = &s->pieces[i];
+        int64_t from = p->from > begin ? p->from : begin;
+        int64_t clipped = p->until - s->m.window > p->from ? p->until - s->m.window : p->from;
+        int64_t grained = (p->until - 1) / (s->m.window / STATISTIC_GRAINS) * (s->m.window / STATISTIC_GRAINS);
+        fresh = fresh || (grained > clipped ? grained : clipped) > now - s->m.window;
+        sum += p->until > from ? p->value * (double)(p->until - from) : 0;
+        length += p->until > from ? (double)(p->until - from) : 0;
+    }
+    sum = fresh ? sum : 0;
+    length = fresh ? length : 0;
+    if (silent > 0 && s->m.per_process) {
+        double lasts = fmin((double)(now - s->latest_at), (double)s->m.window);
+        sum += lasts * s->latest;
+        length += lasts;
+    }
+    *value = sum / length;
+    *above = 1e-9 * fabs(*value);
+    return length > 0;
 }
 
 /* The value at `now`, and by how much a quantile may be above it; false: there is none. */
@@ -151,6 +194,8 @@ static bool plain_value(const struct scene *s, int64_t now, int64_t silent, doub
     }
     bool any = newest > now - s->m.window && (n > 0 || s->m.kind == METRIC_LAST);
     *above = 1e-6 * fabs(sum);
+    if (s->m.kind == METRIC_TIME_MEAN)
+        return plain_lasting(s, now, silent, value, above);
     if (s->m.kind == METRIC_MISSES) {
         *value = (any ? sum : 0) + missed;
         return true;
@@ -196,11 +241,14 @@ static void check(struct scene *s, int round, int64_t now)
 
 static void draw_scene(struct scene *s)
 {
-    static const enum experiment_metric_kind kinds[] = {METRIC_MEAN, METRIC_MIN,      METRIC_MAX,
-                                                        METRIC_LAST, METRIC_QUANTILE, METRIC_MISSES};
+    static const enum experiment_metric_kind kinds[] = {METRIC_MEAN,     METRIC_MIN,    METRIC_MAX,      METRIC_LAST,
+                                                        METRIC_QUANTILE, METRIC_MISSES, METRIC_TIME_MEAN};
     memset(s, 0, sizeof *s);
-    s->m.kind = kinds[below(6)];
-    s->m.arrivals = s->m.kind == METRIC_MISSES ? ARRIVALS_NONE : below(2) ? ARRIVALS_TIME : ARRIVALS_JITTER;
+    s->m.kind = kinds[below(7)];
+    s->m.per_process = below(2);
+    s->m.arrivals = s->m.kind == METRIC_MISSES || s->m.kind == METRIC_TIME_MEAN ? ARRIVALS_NONE
+                    : below(2)                                                  ? ARRIVALS_TIME
+                                                                                : ARRIVALS_JITTER;
     s->m.window = (int64_t)(2 + below(20)) * EVERY;
     s->m.share = seed_unit(&seed);
     s->m.where = below(3) ? NULL : condition;

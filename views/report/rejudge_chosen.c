@@ -59,7 +59,7 @@ static bool read_arrivals(struct run_reader *reader, int64_t row, const struct e
         if (!item.r || item.process->row != row)
             continue;
         struct packet_run run = record_item_run(&item);
-        evaluator_arrivals(&e, &arrivals, &run, NULL, (int64_t)packet_run_time(&run, 0));
+        evaluator_arrivals(&e, &arrivals, &run, NULL, NULL, (int64_t)packet_run_time(&run, 0));
         evaluator_take(&e, (int64_t)packet_run_time(&run, 0));
         c->min = e.known ? fmin(c->min, e.value) : c->min;
         c->max = e.known ? fmax(c->max, e.value) : c->max;
