@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "collector/evaluate/evaluate.h"
 
-#include "base/clock.h"
 #include "base/saturate.h"
 #include "collector/evaluate/evaluate_internal.h"
 #include "mdr/manage.h"
@@ -11,9 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Beginnings may be under way for two polls of their node, and this for the way, while their ends are here. */
-#define ON_THE_WAY (100 * CLOCK_MS)
 
 struct evaluated {
     struct interval *interval; /* NULL: no limit is on this metric */
@@ -126,12 +122,6 @@ static bool is_last(const struct experiment_metric *m, const struct interval_par
     return part->position + 1 == m->interval.count;
 }
 
-/* Of records of `p` at the last position. */
-static uint32_t end_of(const struct experiment_metric *m, const struct model_process *p)
-{
-    return !m->interval.by_end ? 0 : (uint32_t)(m->per_process ? p->row : p->node->row);
-}
-
 /* A process counts what was lost, and not of which aspect: so any that it has may have been. */
 static void add_lost(struct evaluate *e, const struct evaluate_watch *w, const struct model_process *p,
                      const struct packet_header *h, const struct validate_found *found)
@@ -140,8 +130,9 @@ static void add_lost(struct evaluate *e, const struct evaluate_watch *w, const s
     struct clock_reading until = run_clock_at(&p->node->run_clock, (int64_t)h->timestamp_begin);
     for (const struct evaluate_point *at = w->points; at < w->points + w->count; at++) {
         const struct experiment_metric *m = &e->experiment->metrics[at->metric];
-        interval_lost(e->metrics[at->metric].interval, at->part.position, is_last(m, &at->part) ? end_of(m, p) : 0,
-                      saturate_sub(from.ns, from.bound), saturate_add(until.ns, until.bound), found->lost, e->now);
+        interval_lost(e->metrics[at->metric].interval, at->part.position,
+                      is_last(m, &at->part) ? interval_end_of(m, p) : 0, saturate_sub(from.ns, from.bound),
+                      saturate_add(until.ns, until.bound), found->lost, e->now);
     }
 }
 
@@ -201,10 +192,10 @@ void evaluate_packet(struct evaluate *e, const struct model_stream *s, const str
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-static int64_t settle_of(const struct experiment *e, const struct experiment_metric *m)
+/* A beginning may be under way while its end is here: for so long that is no loss. Each end is looked at later, too. */
+static int64_t settle_of(const struct experiment_metric *m)
 {
-    int64_t settle = 2 * e->sensing.period + ON_THE_WAY;
-    return settle < m->window / 2 ? settle : m->window / 2;
+    return m->window / 2;
 }
 
 /* How bad a value is for the limit: a violation before what is open, and that before what holds. */
@@ -231,7 +222,7 @@ static bool find_worst(const struct evaluate *e, const struct experiment_limit *
     const uint32_t *ends = interval_ends(in, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct interval_value v;
-        if (!interval_value(in, ends[i], INTERVAL_WHOLE, settle_of(e->experiment, m), e->now, &v))
+        if (!interval_value(in, ends[i], INTERVAL_WHOLE, settle_of(m), e->now, &v))
             continue;
         if (!any || is_worse(l, &v, worst))
             *worst = v;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/model/interval_records.h"
 
-#include "base/hash.h"
 #include "base/saturate.h"
 #include "run/model/message_keys.h"
 
@@ -78,7 +77,9 @@ static struct interval_key key_of_message(const struct interval_part *part, cons
  */
 static uint32_t clock_of(const struct interval_part *part, const struct model_node *node)
 {
-    uint32_t clock = (uint32_t)(hash_fnv64(HASH_FNV64_START, node->clock, sizeof node->clock) >> 32);
+    uint64_t halves[2];
+    memcpy(halves, node->clock, sizeof halves);
+    uint32_t clock = (uint32_t)((halves[0] ^ halves[1]) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     return node->run_clock.jumped ? ~clock - part->position : clock;
 }
 

@@ -44,8 +44,9 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
         experiment_limit_is_on_interval(r->experiment, &r->experiment->limits[g->limit]))
         return "bezel-resmgr did not judge it";
     if (report_is_global(r, g->limit))
-        return g->restarted ? "bezel-resmgr was started again"
-                            : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node";
+        return g->restarted
+                   ? "bezel-resmgr was started again"
+                   : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node or of the collector";
     return g->restarted ? "bezeld was started again" : "bezeld was stopped, or had no CPU";
 }
 
