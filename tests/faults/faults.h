@@ -16,7 +16,7 @@ struct fault {
 
 /** The lists, each ended by an empty row. Those of the last one disturb the machine, and are tried only when asked for.
  */
-extern const struct fault faults_kill[], faults_stop[], faults_link[], faults_loss[], faults_machine[],
+extern const struct fault faults_kill[], faults_stop[], faults_storm[], faults_link[], faults_loss[], faults_machine[],
     faults_hostile[], faults_netem[], faults_hosts[], faults_asked[];
 
 #endif

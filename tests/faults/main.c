@@ -30,7 +30,7 @@ static const char help[] =
     "  --long       many rounds of each fault, not few\n"
     "  --rounds N   so many of each\n"
     "  --jobs N     faults at the same time; default 4\n"
-    "  --group NAME only those of a group: kill, stop, link, loss, machine, hostile, netem, hosts;\n"
+    "  --group NAME only those of a group: kill, stop, storm, link, loss, machine, hostile, netem, hosts;\n"
     "               `asked`, tried only so, are those that disturb the machine: they set its clock\n"
     "  --list       only the names\n"
     "\n"
@@ -216,9 +216,10 @@ static void choose(struct plan *p, const char *group, char **patterns)
     static const struct {
         const char *name;
         const struct fault *list;
-    } groups[] = {{"kill", faults_kill},   {"stop", faults_stop},       {"link", faults_link},
-                  {"loss", faults_loss},   {"machine", faults_machine}, {"hostile", faults_hostile},
-                  {"netem", faults_netem}, {"hosts", faults_hosts},     {"asked", faults_asked}};
+    } groups[] = {{"kill", faults_kill},       {"stop", faults_stop},   {"storm", faults_storm},
+                  {"link", faults_link},       {"loss", faults_loss},   {"machine", faults_machine},
+                  {"hostile", faults_hostile}, {"netem", faults_netem}, {"hosts", faults_hosts},
+                  {"asked", faults_asked}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (const struct fault *f = groups[g].list; f->name && p->count < FAULTS_MAX; f++)
             if (strcmp(group                            ? group
