@@ -86,7 +86,8 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
             "with its aspect, or 'interval' with aspects");
     if (!found)
         return;
-    bool is_of_aspect = (m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE) && m->kind != METRIC_TIME_MEAN;
+    bool is_of_aspect =
+        (m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE) && m->kind != METRIC_TIME_MEAN && m->kind != METRIC_FIRST;
     if (!is_of_aspect && !tree_get(t, "of"))
         reader_missing(r, t, "of", "is missing; expected: the aspect that has the field named by '%s'", found->key);
     if (is_of_aspect && tree_get(t, "of"))
@@ -374,7 +375,8 @@ static const char *not_joined(const struct experiment *e, const struct experimen
                "'metrics'";
     if (experiment_join_of(e, l->metric) != JOIN_NOT)
         return NULL;
-    return "is of the latest record, which the clocks of several nodes cannot determine: remove 'per: global', or use "
+    return "is of the first or latest record, which the clocks of several nodes cannot determine: remove 'per: "
+           "global', or use "
            "'min', 'max' or 'mean'";
 }
 

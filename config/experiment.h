@@ -237,6 +237,7 @@ enum experiment_metric_kind {
     METRIC_MAX,
     METRIC_LAST,
     METRIC_QUANTILE,
+    METRIC_FIRST,       /* the value of the first record of the window */
     METRIC_COUNT,       /* count: records in the window */
     METRIC_PERCENT,     /* percent: of the records in the window, those that meet `where` */
     METRIC_TIME_MEAN,   /* time-mean: mean of a field, each value weighed by the time until the next one */

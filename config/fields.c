@@ -265,6 +265,7 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("min", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("max", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("last", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("first", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("quantile", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("count", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("percent", IN(experiment_metric, aspect), fields_read_aspect)},

@@ -61,6 +61,7 @@ static bool is_single_extreme(const struct experiment_metric *m)
     case METRIC_MIN:
     case METRIC_MAX:
     case METRIC_LAST:
+    case METRIC_FIRST:
     case METRIC_MISSES:
     case METRIC_LATENCY_MAX:
     case METRIC_STORING_MAX:
@@ -86,6 +87,7 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_MAX] = "max",
         [METRIC_LAST] = "last",
         [METRIC_QUANTILE] = "quantile",
+        [METRIC_FIRST] = "first",
         [METRIC_COUNT] = "count",
         [METRIC_PERCENT] = "percent",
         [METRIC_TIME_MEAN] = "time-mean",
@@ -145,16 +147,14 @@ bool experiment_sampler_counts(enum experiment_sampler sampler, const char *fiel
 enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 {
     static const enum experiment_join joins[METRIC_KINDS] = {
-        [METRIC_RATE] = JOIN_SUM,           [METRIC_MEAN] = JOIN_RATIO,
-        [METRIC_MIN] = JOIN_LEAST,          [METRIC_MAX] = JOIN_MOST,
-        [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
-                                     record is the latest */
-        [METRIC_QUANTILE] = JOIN_HISTOGRAM, [METRIC_COUNT] = JOIN_SUM,
-        [METRIC_PERCENT] = JOIN_RATIO,      [METRIC_TIME_MEAN] = JOIN_RATIO,
-        [METRIC_MISSES] = JOIN_SUM,         [METRIC_INTERVAL] = JOIN_NOT, /* no node has its beginnings and its ends */
-        [METRIC_LATENCY] = JOIN_RATIO,      [METRIC_LATENCY_MAX] = JOIN_MOST,
-        [METRIC_EN_ROUTE] = JOIN_RATIO,     [METRIC_LOST] = JOIN_RATIO,
-        [METRIC_STORING] = JOIN_RATIO,      [METRIC_STORING_MAX] = JOIN_MOST,
+        [METRIC_RATE] = JOIN_SUM,           [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
+        [METRIC_MAX] = JOIN_MOST,           [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
+                                                                         record is the latest */
+        [METRIC_QUANTILE] = JOIN_HISTOGRAM, [METRIC_FIRST] = JOIN_NOT,        [METRIC_COUNT] = JOIN_SUM,
+        [METRIC_PERCENT] = JOIN_RATIO,      [METRIC_TIME_MEAN] = JOIN_RATIO,  [METRIC_MISSES] = JOIN_SUM,
+        [METRIC_INTERVAL] = JOIN_NOT, /* no node has its beginnings and its ends */
+        [METRIC_LATENCY] = JOIN_RATIO,      [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
+        [METRIC_LOST] = JOIN_RATIO,         [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
     };
     return metric == LIMIT_ON_SENSOR_CPU ? JOIN_SUM : joins[e->metrics[metric].kind];
 }

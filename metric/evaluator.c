@@ -18,6 +18,8 @@ static enum statistic_kind statistic_kind_of(enum experiment_metric_kind kind)
         return STATISTIC_MAX;
     case METRIC_LAST:
         return STATISTIC_LAST;
+    case METRIC_FIRST:
+        return STATISTIC_FIRST;
     case METRIC_QUANTILE:
         return STATISTIC_QUANTILE;
     default:

@@ -237,6 +237,24 @@ static void add_last(struct statistic *s, const struct packet_run *run, uint32_t
     s->any = true;
 }
 
+/* Of a grain, the earliest value that it has: lane 0, at the ns in it of lane 1. */
+static void add_first(struct statistic *s, const struct packet_run *run, uint32_t from,
+                      const struct statistic_field *field, int64_t now)
+{
+    for (uint32_t end; from < run->count; from = end) {
+        end = next_grain(s, run, from, now);
+        while (from < end && !isfinite(value_at(run, from, field)))
+            from++;
+        struct statistic_grain *g = from < end ? grain_at(s, time_at(run, from, now)) : NULL;
+        double at = g ? (double)(time_at(run, from, now) - g->number * s->length) : 0;
+        if (!g || (g->count > 0 && g->lanes[1] <= at))
+            continue;
+        g->count = 1;
+        g->lanes[0] = value_at(run, from, field);
+        g->lanes[1] = at;
+    }
+}
+
 /* ---- Taking records in ------------------------------------------------------------------------------------------- */
 
 void statistic_records(struct statistic *s, const struct packet_run *run, const struct statistic_field *field,
@@ -248,7 +266,9 @@ void statistic_records(struct statistic *s, const struct packet_run *run, const 
     add_last(s, run, from, field, now);
     if (s->kind == STATISTIC_QUANTILE)
         advance(s, now);
-    if (s->kind != STATISTIC_LAST)
+    if (s->kind == STATISTIC_FIRST)
+        add_first(s, run, from, field, now);
+    else if (s->kind != STATISTIC_LAST)
         add_to_grains(s, run, from, field, now);
 }
 
@@ -313,6 +333,21 @@ static double fold_all(const struct statistic *s, int64_t now, uint64_t *count)
     return all;
 }
 
+/* The value of the earliest grain in the window. */
+static bool first_of_all(const struct statistic *s, int64_t now, double *value)
+{
+    const struct statistic_grain *first = NULL;
+    int64_t end = grain_of(s, now);
+    for (int i = 0; i < STATISTIC_GRAINS; i++) {
+        const struct statistic_grain *g = &s->grains[i];
+        if (g->count > 0 && g->number <= end && g->number > end - STATISTIC_GRAINS &&
+            (!first || g->number < first->number))
+            first = g;
+    }
+    *value = first ? first->lanes[0] : *value;
+    return first;
+}
+
 bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest)
 {
     if (!s->any || s->newest <= now - s->window)
@@ -320,6 +355,9 @@ bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *n
     if (s->kind == STATISTIC_QUANTILE) {
         advance(s, now);
         if (!quantile_value(s->quantile, s->share, value))
+            return false;
+    } else if (s->kind == STATISTIC_FIRST) {
+        if (!first_of_all(s, now, value))
             return false;
     } else if (s->kind == STATISTIC_LAST) {
         *value = s->last;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Mean, least, largest, latest value or a quantile of numbers over a sliding window. A window has STATISTIC_GRAINS
- * grains of time: the window at `now` begins with a grain, so it is shorter than its nominal length by less than one.
- * Numbers that are not finite are left out. Where the sum overflows, the mean is unknown.
+ * Mean, least, largest, latest, first value or a quantile of numbers over a sliding window. A window has
+ * STATISTIC_GRAINS grains of time: the window at `now` begins with a grain, so it is shorter than its nominal length by
+ * less than one. Numbers that are not finite are left out. Where the sum overflows, the mean is unknown.
  *
  * A quantile takes every number into account. It is never below the exact one, above it by 1/32 of its magnitude at
  * most, and exact where the numbers of two windows are equal or further apart than that (metric/quantile.h).
@@ -28,7 +28,14 @@
 
 enum { STATISTIC_GRAINS = QUANTILE_GRAINS };
 
-enum statistic_kind { STATISTIC_MEAN, STATISTIC_MIN, STATISTIC_MAX, STATISTIC_LAST, STATISTIC_QUANTILE };
+enum statistic_kind {
+    STATISTIC_MEAN,
+    STATISTIC_MIN,
+    STATISTIC_MAX,
+    STATISTIC_LAST,
+    STATISTIC_FIRST,
+    STATISTIC_QUANTILE
+};
 
 struct statistic;
 
@@ -61,7 +68,8 @@ void statistic_reset(struct statistic *s);
 void statistic_records(struct statistic *s, const struct packet_run *run, const struct statistic_field *field,
                        int64_t now);
 
-/** Takes in one finite value of time `time`, which arrived at `now`; else as statistic_records(). */
+/** Takes in one finite value of time `time`, which arrived at `now`; else as statistic_records(). Not for a first one.
+ */
 void statistic_add(struct statistic *s, double value, int64_t time, int64_t now);
 
 /** The value of record `i` of a run; if it has none, a number that is not finite. */

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 13, ARRIVALS = 7, LEAST = 3, MOST = 4 };
+enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 14, ARRIVALS = 7, LEAST = 3, MOST = 4 };
 
 #define EVERY  (100 * CLOCK_MS)
 #define LENGTH (20 * CLOCK_S)
@@ -74,8 +74,8 @@ static double draw_bound(int metric)
 static void draw_experiment(struct scene *s)
 {
     static const enum experiment_metric_kind kinds[METRICS] = {
-        METRIC_RATE, METRIC_RATE, METRIC_MEAN,   METRIC_MIN,   METRIC_MAX,     METRIC_LAST,     METRIC_QUANTILE,
-        METRIC_MAX,  METRIC_MEAN, METRIC_MISSES, METRIC_COUNT, METRIC_PERCENT, METRIC_TIME_MEAN};
+        METRIC_RATE, METRIC_RATE, METRIC_MEAN,   METRIC_MIN,   METRIC_MAX,     METRIC_LAST,      METRIC_QUANTILE,
+        METRIC_MAX,  METRIC_MEAN, METRIC_MISSES, METRIC_COUNT, METRIC_PERCENT, METRIC_TIME_MEAN, METRIC_FIRST};
     static const enum experiment_arrivals arrivals[METRICS] = {
         [ARRIVALS] = ARRIVALS_TIME, [ARRIVALS + 1] = ARRIVALS_JITTER, [METRICS - 1] = ARRIVALS_NONE};
     for (int i = 0; i < METRICS; i++)
@@ -83,7 +83,7 @@ static void draw_experiment(struct scene *s)
             (struct experiment_metric){.name = metric_name,
                                        .kind = kinds[i],
                                        .aspect = tick,
-                                       .field = i < 2 || (i >= ARRIVALS && i < METRICS - 1) ? NULL : number,
+                                       .field = i < 2 || (i >= ARRIVALS && i < METRICS - 2) ? NULL : number,
                                        .arrivals = arrivals[i],
                                        .period = i == ARRIVALS + 2 ? (int64_t)(1 + draw(60)) * 5 * CLOCK_MS : 0,
                                        .where = draw(3) ? NULL : condition,

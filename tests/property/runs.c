@@ -46,7 +46,7 @@ struct plain {
         double sum[LANES], least, most;
     } grains[STATISTIC_GRAINS];
     uint32_t count; /* of all values that came */
-    int64_t numbers[RUNS * MOST];
+    int64_t numbers[RUNS * MOST], times[RUNS * MOST];
     double values[RUNS * MOST];
 };
 
@@ -72,6 +72,7 @@ static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double va
         p->newest = time, p->last = value;
     p->any = true;
     p->numbers[p->count] = number;
+    p->times[p->count] = time;
     p->values[p->count++] = value;
     uint64_t at = ((uint64_t)number + ((uint64_t)1 << 63)) % STATISTIC_GRAINS;
     if (p->grains[at].number > number)
@@ -85,6 +86,19 @@ static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double va
     p->grains[at].sum[p->grains[at].count++ % LANES] += value;
     p->grains[at].least = value < p->grains[at].least ? value : p->grains[at].least;
     p->grains[at].most = value > p->grains[at].most ? value : p->grains[at].most;
+}
+
+/* The earliest value in the window; of equal times that which came first. */
+static double plain_first(const struct plain *p, int64_t now)
+{
+    int64_t end = plain_grain(p, now), earliest = INT64_MAX;
+    double value = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->numbers[i] > end - STATISTIC_GRAINS && p->times[i] < earliest) {
+            earliest = p->times[i];
+            value = p->values[i];
+        }
+    return value;
 }
 
 /* Whether `value` is what a quantile may say: not below the exact one, and above by a 32nd at most. */
@@ -119,10 +133,11 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
         least = p->grains[i].least < least ? p->grains[i].least : least;
         most = p->grains[i].most > most ? p->grains[i].most : most;
     }
-    *value = p->kind == STATISTIC_LAST   ? p->last
-             : p->kind == STATISTIC_MEAN ? sum / (double)count
-             : p->kind == STATISTIC_MIN  ? least
-                                         : most;
+    *value = p->kind == STATISTIC_LAST    ? p->last
+             : p->kind == STATISTIC_FIRST ? plain_first(p, now)
+             : p->kind == STATISTIC_MEAN  ? sum / (double)count
+             : p->kind == STATISTIC_MIN   ? least
+                                          : most;
     return p->kind == STATISTIC_LAST || count > 0; /* of a quantile *value is not meant: plain_agrees() says */
 }
 

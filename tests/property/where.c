@@ -132,7 +132,7 @@ static int ascending(const void *a, const void *b)
 /* What the list gives: of `count` values, in their order. */
 static double plain(enum experiment_metric_kind kind, double share, double *values, uint32_t count)
 {
-    double sum = 0, last = values[count - 1];
+    double sum = 0, first = values[0], last = values[count - 1];
     for (uint32_t i = 0; i < count; i++)
         sum += values[i];
     qsort(values, count, sizeof *values, ascending);
@@ -141,6 +141,7 @@ static double plain(enum experiment_metric_kind kind, double share, double *valu
            : kind == METRIC_MIN      ? values[0]
            : kind == METRIC_MAX      ? values[count - 1]
            : kind == METRIC_QUANTILE ? values[rank > 0 ? rank - 1 : 0]
+           : kind == METRIC_FIRST    ? first
                                      : last;
 }
 
@@ -154,7 +155,7 @@ static void a_statistic_is_that_of_the_list_of_records_that_meet_the_condition(v
         draw_list(&l, now);
         draw_condition(&l, text, sizeof text);
         struct experiment_metric m = {
-            .kind = METRIC_MEAN + below(5), .where = text, .share = seed_unit(&seed), .window = CLOCK_S};
+            .kind = METRIC_MEAN + below(6), .where = text, .share = seed_unit(&seed), .window = CLOCK_S};
         struct where w = where_find(text, &shown);
         struct evaluator e;
         double values[MOST];

@@ -145,11 +145,11 @@ static void bring(enum experiment_metric_kind kind)
 static const struct {
     enum experiment_metric_kind kind;
     double value, resolution;
-} kinds[] = {
-    {METRIC_RATE, 10, 1},     {METRIC_MEAN, 3.4, 0},   {METRIC_MIN, -1, 0},       {METRIC_MAX, 9, 0},
-    {METRIC_LAST, 2, 0},      {METRIC_QUANTILE, 3, 0}, {METRIC_COUNT, 10, 0},     {METRIC_PERCENT, 100, 0},
-    {METRIC_TIME_MEAN, 5, 0}, {METRIC_MISSES, 5, 0},   {METRIC_LATENCY, 20e6, 0}, {METRIC_LATENCY_MAX, 30e6, 0},
-    {METRIC_EN_ROUTE, 20, 0}, {METRIC_LOST, 5, 0},     {METRIC_STORING, 20e6, 0}, {METRIC_STORING_MAX, 30e6, 0}};
+} kinds[] = {{METRIC_RATE, 10, 1},          {METRIC_MEAN, 3.4, 0},    {METRIC_MIN, -1, 0},   {METRIC_MAX, 9, 0},
+             {METRIC_LAST, 2, 0},           {METRIC_QUANTILE, 3, 0},  {METRIC_FIRST, 4, 0},  {METRIC_COUNT, 10, 0},
+             {METRIC_PERCENT, 100, 0},      {METRIC_TIME_MEAN, 5, 0}, {METRIC_MISSES, 5, 0}, {METRIC_LATENCY, 20e6, 0},
+             {METRIC_LATENCY_MAX, 30e6, 0}, {METRIC_EN_ROUTE, 20, 0}, {METRIC_LOST, 5, 0},   {METRIC_STORING, 20e6, 0},
+             {METRIC_STORING_MAX, 30e6, 0}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void each_kind_is_unknown_until_it_has_a_value(void **state)
@@ -319,19 +319,13 @@ static void what_each_kind_adds(void **state)
         enum experiment_metric_kind kind;
         enum message_partial_state before; /* no record in the window: nothing to add; of counters it is to come */
         double value, over, unsure;
-    } cases[] = {{METRIC_RATE, PARTIAL_UNKNOWN, 10, 0, 1},
-                 {METRIC_MEAN, PARTIAL_NONE, 17, 5, 0},
-                 {METRIC_MIN, PARTIAL_NONE, -1, 0, 0},
-                 {METRIC_MAX, PARTIAL_NONE, 9, 0, 0},
-                 {METRIC_COUNT, PARTIAL_UNKNOWN, 10, 0, 0},
-                 {METRIC_PERCENT, PARTIAL_NONE, 500, 5, 0},
-                 {METRIC_TIME_MEAN, PARTIAL_NONE, 20e6, 4e6, 0},
-                 {METRIC_MISSES, PARTIAL_NONE, 5, 0, 0},
-                 {METRIC_LATENCY, PARTIAL_NONE, 200e6, 10, 0},
-                 {METRIC_LATENCY_MAX, PARTIAL_NONE, 30e6, 0, 0},
-                 {METRIC_EN_ROUTE, PARTIAL_UNKNOWN, 20000, 1000, 0},
-                 {METRIC_LOST, PARTIAL_UNKNOWN, 5000, 1000, 0},
-                 {METRIC_STORING, PARTIAL_NONE, 200e6, 10, 0},
+    } cases[] = {{METRIC_RATE, PARTIAL_UNKNOWN, 10, 0, 1},       {METRIC_MEAN, PARTIAL_NONE, 17, 5, 0},
+                 {METRIC_MIN, PARTIAL_NONE, -1, 0, 0},           {METRIC_MAX, PARTIAL_NONE, 9, 0, 0},
+                 {METRIC_FIRST, PARTIAL_NONE, 4, 0, 0},          {METRIC_COUNT, PARTIAL_UNKNOWN, 10, 0, 0},
+                 {METRIC_PERCENT, PARTIAL_NONE, 500, 5, 0},      {METRIC_TIME_MEAN, PARTIAL_NONE, 20e6, 4e6, 0},
+                 {METRIC_MISSES, PARTIAL_NONE, 5, 0, 0},         {METRIC_LATENCY, PARTIAL_NONE, 200e6, 10, 0},
+                 {METRIC_LATENCY_MAX, PARTIAL_NONE, 30e6, 0, 0}, {METRIC_EN_ROUTE, PARTIAL_UNKNOWN, 20000, 1000, 0},
+                 {METRIC_LOST, PARTIAL_UNKNOWN, 5000, 1000, 0},  {METRIC_STORING, PARTIAL_NONE, 200e6, 10, 0},
                  {METRIC_STORING_MAX, PARTIAL_NONE, 30e6, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(cases[i].kind);
