@@ -275,6 +275,7 @@ static void drain(struct node *n)
     external_collect(n->external, true); /* the rings are drained even if the policy turned polling off */
     external_flush(n->external, now);
     node_triggers_end(n, now);
+    samplers_end(n->samplers);
     snapshot_take_end(n, now);
     node_record_sample(n);
     node_record_clock(n);

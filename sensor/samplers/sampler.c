@@ -235,6 +235,12 @@ void samplers_turn(struct samplers *s, int64_t now)
     }
 }
 
+void samplers_end(struct samplers *s)
+{
+    if (s && s->switches)
+        sampler_end_switches(s);
+}
+
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 static void name_files(struct samplers *s)

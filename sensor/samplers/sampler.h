@@ -43,6 +43,9 @@ void samplers_stretch(struct samplers *s, double factor, uint32_t kept, int64_t 
  */
 int64_t samplers_due(const struct samplers *s);
 
+/** Records what is known so far and is not recorded yet, once, before the end. NULL is allowed. */
+void samplers_end(struct samplers *s);
+
 /** Takes the samples that are due; missed ones are not made up for. NULL is allowed. */
 void samplers_turn(struct samplers *s, int64_t now);
 

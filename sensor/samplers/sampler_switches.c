@@ -51,6 +51,7 @@ struct switches_recorder {
     int64_t arrivals; /* on a CPU, by the records */
     int64_t ahead;    /* by how much schedstat's count of these is larger; INT64_MAX: not known */
     uint64_t recent;  /* intervals in the budget's window */
+    bool full;        /* the kernel had no room when records were taken last: what follows says how many are lost */
 };
 
 struct sampler_switches {
@@ -265,11 +266,12 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
     struct switches_bytes b = recorder_bytes(r, head);
     struct switches_event e;
     struct switches_interval i;
-    bool broken = false, full = switches_full(&b);
+    bool broken = false;
+    r->full = switches_full(&b);
     int64_t arrivals;
     struct switches_gaps g = survey(r, b, &arrivals);
     int64_t queued = queued_until(s, t, head, arrivals, now);
-    if (full || g.queued == SWITCHES_UNKNOWN)
+    if (r->full || g.queued == SWITCHES_UNKNOWN)
         g.queued = SWITCHES_UNKNOWN;
     else
         g.queued = queued;
@@ -306,17 +308,31 @@ static bool cut_long(struct samplers *s, struct sampler_thread *t, int64_t now)
     return true;
 }
 
-void sampler_close_recorder(struct samplers *s, struct sampler_thread *t)
+/* What is known of a thread whose recording ends: it may be on its CPU, or records behind the last one may be lost. */
+static void take_last(struct samplers *s, struct sampler_thread *t, int64_t now)
 {
     struct switches_recorder *r = t->recorder;
-    if (!r)
-        return;
+    struct switches_interval i;
     uint64_t head = recorder_head(r);
     if (head != r->page->data_tail)
-        (void)take_records(s, t, head, clock_now());
+        (void)take_records(s, t, head, now);
+    bool unsaid = r->full && r->thread.state != SWITCHES_STATE_GONE;
+    if (unsaid)
+        sampler_note(s, NULL, now,
+                     "the last context switches of a thread are lost, how many is not known: the kernel's memory for "
+                     "them was full; shorten sensing.samplers.switches.period");
+    else if (switches_cut(&r->thread, now - CUT_SETTLE, false, &i))
+        record_interval(s, t, &i, clock_now());
     switches_finish(&r->thread);
     record_lost(s, &r->thread);
-    free_recorder(r);
+}
+
+void sampler_close_recorder(struct samplers *s, struct sampler_thread *t)
+{
+    if (!t->recorder)
+        return;
+    take_last(s, t, clock_now());
+    free_recorder(t->recorder);
     t->recorder = NULL;
 }
 
@@ -398,6 +414,14 @@ void sampler_close_switches(struct samplers *s)
         journal_close(s->switches->journal);
     free(s->switches);
     s->switches = NULL;
+}
+
+void sampler_end_switches(struct samplers *s)
+{
+    for (uint32_t i = 0; i < SAMPLER_PROCESSES; i++)
+        for (uint32_t k = 0; s->processes[i].instance && k < s->processes[i].thread_count; k++)
+            sampler_close_recorder(s, &s->processes[i].threads[k]);
+    s->period[EXPERIMENT_SAMPLER_SWITCHES] = 0;
 }
 
 void sampler_take_switches(struct samplers *s, int64_t now)

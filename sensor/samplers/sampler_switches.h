@@ -13,6 +13,9 @@ int sampler_open_switches(struct samplers *s, const struct experiment_switches *
                           const char *dir) BEZEL_MUST_CHECK;
 void sampler_close_switches(struct samplers *s);
 
+/** Ends the recording of all threads. */
+void sampler_end_switches(struct samplers *s);
+
 /** Ends the recording of a thread, whose last intervals are recorded first. Nothing happens if there is none. */
 void sampler_close_recorder(struct samplers *s, struct sampler_thread *t);
 

@@ -226,7 +226,6 @@ bool switches_cut(struct switches_thread *t, int64_t now, bool on, struct switch
 
 void switches_finish(struct switches_thread *t)
 {
-    t->lost += t->state == SWITCHES_STATE_ON;
     take_missing(t, true);
     t->state = SWITCHES_STATE_GONE;
 }

@@ -118,7 +118,7 @@ bool switches_feed(struct switches_thread *t, const struct switches_event *e, co
  */
 bool switches_cut(struct switches_thread *t, int64_t now, bool on, struct switches_interval *i);
 
-/** No more records come. The interval that was open is lost, if its end is not known. */
+/** No more records are taken. An interval that has not ended is not lost: nothing is known of it. */
 void switches_finish(struct switches_thread *t);
 
 #endif

@@ -320,6 +320,36 @@ static void beyond_the_budget_the_busiest_threads_have_sums(void **unused)
     bed_end(&b);
 }
 
+static bool both_have_run(const struct bed *b)
+{
+    pid_t one = atomic_load(&shared->busy[0]), other = atomic_load(&shared->busy[1]);
+    return was_told(b, "are not recorded") ||
+           (one && other && seen_of(one)->intervals > 3 && seen_of(other)->intervals > 3);
+}
+
+/* Of two threads that share a CPU one is on it; it has no record yet, or little of it. */
+static void at_the_end_what_goes_on_is_recorded(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin(&b, SWITCHES_STORE_ALL, 1);
+    bed_until(&b, both_have_run);
+    need_perf(&b);
+    usleep(20000);
+    int64_t before = clock_now(), last = 0;
+    samplers_end(b.s);
+    samplers_turn(b.s, clock_now()); /* no recording begins anew */
+    for (int i = 0; i < 20; i++)
+        fixture_turn(&b.f);
+    for (int i = 0; i < 2; i++) {
+        const struct seen *busy = seen_of(atomic_load(&shared->busy[i]));
+        last = busy->end > last ? busy->end : last;
+    }
+    assert_true(last > before - 20 * CLOCK_MS);
+    bed_stop(&b);
+    bed_end(&b);
+}
+
 static int64_t turns_left;
 
 static bool turns_are_over(const struct bed *b)
@@ -355,6 +385,7 @@ int main(void)
         cmocka_unit_test(threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits),
         cmocka_unit_test(where_the_kernel_refuses_sums_serve_and_a_remedy_is_told),
         cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
+        cmocka_unit_test(at_the_end_what_goes_on_is_recorded),
         cmocka_unit_test(what_snapshots_save_is_in_memory_alone_until_one_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
