@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A bad cable: cable INTERFACE TAP DELAY_MS JITTER_MS LOSS SEED takes the frames of a network interface to a tap
+ * A bad cable: cable INTERFACE TAP DELAY_MS JITTER_MS LOSS SEED [RATE] takes the frames of a network interface to a tap
  * device, which it makes, and back. A frame arrives between DELAY_MS and DELAY_MS + JITTER_MS later, in order, and one
- * in LOSS is lost (0: none). It says "ready" when it carries frames.
+ * in LOSS is lost (0: none). With RATE, frames of one way pass one after another, RATE bytes in a millisecond. It says
+ * "ready" when it carries frames.
  */
 #include "base/clock.h"
 #include "tests/lib/seed.h"
@@ -40,10 +41,10 @@ struct way {
     int from, to;
     struct frame frames[FRAMES]; /* a ring */
     size_t first, count;
-    int64_t due; /* of the newest frame */
+    int64_t due, passed; /* of the newest frame: when it arrives, when it has passed */
 };
 
-static int64_t delay, jitter;
+static int64_t delay, jitter, rate;
 static uint64_t loss, seed;
 
 static int fail(const char *what)
@@ -80,9 +81,11 @@ static void take(struct way *w)
     static char bytes[FRAME];
     ssize_t n;
     while (w->count < FRAMES && (n = read(w->from, bytes, sizeof bytes)) > 0) {
-        int64_t due = clock_now() + delay + (jitter ? (int64_t)(seed_next(&seed) % (uint64_t)jitter) : 0);
+        int64_t now = clock_now(), extra = delay + (jitter ? (int64_t)(seed_next(&seed) % (uint64_t)jitter) : 0);
         if (loss && seed_next(&seed) % loss == 0)
             continue;
+        w->passed = (w->passed > now ? w->passed : now) + (rate ? n * CLOCK_MS / rate : 0);
+        int64_t due = w->passed + extra;
         struct frame *f = &w->frames[(w->first + w->count++) % FRAMES];
         *f = (struct frame){.due = due > w->due ? due : w->due, .size = (size_t)n, .bytes = malloc((size_t)n)};
         if (!f->bytes)
@@ -128,12 +131,13 @@ static void carry(struct way ways[2])
 int main(int argc, char **argv)
 {
     static struct way ways[2];
-    if (argc != 7)
+    if (argc < 7)
         return 2;
     delay = strtoll(argv[3], NULL, 10) * CLOCK_MS;
     jitter = strtoll(argv[4], NULL, 10) * CLOCK_MS;
     loss = strtoull(argv[5], NULL, 10);
     seed = strtoull(argv[6], NULL, 10);
+    rate = argc > 7 ? strtoll(argv[7], NULL, 10) : 0;
     int interface = open_interface(argv[1]);
     if (interface < 0)
         return fail(argv[1]);

@@ -125,11 +125,13 @@ hosts_power_off() {
     rm "$hosts_dir/$1/init"
 }
 
-# Replaces the cable of host $1: a frame takes $2 ms, and up to $3 ms more, either way; one in $4 is lost (0: none).
+# Replaces the cable of host $1: a frame takes $2 ms, and up to $3 ms more, either way; one in $4 is lost (0: none). With $5,
+# each way takes so many bytes in a millisecond.
 hosts_delay() {
     hosts_repair "$1"
     hosts_ip 0 link set "port$1" nomaster
-    nsenter --net="/run/netns/$(hosts_name 0)" "$hosts_dir/cable" "port$1" "far$1" "$2" "$3" "$4" "${BEZEL_SEED:-$$}" >"$hosts_dir/cable-$1" &
+    # shellcheck disable=SC2086 # it may be nothing
+    nsenter --net="/run/netns/$(hosts_name 0)" "$hosts_dir/cable" "port$1" "far$1" "$2" "$3" "$4" "${BEZEL_SEED:-$$}" ${5:-} >"$hosts_dir/cable-$1" &
     echo $! >"$hosts_dir/cable-$1.pid"
     until [ -s "$hosts_dir/cable-$1" ]; do
         kill -0 "$(cat "$hosts_dir/cable-$1.pid")" || return 1
