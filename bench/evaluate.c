@@ -6,12 +6,18 @@
  * quantile at a decision, and the memory that 64 of them take. One thread; both kinds take turns on the same records:
  * 1,000,000 a second, in runs of 1,024 as a poll brings them, of durations spread evenly over a factor of 32 on a
  * logarithmic scale; the window is a second, and full. The least of all rounds counts: other programs only add.
+ *
+ * bench-evaluate interval: what a record costs where the times between records of 100 nodes are matched: half of them
+ * make beginnings, half of them ends 20 ms later, 1,000,000 records a second in all. The records of a node come each 10
+ * ms, those of one after the other, so half of the ends come before their beginnings.
  */
 #include "base/clock.h"
+#include "metric/interval.h"
 #include "metric/statistic.h"
 #include "tests/lib/seed.h"
 
 #include <malloc.h>
+#include <string.h>
 
 enum { RECORDS = 64 * 1024, RUN = 1024, STRIDE = PACKET_RECORD_BYTES + 8, GAP = 1000, FILL = 32, ROUNDS = 200 };
 
@@ -60,8 +66,56 @@ static size_t allocated(void)
     return all.uordblks + all.hblkhd; /* the latter: blocks that have a mapping of their own */
 }
 
-int main(void)
+/* ---- Times between records --------------------------------------------------------------------------------------- */
+
+enum { NODES = 100, PAIRS = NODES / 2, POLL = 10 * CLOCK_MS, KEYS = 5000, LATER = 20 * CLOCK_MS, POLLS = 400 };
+
+/* What node `node` recorded in poll `poll`: KEYS / PAIRS beginnings, or the ends of two polls before. */
+static void add_node(struct interval *in, uint32_t node, int64_t poll, int64_t now)
 {
+    bool ends = node % 2;
+    for (int64_t i = 0; i < KEYS / PAIRS; i++) {
+        int64_t key = ((poll - (ends ? LATER / POLL : 0)) * PAIRS + node / 2) * (KEYS / PAIRS) + i;
+        int64_t at = now - POLL + i * (POLL * PAIRS / KEYS);
+        struct interval_event e = {.position = ends,
+                                   .key = interval_key_of_integer(key),
+                                   .source = node,
+                                   .clock = node,
+                                   .own = at,
+                                   .at = {at, 50 * CLOCK_US}};
+        interval_add(in, &e, now);
+    }
+}
+
+static int bench_interval(void)
+{
+    struct experiment_metric m = {.kind = METRIC_INTERVAL, .share = 0.99, .window = CLOCK_S};
+    struct interval *in;
+    double least = INFINITY;
+    m.interval.count = 2;
+    m.interval.memory = EXPERIMENT_MATCH_MEMORY;
+    m.interval.statistic = METRIC_QUANTILE;
+    if (interval_new(&m, CLOCK_S, &in) != 0)
+        return 1;
+    for (int64_t poll = 0; poll < POLLS; poll++) {
+        int64_t before = clock_now();
+        for (uint32_t node = NODES; node-- > 0;)
+            add_node(in, node, poll, poll * POLL + 1000 * CLOCK_S);
+        if (poll >= POLLS / 2) /* memory is in use, and the window full */
+            least = fmin(least, (double)(clock_now() - before) / (2 * KEYS));
+    }
+    struct interval_counts c = interval_counts(in);
+    if (c.matched != (uint64_t)KEYS * (POLLS - LATER / POLL))
+        return 1;
+    printf("interval_cpu_ns_per_record %.1f ns\n", least);
+    interval_free(in);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return strcmp(argv[1], "interval") == 0 ? bench_interval() : 2;
     uint64_t seed = 1;
     struct statistic *most, *quantile;
     size_t before = allocated();
