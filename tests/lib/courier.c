@@ -4,14 +4,15 @@
 /*
  * Two programs whose records belong together: `courier PORT` makes a parcel each 5 ms and sends it over UDP to
  * `courier PORT receive`, which delivers it. Under load, which SIGUSR1 to the first one turns on and off, a parcel is
- * delivered 4 ms later for each percent of the knob `quality`. On standard output the first one says what its quality
- * is where that changed. SIGTERM ends both.
+ * delivered 4 ms later for each percent of the knob `quality`; `courier PORT loaded` is so from the beginning. On
+ * standard output the first one says what its quality is where that changed. SIGTERM ends both.
  */
 #include <bezel/sensor.h>
 
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,10 +46,11 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void make(int fd)
+static void make(int fd, bool at_once)
 {
     struct sigaction action = {.sa_handler = toggle, .sa_flags = SA_RESTART};
     int32_t before = 0;
+    loaded = at_once;
     sigaction(SIGUSR1, &action, NULL);
     for (struct parcel p = {.number = 1};; p.number++) {
         int32_t quality = bezel_knob(quality);
@@ -87,12 +89,13 @@ int main(int argc, char **argv)
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)(argc > 1 ? atoi(argv[1]) : 0))};
+    bool receives = argc > 2 && strcmp(argv[2], "receive") == 0;
     if (fd < 0)
         return 2;
-    if ((argc > 2 ? bind(fd, (struct sockaddr *)&at, sizeof at) : connect(fd, (struct sockaddr *)&at, sizeof at)) != 0)
+    if ((receives ? bind(fd, (struct sockaddr *)&at, sizeof at) : connect(fd, (struct sockaddr *)&at, sizeof at)) != 0)
         return 3;
-    if (argc > 2)
+    if (receives)
         deliver(fd);
-    make(fd);
+    make(fd, argc > 2);
     return 0;
 }
