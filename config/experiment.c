@@ -50,16 +50,20 @@ bool experiment_policy_can(enum experiment_policy policy, enum policy_ability ab
     return abilities[policy] & ability;
 }
 
+static int refuse_size(struct experiment_diagnostics *found)
+{
+    int err = experiment_report(found, false, (struct experiment_place){1, 1}, "", "the file is larger than %d bytes",
+                                EXPERIMENT_FILE_MAX);
+    return err ? err : BEZEL_EMALFORMED;
+}
+
 int experiment_read(const char *text, size_t n, struct experiment **out, struct experiment_diagnostics *found)
 {
     struct reader r = {.found = found};
     struct tree *document;
     *found = (struct experiment_diagnostics){0};
-    if (n > EXPERIMENT_FILE_MAX) {
-        int err = experiment_report(found, false, (struct experiment_place){1, 1}, "",
-                                    "the file is larger than %d bytes", EXPERIMENT_FILE_MAX);
-        return err ? err : BEZEL_EMALFORMED;
-    }
+    if (n > EXPERIMENT_FILE_MAX)
+        return refuse_size(found);
     int err = tree_read(text, n, &document, found);
     if (err)
         return err;
@@ -88,18 +92,9 @@ static void free_process(struct experiment_process *p)
     starting_free(p);
 }
 
-void experiment_free(struct experiment *e)
+/* Metrics and limits, and the knobs that serve these. */
+static void free_judged(struct experiment *e)
 {
-    if (!e)
-        return;
-    for (uint32_t i = 0; i < e->node_count; i++) {
-        free(e->nodes[i].name);
-        free(e->nodes[i].dir);
-        free(e->nodes[i].address);
-        free(e->nodes[i].key);
-    }
-    for (uint32_t i = 0; i < e->process_count; i++)
-        free_process(&e->processes[i]);
     for (uint32_t i = 0; i < e->metric_count; i++) {
         free(e->metrics[i].name);
         free(e->metrics[i].aspect);
@@ -113,7 +108,28 @@ void experiment_free(struct experiment *e)
     triggers_free(e);
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
         free(e->adapt.knobs[i].name);
+    free(e->metrics);
+    free(e->limits);
     free(e->adapt.knobs);
+    e->metrics = NULL;
+    e->limits = NULL;
+    e->adapt.knobs = NULL;
+    e->metric_count = e->limit_count = e->adapt.knob_count = 0;
+}
+
+void experiment_free(struct experiment *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        free(e->nodes[i].name);
+        free(e->nodes[i].dir);
+        free(e->nodes[i].address);
+        free(e->nodes[i].key);
+    }
+    for (uint32_t i = 0; i < e->process_count; i++)
+        free_process(&e->processes[i]);
+    free_judged(e);
     fields_free_rules(e->sensing.expire);
     fields_free_rules(e->sensing.importance);
     free(e->sensing.spool_dir);
@@ -122,8 +138,6 @@ void experiment_free(struct experiment *e)
     collectors_free(e);
     free(e->nodes);
     free(e->processes);
-    free(e->metrics);
-    free(e->limits);
     free(e->store.listen);
     free(e->store.serve);
     free(e->store.keys);
@@ -134,6 +148,45 @@ void experiment_free(struct experiment *e)
     free(e->collector.control);
     free(e->name);
     free(e);
+}
+
+enum { KEYS_MAX = 32 };
+
+/* The keys of the file, of which only these two are read. */
+static void judged_fields(struct schema_field fields[KEYS_MAX])
+{
+    size_t n = 0;
+    for (const struct schema_field *f = schema_experiment; f->key && n + 1 < KEYS_MAX; f++) {
+        bool read = strcmp(f->key, "metrics") == 0 || strcmp(f->key, "limits") == 0;
+        fields[n++] = read ? *f : (struct schema_field){.key = f->key, .kind = SCHEMA_CHECKED};
+    }
+    fields[n] = (struct schema_field){0};
+}
+
+int experiment_read_judged(const char *text, size_t n, struct experiment *e, struct experiment_diagnostics *found)
+{
+    struct schema_field fields[KEYS_MAX];
+    struct reader r = {.found = found};
+    struct tree *document;
+    *found = (struct experiment_diagnostics){0};
+    if (n > EXPERIMENT_FILE_MAX)
+        return refuse_size(found);
+    int err = tree_read(text, n, &document, found);
+    if (err)
+        return err;
+    free_judged(e);
+    e->adapt.policy = POLICY_NONE;
+    judged_fields(fields);
+    schema_read_map(&r, document->first, fields, e);
+    if (document->first->kind == TREE_MAP) {
+        check_metrics(&r, document->first, e);
+        check_limits(&r, document->first, e);
+        check_global(&r, document->first, e);
+    }
+    if (found->errors == 0 && !r.out_of_memory)
+        check_drop_sensor_cpu(e);
+    tree_free(document);
+    return r.out_of_memory ? BEZEL_ENOMEM : found->errors > 0 ? BEZEL_EMALFORMED : 0;
 }
 
 int experiment_collector_node(const struct experiment *e)

@@ -512,6 +512,14 @@ struct experiment_diagnostics {
 int experiment_read(const char *text, size_t n, struct experiment **e,
                     struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 
+/**
+ * Puts the metrics and limits of `n` bytes of YAML, which may have any other sections of an experiment file, in the
+ * place of those of `e`. Nothing adapts to them. Otherwise as experiment_read(); after an error `e` is for
+ * experiment_free() alone.
+ */
+int experiment_read_judged(const char *text, size_t n, struct experiment *e,
+                           struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
+
 /** Appends a diagnostic of the caller's own, say about a command that does not exist. Returns 0 or BEZEL_ENOMEM. */
 int experiment_report(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
                       const char *format, ...) BEZEL_PRINTF(5, 6);

@@ -19,6 +19,7 @@ int cmd_report(int argc, char **argv)
 {
     bool json = false, html = false, all = false;
     char run[PATH_MAX];
+    const char *metrics = NULL;
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel report",
@@ -35,6 +36,11 @@ int cmd_report(int argc, char **argv)
          "print every section in full: among them the books of every process, rates, values, messages, the cost of the "
          "monitor, each decision and the snapshots",
          .flag = &all},
+        {"metrics", 0, "FILE",
+         "compute the metrics of FILE, and judge its limits, from the records of a run that has ended, in place of its "
+         "own: "
+         "FILE has the sections 'metrics' and 'limits' of an experiment file; others are not read",
+         .value = &metrics},
         COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
@@ -47,7 +53,7 @@ int cmd_report(int argc, char **argv)
     code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    code = report_print(run, rundir_is_running(run),
+    code = report_print(run, rundir_is_running(run), metrics,
                         json   ? REPORT_JSON
                         : html ? REPORT_HTML
                         : all  ? REPORT_ALL

@@ -580,7 +580,7 @@ static int conclude(struct run *r)
             r->dir.path);
     else if (r->state.started) {
         run_tell_names(r);
-        report = report_print(r->dir.path, false, r->options->json ? REPORT_JSON : REPORT_TEXT, stdout);
+        report = report_print(r->dir.path, false, NULL, r->options->json ? REPORT_JSON : REPORT_TEXT, stdout);
     }
     if (report >= 0 && fflush(stdout) == EOF)
         report = BEZEL_ESYS;

@@ -48,7 +48,7 @@ static void report(const struct collector *c, int form)
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    int code = out ? report_print(c->run, false, form, out) : -1;
+    int code = out ? report_print(c->run, false, NULL, form, out) : -1;
     fuzz_must((code >= 0 || c->spoilt) && fclose(out) == 0 && strlen(text) == n && (n > 0) == (code >= 0));
     fuzz_must(form != REPORT_JSON || code < 0 || is_json(text, n));
     fuzz_must(form != REPORT_HTML || !strstr(text, "nan"));

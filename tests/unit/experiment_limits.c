@@ -358,6 +358,31 @@ static void the_tolerance_of_a_single_extreme_is_none_by_default(void **unused)
     }
 }
 
+static void metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there(void **unused)
+{
+    (void)unused;
+    static const char other[] =
+        "experiment: other\nmetrics: {lag: {max: v, of: a}}\nlimits: [{hold: lag <= 2}, {expect: "
+        "sensor_cpu <= 5 %}]\nnodes: {unread: 7}\n",
+                      wrong[] = "metrics: {lag: {max: v}}\n";
+    struct experiment *e =
+        read_good("metrics: {fps: {rate: frame}, all: {rate: frame, per: node}}\nlimits: [{hold: fps >= 29}]\n"
+                  "adapt: {knobs: [{knob: q, serves: fps, helps: less}]}\n");
+    assert_int_equal(experiment_read_judged(other, sizeof other - 1, e, &found), 0);
+    experiment_diagnostics_free(&found);
+    assert_string_equal(e->name, "x");
+    assert_int_equal(e->metric_count, 1);
+    assert_int_equal(e->limit_count, 2);
+    assert_string_equal(e->metrics[0].name, "lag");
+    assert_int_equal(e->limits[1].metric, LIMIT_ON_SENSOR_CPU);
+    assert_int_equal(e->adapt.knob_count, 0);
+    assert_int_equal(e->adapt.policy, POLICY_NONE);
+    assert_int_equal(experiment_read_judged(wrong, sizeof wrong - 1, e, &found), BEZEL_EMALFORMED);
+    assert_int_equal(found.errors, 1);
+    experiment_diagnostics_free(&found);
+    experiment_free(e);
+}
+
 static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
 {
     (void)unused;
@@ -383,6 +408,7 @@ static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there),
         cmocka_unit_test(a_limit_on_an_interval_is_global_and_has_a_manager),
         cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
         cmocka_unit_test(bounds_are_read_with_sign_and_unit),

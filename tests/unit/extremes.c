@@ -302,7 +302,7 @@ static void a_run_that_goes_on_is_no_longer_than_its_time(void **state)
     fputs("experiment: long\ncommand: [sleep, \"9\"]\n", file);
     fclose(file);
     FILE *out = open_memstream(&text, &n);
-    assert_true(report_print(run, true, REPORT_JSON, out) >= 0);
+    assert_true(report_print(run, true, NULL, REPORT_JSON, out) >= 0);
     fclose(out);
     const char *duration = strstr(text, "\"duration_ns\": ");
     assert_non_null(duration);

@@ -61,7 +61,7 @@ static int read_options(int argc, char **argv, struct view_server_options *v)
 
 static int print_report(const char *run)
 {
-    int code = report_print(run, strcmp(report, "live") == 0, REPORT_DATA, stdout);
+    int code = report_print(run, strcmp(report, "live") == 0, NULL, REPORT_DATA, stdout);
     return code >= 0 && fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 

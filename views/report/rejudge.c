@@ -70,6 +70,72 @@ void rejudge_join(struct summary *s, const struct experiment *e)
     s->limit_count = kept;
 }
 
+/* ---- limits of another file -------------------------------------------------------------------------------------- */
+
+/* What refers to limits by their number in the run's own file. */
+static void forget_limits(struct summary *s)
+{
+    s->limit_count = s->gap_count = s->violation_count = s->series_count = s->conclusion_count = s->chosen_count = 0;
+    for (size_t i = 0; i < s->decision_count; i++)
+        s->decisions[i].cause = -1;
+    for (size_t i = 0; i < s->knob_count; i++)
+        s->knobs[i].limit = -1;
+    for (size_t i = 0; i < s->snapshot_count; i++)
+        s->snapshots[i].limit = -1;
+}
+
+/* When programs of node `node` recorded, on its clock; of the limit's aspect, where it is of one. False: never. */
+static bool recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node, int64_t *begin,
+                     int64_t *end)
+{
+    const struct experiment_limit *l = &e->limits[limit];
+    const char *aspect = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : e->metrics[l->metric].aspect;
+    bool any = false;
+    *begin = INT64_MAX;
+    *end = INT64_MIN;
+    for (size_t i = 0; i < s->process_count; i++)
+        for (size_t b = 0; s->processes[i].node == node && b < s->processes[i].book_count; b++) {
+            const struct summary_book *book = &s->processes[i].books[b];
+            bool own = aspect ? strcmp(book->name, aspect) == 0 : s->processes[i].role == ROLE_SUT;
+            if (!own || book->stored == 0)
+                continue;
+            any = true;
+            *begin = book->first_ns < *begin ? book->first_ns : *begin;
+            *end = book->last_ns > *end ? book->last_ns : *end;
+        }
+    return any && *begin < *end;
+}
+
+int rejudge_anew(struct summary *s, const struct experiment *e)
+{
+    size_t most = e->limit_count * s->node_count + 1;
+    int64_t begin, end;
+    forget_limits(s);
+    struct builtin_limit *rows = realloc(s->limits, most * sizeof *rows);
+    s->limits = rows ? rows : s->limits;
+    struct history_gap *gaps = realloc(s->gaps, most * sizeof *gaps);
+    s->gaps = gaps ? gaps : s->gaps;
+    if (!rows || !gaps)
+        return BEZEL_ENOMEM;
+    for (uint32_t node = 0; node < s->node_count; node++)
+        for (uint32_t i = 0; i < e->limit_count; i++) {
+            const struct experiment_limit *l = &e->limits[i];
+            if (experiment_limit_is_on_interval(e, l) || (l->global && node > 0) ||
+                !recorded(s, e, i, node, &begin, &end))
+                continue;
+            rows[s->limit_count++] = (struct builtin_limit){.node = node,
+                                                            .at = end,
+                                                            .limit = i,
+                                                            .value = (double)NAN,
+                                                            .worst = (double)NAN,
+                                                            .unknown = end - begin,
+                                                            .unjudged = end - begin,
+                                                            .epoch = l->global};
+            gaps[s->gap_count++] = (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end};
+        }
+    return 0;
+}
+
 /* ---- whether the records suffice --------------------------------------------------------------------------------- */
 
 static bool was_steered(const struct summary *s, uint32_t node)

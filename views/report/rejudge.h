@@ -19,6 +19,12 @@
 void rejudge_join(struct summary *s, const struct experiment *e);
 
 /**
+ * Removes what was judged of limits from `s`, of an ended run, and makes gaps of its nodes' times, for the limits of
+ * `e`, which may be others: rejudge_gaps() and rejudge_intervals() then judge these. Returns 0 or BEZEL_ENOMEM.
+ */
+int rejudge_anew(struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
+
+/**
  * Judges the gaps of `s`, of run directory `run`, and adds what it finds to the rows and violations of `s`, which
  * rejudge_join() has joined. It reads the trace, of which only the records near gaps. Nothing is judged while the run
  * goes on. Returns 0, also where gaps stay, or BEZEL_ENOMEM.

@@ -262,12 +262,40 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     return code;
 }
 
-int report_print(const char *run, bool running, int form, FILE *out)
+static int load_judged(const char *path, struct experiment *e)
+{
+    struct experiment_diagnostics found;
+    char *text;
+    size_t n;
+    int err = file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n);
+    if (err) {
+        log_error("BEZEL-REPORT-METRICS", "cannot read the metrics and limits in %s: %s", path, strerror(errno));
+        return err;
+    }
+    err = experiment_read_judged(text, n, e, &found);
+    if (err)
+        experiment_print_diagnostics(&found, path, stderr);
+    experiment_diagnostics_free(&found);
+    free(text);
+    return err;
+}
+
+int report_print(const char *run, bool running, const char *metrics, int form, FILE *out)
 {
     struct experiment *e;
     int err = report_load_experiment(run, &e);
     if (err)
         return err;
+    if (metrics && running) {
+        log_error("BEZEL-REPORT-METRICS",
+                  "%s goes on: metrics and limits of another file are computed when it has ended", run);
+        err = BEZEL_EBUSY;
+    } else if (metrics)
+        err = load_judged(metrics, e);
+    if (err) {
+        experiment_free(e);
+        return err;
+    }
     struct summary *s;
     err = summary_load(run, &s);
     if (err == BEZEL_ENOENT) {
@@ -277,7 +305,8 @@ int report_print(const char *run, bool running, int form, FILE *out)
     } else if (err) {
         log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
-        err = print_loaded(run, running, s, e, form, out);
+        err = metrics ? rejudge_anew(s, e) : 0;
+        err = err ? err : print_loaded(run, running, s, e, form, out);
         summary_free(s);
     }
     experiment_free(e);

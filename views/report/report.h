@@ -19,10 +19,11 @@ enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_HTML
 /**
  * Loads run directory `run`, judges the run and prints the report to `out`: as text, or as JSON (REPORT_JSON), a page
  * (REPORT_HTML) or the data of such a page (REPORT_DATA); with REPORT_ALL the text omits nothing (JSON never does).
- * `running`: the run's `bezel run` lives. Returns the exit code of the verdict (see verdict_exit_code()), or a negative
- * BEZEL_E* after logging why there is no report. Reads files; not async-signal-safe.
+ * `running`: the run's `bezel run` lives. `metrics`: a file whose metrics and limits take the place of those of the
+ * run, which must have ended; NULL: these. Returns the exit code of the verdict (see verdict_exit_code()), or a
+ * negative BEZEL_E* after logging why there is no report. Reads files; not async-signal-safe.
  */
-int report_print(const char *run, bool running, int form, FILE *out) BEZEL_MUST_CHECK;
+int report_print(const char *run, bool running, const char *metrics, int form, FILE *out) BEZEL_MUST_CHECK;
 
 /** Reads the experiment of run directory `run`. Returns 0 with *e for experiment_free(), or an error, which it logs. */
 int report_load_experiment(const char *run, struct experiment **e) BEZEL_MUST_CHECK;
