@@ -7,6 +7,7 @@
 #include "base/ulimit.h"
 #include "bezeld/launch/launch_program.h"
 #include "bezeld/launch/launcher.h"
+#include "bezeld/node/node.h"
 #include "mdr/message.h"
 
 #include <errno.h>
@@ -40,6 +41,8 @@ bool programs_are_ours(const struct experiment *e, uint32_t node)
     bool starts = false;
     for (uint32_t i = 0; i < e->process_count; i++)
         starts |= e->processes[i].node == node && e->processes[i].argv;
+    for (uint32_t i = 0; i < e->trigger_count; i++)
+        starts |= experiment_trigger_action(&e->triggers[i], ACT_COMMAND) != NULL;
     return starts && experiment_is_remote(&e->nodes[node]);
 }
 
@@ -166,6 +169,24 @@ static const char *make_collector(const struct programs *p, struct message *m)
     return launch_to_message(&c.launch, &m->launch) ? "its command and environment are too long" : NULL;
 }
 
+/* Makes the LAUNCH of the command of a trigger that has fired on this node. NULL, or why it cannot be started. */
+static const char *make_command(const struct programs *p, struct message *m, uint32_t trigger)
+{
+    struct message_start of = m->command.start;
+    struct message_firing f;
+    struct launch_program program;
+    if (!p->options.of || !node_firing(*p->options.of, trigger, &f))
+        return "the trigger has not fired on this node since its bezeld was started";
+    if (launch_program_trigger(p->options.experiment, p->options.node, &f, &program) != 0)
+        return "this bezeld has no memory";
+    program.launch.of = of;
+    program.launch.silence = p->options.silence;
+    m->type = MESSAGE_LAUNCH;
+    int err = launch_to_message(&program.launch, &m->launch);
+    launch_program_free(&program);
+    return err ? "its command is too long" : NULL;
+}
+
 /* Makes the LAUNCH of the program that the START in `m` names. NULL, or why it cannot be started. */
 static const char *make_launch(const struct programs *p, struct message *m)
 {
@@ -174,6 +195,9 @@ static const char *make_launch(const struct programs *p, struct message *m)
     struct launch_program program;
     uint32_t instance;
     const struct experiment_process *process = launch_program_find(e, p->options.node, of.process, &instance);
+    int trigger = launch_program_trigger_find(e, of.process);
+    if (trigger >= 0)
+        return make_command(p, m, (uint32_t)trigger);
     if (!process)
         return "the experiment has no such program on this node";
     if (launch_program_make(e, process, instance, p->options.dir, &program) != 0)

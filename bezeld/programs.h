@@ -12,6 +12,7 @@
 #include "config/experiment.h"
 #include "mdr/command/command_server.h"
 
+struct node;
 struct programs;
 
 struct programs_options {
@@ -21,7 +22,8 @@ struct programs_options {
     const char *dir; /* BEZEL_DIR of the programs */
     struct command_server *control;
     uint8_t run[16];
-    int64_t silence; /* without a command after which the launcher ends the programs, ns; 0: for ever */
+    int64_t silence;        /* without a command after which the launcher ends the programs, ns; 0: for ever */
+    struct node *const *of; /* the node, whose triggers have fired; NULL: none */
     struct launch_collector_options collector; /* with `program`: not of a session, but of the collector of `run` */
 };
 

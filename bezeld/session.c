@@ -183,7 +183,8 @@ static int open_programs(struct session *s, const struct session_request *w, cha
                                        .experiment = s->experiment,
                                        .dir = s->dir,
                                        .control = w->control,
-                                       .silence = s->idle_timeout};
+                                       .silence = s->idle_timeout,
+                                       .of = &s->node};
     memcpy(options.run, s->run, sizeof options.run);
     int err = find_node(s, &options.node);
     if (err || !programs_are_ours(s->experiment, options.node))

@@ -81,6 +81,9 @@ static const struct schema_field action_fields[] = {
     {.key = "process", .kind = SCHEMA_CHECKED},
     {SCHEMA_ROW_OWN("note", IN(action, note), read_short_text), .print = schema_print_char, .quiet = true},
     {SCHEMA_ROW_OWN("mark", IN(action, mark), read_short_text), .print = schema_print_char, .quiet = true},
+    {SCHEMA_ROW_OWN("command", IN(action, argv), fields_read_command), .print = schema_print_list, .quiet = true,
+     .shape = SCHEMA_IS_TEXT_OR_LIST},
+    {SCHEMA_ROW_RANGE("timeout", SCHEMA_DURATION, IN(action, timeout), 100 * CLOCK_MS, 600 * CLOCK_S), .quiet = true},
     {.key = "stop", .kind = SCHEMA_ALONE, .offset = IN(action, stop)},
     {0},
 };
@@ -327,11 +330,11 @@ static void check_action(struct reader *r, const struct tree *t, const struct ex
             a->act = act;
     }
     if (a->act == ACT_NONE && !t->first)
-        reader_wrong(r, t, "is no action; allowed: snapshot, aspects, poll, knob, note, mark, stop");
+        reader_wrong(r, t, "is no action; allowed: snapshot, aspects, poll, knob, note, mark, command, stop");
     else if (a->act == ACT_NONE && act_of(t->first->key) == ACT_NONE)
         reader_missing(r, t, "note",
-                       "is missing; expected: an action: snapshot, aspects, poll, knob, note, mark "
-                       "or stop");
+                       "is missing; expected: an action: snapshot, aspects, poll, knob, note, mark, "
+                       "command or stop");
     check_belongs(r, t, "for", a->act, ACT_ASPECTS);
     check_belongs(r, t, "process", a->act, ACT_KNOB);
     check_belongs(r, t, "timeout", a->act, ACT_COMMAND);

@@ -281,7 +281,7 @@ static bool check_texts(struct fields_coder *c, void *p)
 }
 
 TABLE(launch, FIELDS(message_launch, id), STRUCT(message_launch, of, program),
-      FIELDS(message_launch, grace_ns, silence_ns), ENUM(message_launch, output, LAUNCH_OUTPUT_STDERR),
+      FIELDS(message_launch, grace_ns, silence_ns, timeout_ns), ENUM(message_launch, output, LAUNCH_OUTPUT_STDERR),
       FIELDS(message_launch, foreground, port, limits, arguments, variables), BLOB(message_launch, text_bytes, texts),
       CALL(check_texts));
 

@@ -234,6 +234,7 @@ struct message_launch {
     struct message_start of;
     uint64_t grace_ns;   /* from SIGTERM to SIGKILL when the programs are ended */
     uint64_t silence_ns; /* without a command after which the launcher ends them; 0: for ever */
+    uint64_t timeout_ns; /* after which the launcher ends this one; 0: never */
     enum message_launch_output output;
     bool foreground;                /* keeps the launcher's terminal and standard input */
     uint32_t port;                  /* that it is to listen at; 0: none */

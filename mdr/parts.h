@@ -163,6 +163,7 @@ struct message_start {
 };
 
 #define MESSAGE_STAGE_SILENCE "silence"
+#define MESSAGE_STAGE_TIMEOUT "timeout"
 
 /** A program that a launcher started, or was to start (mdr_launched). Times in ns of the node's clock. */
 struct message_launched {
@@ -172,7 +173,7 @@ struct message_launched {
     uint32_t pid;                      /* 0: it was not started */
     int32_t status;                    /* of one that ended, as of waitpid() */
     int32_t error;                     /* errno of what failed; 0: nothing */
-    char stage[MESSAGE_STAGE_MAX + 1]; /* what failed: "exec"; while it runs: a setting; ended: "silence" */
+    char stage[MESSAGE_STAGE_MAX + 1]; /* what failed: "exec"; while it runs: a setting; ended: "silence", "timeout" */
     int64_t started, ended;            /* ended 0: it runs */
     uint64_t user_ns, system_ns;       /* CPU time, with its children that it waited for; 0 until it ended */
     uint64_t memory;                   /* the most bytes that were resident */

@@ -31,6 +31,7 @@ int launch_to_message(const struct launch *l, struct message_launch *m)
     m->of = l->of;
     m->grace_ns = (uint64_t)l->grace;
     m->silence_ns = (uint64_t)l->silence;
+    m->timeout_ns = (uint64_t)l->timeout;
     m->output = l->output;
     m->foreground = l->foreground;
     m->port = l->port;
@@ -60,7 +61,8 @@ int launch_from_message(const struct message_launch *m, struct launch *l, char *
                          .foreground = m->foreground,
                          .port = m->port,
                          .grace = (int64_t)m->grace_ns,
-                         .silence = (int64_t)m->silence_ns};
+                         .silence = (int64_t)m->silence_ns,
+                         .timeout = (int64_t)m->timeout_ns};
     memcpy(l->limits, m->limits, sizeof l->limits);
     l->path = next_text(&at);
     l->directory = next_text(&at);

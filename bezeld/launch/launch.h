@@ -29,6 +29,7 @@ struct launch {
     int64_t limits[RLIMITS_OF]; /* soft and hard; -1: as the launcher's */
     int64_t grace;              /* from SIGTERM to SIGKILL when the launched programs are ended, ns */
     int64_t silence;            /* without a command after which the launcher ends them, ns; 0: for ever */
+    int64_t timeout;            /* after which the launcher ends this one, ns; 0: never */
 };
 
 /** Makes the message. Returns 0, or BEZEL_EFULL where the texts are longer than a message may be. */

@@ -147,3 +147,58 @@ const struct experiment_process *launch_program_find(const struct experiment *e,
     }
     return NULL;
 }
+
+/* ---- Commands of triggers ---------------------------------------------------------------------------------------- */
+
+void launch_program_trigger_name(uint32_t trigger, char name[MESSAGE_NAME_MAX + 1])
+{
+    snprintf(name, MESSAGE_NAME_MAX + 1, "trigger:%u", trigger + 1);
+}
+
+int launch_program_trigger_find(const struct experiment *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->trigger_count; i++) {
+        char each[MESSAGE_NAME_MAX + 1];
+        launch_program_trigger_name(i, each);
+        if (strcmp(each, name) == 0 && experiment_trigger_action(&e->triggers[i], ACT_COMMAND))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* The event, as the command finds it. */
+static char **describe_event(const struct experiment *e, uint32_t node, const struct message_firing *f)
+{
+    enum { VARIABLES = 7 };
+    char **all = calloc(VARIABLES + 1, sizeof *all);
+    bool complete = all;
+    for (int i = 0; complete && i < VARIABLES; i++) {
+        all[i] = i == 0   ? variable("BEZEL_TRIGGER=%u", f->trigger + 1)
+                 : i == 1 ? variable("BEZEL_TRIGGER_WHEN=%s", e->triggers[f->trigger].when)
+                 : i == 2 ? variable("BEZEL_TRIGGER_NODE=%s", e->nodes[node].name)
+                 : i == 3 ? variable("BEZEL_TRIGGER_PROCESS=%s", f->process)
+                 : i == 4 ? variable("BEZEL_TRIGGER_TIME_NS=%lld", (long long)f->at)
+                 : i == 5 ? variable("BEZEL_TRIGGER_VALUE=%.17g", f->value)
+                          : variable("BEZEL_TRIGGER_FIRED=%llu", (unsigned long long)f->count);
+        complete = all[i];
+    }
+    if (complete)
+        return all;
+    free_all(all);
+    return NULL;
+}
+
+int launch_program_trigger(const struct experiment *e, uint32_t node, const struct message_firing *f,
+                           struct launch_program *program)
+{
+    const struct experiment_action *a = experiment_trigger_action(&e->triggers[f->trigger], ACT_COMMAND);
+    *program = (struct launch_program){.launch = {.of.incarnation = 1,
+                                                  .argv = a->argv,
+                                                  .output = LAUNCH_OUTPUT_STDERR,
+                                                  .grace = e->grace,
+                                                  .timeout = a->timeout,
+                                                  .limits = LAUNCH_NO_LIMITS}};
+    launch_program_trigger_name(f->trigger, program->launch.of.process);
+    program->launch.environment = program->environment = describe_event(e, node, f);
+    return program->environment ? 0 : BEZEL_ENOMEM;
+}

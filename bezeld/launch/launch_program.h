@@ -23,6 +23,17 @@ int launch_program_make(const struct experiment *e, const struct experiment_proc
 void launch_program_free(struct launch_program *program);
 
 /**
+ * The command of a trigger, which fired on node `node` as `f` says, with the event in its environment; an incarnation
+ * is to be given to it. Its output is the launcher's standard error. Returns as above.
+ */
+int launch_program_trigger(const struct experiment *e, uint32_t node, const struct message_firing *f,
+                           struct launch_program *program) BEZEL_MUST_CHECK;
+
+/** The name by which START asks for it, "trigger:3", which no process can have; and the trigger of a name, -1: none. */
+void launch_program_trigger_name(uint32_t trigger, char name[MESSAGE_NAME_MAX + 1]);
+int launch_program_trigger_find(const struct experiment *e, const char *name);
+
+/**
  * Finds the process, and its instance, that has `name` on node `node` and a command. Returns NULL if there is none.
  */
 const struct experiment_process *launch_program_find(const struct experiment *e, uint32_t node, const char *name,

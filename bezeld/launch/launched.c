@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,26 @@ void launched_note_left(struct launched *all, uint32_t n)
 {
     all->left = n;
     all->change++;
+}
+
+int64_t launched_end_late(struct launched *all, int64_t grace, int64_t now)
+{
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < all->count; i++) {
+        struct job *job = all->jobs[i];
+        if (job->pid == 0 || job->due == 0)
+            continue;
+        if (now >= job->due) {
+            kill(-job->pid, job->late ? SIGKILL : SIGTERM);
+            if (!job->late)
+                snprintf(job->row.stage, sizeof job->row.stage, MESSAGE_STAGE_TIMEOUT);
+            job->late = true;
+            job->due = now + (grace > 0 ? grace : 1);
+        }
+        if (job->due < next)
+            next = job->due;
+    }
+    return next;
 }
 
 bool launched_look_at_ports(struct launched *all)

@@ -20,6 +20,8 @@ struct job {
     uint64_t change; /* its last */
     pid_t pid;       /* 0: it does not run */
     uint32_t port;   /* that it is to listen at; 0: none, or it does */
+    int64_t due;     /* ns: when it is to be ended, or killed; 0: never */
+    bool late;       /* it got SIGTERM for that */
     struct output_spool output;
 };
 
@@ -62,6 +64,12 @@ bool launched_runs(const struct launched *all);
 /** Notes that nothing is left of the tree; that `n` processes were left when all programs had ended. */
 void launched_note_empty(struct launched *all);
 void launched_note_left(struct launched *all, uint32_t n);
+
+/**
+ * Ends the programs whose time is over: with SIGTERM, and a `grace` later with SIGKILL, and what they have started in
+ * their sessions. Returns when the next one is due, ns; INT64_MAX: none is.
+ */
+int64_t launched_end_late(struct launched *all, int64_t grace, int64_t now);
 
 /** Finds out which programs listen at their ports by now. Returns whether some do not yet. */
 bool launched_look_at_ports(struct launched *all);

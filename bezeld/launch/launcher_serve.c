@@ -184,6 +184,7 @@ static void start(struct serving *s, struct job *job, const struct launch *l)
     if (input >= 0)
         close(input);
     launched_begin(&s->all, job, &child, l->port, clock_now());
+    job->due = l->timeout > 0 && !l->foreground ? clock_now() + l->timeout : 0;
     if (l->grace > 0)
         s->grace = l->grace;
     s->silence = l->silence;
@@ -389,6 +390,9 @@ static void turns(struct serving *s)
         int wait = watch_silence(s);
         if (s->ending && !empty)
             wait = earlier(wait, end_some(s));
+        int64_t late = launched_end_late(&s->all, s->grace, clock_now());
+        if (late != INT64_MAX)
+            wait = earlier(wait, until(late));
         if (launched_look_at_ports(&s->all))
             wait = earlier(wait, PORTS_EVERY_MS);
         size_t n = gather(s);

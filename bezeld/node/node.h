@@ -112,6 +112,9 @@ struct message_leadership node_owner(const struct node *n);
 /** Sends to the collector at `endpoints` (borrowed) from now on; what the last one has stored is not sent to it. */
 void node_set_collector(struct node *n, const char *endpoints);
 
+/** The latest firing of a trigger that asks for something, with times for other machines. False: there is none. */
+bool node_firing(const struct node *n, uint32_t trigger, struct message_firing *f);
+
 /** Fills in state and number of processes. */
 void node_describe(struct node *n, struct message_session *session);
 

@@ -222,6 +222,16 @@ static int64_t undo_due(struct node *n, int64_t now)
     return next;
 }
 
+bool node_firing(const struct node *n, uint32_t trigger, struct message_firing *f)
+{
+    const struct message_firing *found = firings_find(&n->triggers.firings, trigger);
+    if (!found)
+        return false;
+    *f = *found;
+    f->at += n->realtime_offset;
+    return true;
+}
+
 int node_triggers_open(struct node *n)
 {
     n->triggers.undo_due = INT64_MAX;

@@ -77,6 +77,29 @@ static int check_commands(const struct experiment *e, struct experiment_diagnost
     return 0;
 }
 
+/* A trigger fires on any node: where none is on this machine, the command is looked for there alone. */
+static int check_trigger_commands(const struct experiment *e, struct experiment_diagnostics *found)
+{
+    bool here = false;
+    for (uint32_t i = 0; i < e->node_count; i++)
+        here |= !experiment_is_remote(&e->nodes[i]);
+    for (uint32_t i = 0; i < e->trigger_count && here; i++) {
+        const struct experiment_action *a = experiment_trigger_action(&e->triggers[i], ACT_COMMAND);
+        const struct experiment_process p = {.argv = a ? a->argv : NULL};
+        char path[PATH_MAX], key[64];
+        const char *why;
+        bool of_directory;
+        if (!a || load_find_command(&p, path, sizeof path, &why, &of_directory) == 0)
+            continue;
+        snprintf(key, sizeof key, "triggers[%u].do[%u].command", i, (unsigned)(a - e->triggers[i].actions));
+        int err = experiment_report(found, false, a->at, key, "cannot execute '%.256s'%s: %s", a->argv[0],
+                                    strchr(a->argv[0], '/') ? "" : " from PATH", why);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
 /* ---- Folders of nodes -------------------------------------------------------------------------------------------- */
 
 /* Resolves all links of `path`; its last component need not exist yet. False: it cannot be resolved. */
@@ -312,6 +335,8 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
 static int check_machine(const struct experiment *e, struct experiment_diagnostics *found)
 {
     int err = check_commands(e, found);
+    if (!err)
+        err = check_trigger_commands(e, found);
     if (!err)
         err = check_folders(e, found);
     return err ? err : experiment_check_cpus(e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), found);

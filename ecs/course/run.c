@@ -357,6 +357,8 @@ static int put_last_properties(struct run *r)
     if (!err)
         err = put_programs(r, f);
     if (!err)
+        err = run_commands_put(r, f);
+    if (!err)
         err = put_silent(r, f);
     if (!err)
         err = console_keep(&r->console, f);
@@ -654,6 +656,7 @@ int run_drive(const struct run_start *start)
     close_launcher(r);
     daemons_free(&r->daemons);
     sut_processes_free(&r->sut);
+    free(r->command_rows);
     start_plan_free(&r->plan);
     rundir_close(&r->dir);
     if (r->signals >= 0)

@@ -304,6 +304,8 @@ static void take_firing(struct run *r, uint32_t d, const struct message_firing *
         return;
     }
     begin_snapshot(r, d, f, times, now);
+    if (experiment_trigger_action(t, ACT_COMMAND))
+        run_command_fire(r, d - 1, f);
     if (!experiment_trigger_action(t, ACT_STOP))
         return;
     console_event(&r->console, "BEZEL-RUN-STOP", "stopped by a trigger: %s on node %s", t->when, node);

@@ -17,6 +17,25 @@
 #include "ecs/course/sut_processes.h"
 
 struct message_reply;
+struct rundb;
+
+enum { RUN_COMMANDS_MAX = 1000 /* of a trigger, in a run */ };
+
+/** The command of a trigger (run_commands.c). */
+struct run_command {
+    bool runs;                   /* it was asked for, and has not ended */
+    bool known;                  /* its launcher has said so */
+    uint32_t node, started;      /* started: how many were asked for */
+    uint64_t refused, failed;    /* firings while it ran, or too many; those that failed */
+    int64_t sent_at;             /* of the last START to a launcher elsewhere */
+    uint32_t sent_id;            /* 0: none was sent */
+    struct message_launched row; /* of the present one, or the last */
+};
+
+struct run_command_row {
+    uint32_t node;
+    struct message_launched row;
+};
 
 /** What a run is made of; all of it is borrowed. */
 struct run_start {
@@ -49,6 +68,9 @@ struct run {
     uint64_t drain_mark;        /* changes when draining makes progress */
     struct snapshot_trigger trigger; /* of snapshots that triggers start */
     struct message_save save;        /* the latest of them */
+    struct run_command commands[EXPERIMENT_TRIGGERS_MAX];
+    size_t command_row_count;
+    struct run_command_row *command_rows; /* of those that have ended; owned */
     int signals;
     int64_t next_status;
     int64_t begun;   /* this `bezel run` or `bezel attach`, ns */
@@ -95,6 +117,23 @@ int run_restore(struct run *r, struct state_actions *actions) BEZEL_MUST_CHECK;
 
 /** Takes lock, epoch and private folder of a run that is taken over. Returns 0, or a logged error (run_attach.c). */
 int run_take_directory(struct run *r) BEZEL_MUST_CHECK;
+
+/* ---- run_commands.c: commands of triggers ------------------------------------------------------------------------ */
+
+/** Trigger f->trigger fired on node `node`: has its command started there, unless one runs. */
+void run_command_fire(struct run *r, uint32_t node, const struct message_firing *f);
+
+/** Asks launchers elsewhere again that have not answered. */
+void run_commands_ask(struct run *r);
+
+/** Takes what a launcher says of a program. False: it is no command of a trigger. */
+bool run_command_take(struct run *r, const struct message_launched *row);
+
+/** Takes a refusal of node `node`. False: it is of no command. */
+bool run_command_refused(struct run *r, uint32_t node, const struct message_reply *reply);
+
+/** Records how they ended. Returns 0 or an error. */
+int run_commands_put(struct run *r, struct rundb *f) BEZEL_MUST_CHECK;
 
 /* ---- run_launch.c: programs -------------------------------------------------------------------------------------- */
 

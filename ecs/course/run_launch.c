@@ -290,6 +290,8 @@ static void take_list(struct run *r, int node, const struct message_launched_lis
     struct sut_launcher *l = node < 0 ? &r->sut.local : &r->sut.launchers[node];
     for (uint32_t i = 0; i < list->count; i++) {
         struct sut_process *p = sut_processes_find(&r->sut, node, list->rows[i].of.process);
+        if (!p)
+            (void)run_command_take(r, &list->rows[i]);
         if (p)
             take_row(r, p, &list->rows[i]);
     }
@@ -446,6 +448,7 @@ static void ask_for_output(struct run *r, struct sut_process *p, int64_t now)
 /* A launcher that may not have the order to end its programs gets it again. */
 void run_ask_launchers(struct run *r)
 {
+    run_commands_ask(r);
     for (uint32_t i = 0; i < r->sut.nodes; i++) {
         struct sut_launcher *l = &r->sut.launchers[i];
         struct daemon *d = &r->daemons.daemons[1 + i].process;
@@ -534,6 +537,8 @@ bool run_take_launched(void *run, uint32_t d, const struct message *m)
         lose_launcher(r, &r->sut.launchers[d - 1], d - 1);
         return true;
     }
+    if (of_node && run_command_refused(r, d - 1, reply))
+        return true;
     for (size_t i = 0; i < r->sut.count && of_node; i++) {
         struct sut_process *p = &r->sut.processes[i];
         if (!p->remote || p->of->node != d - 1)

@@ -58,6 +58,9 @@ int sut_processes_make(const struct experiment *e, const char *run, char *const 
             s->program.launch.foreground = interactive;
         }
     }
+    for (uint32_t i = 0; i < e->trigger_count && !err; i++) /* on whatever node it fires */
+        for (uint32_t k = 0; k < e->node_count && experiment_trigger_action(&e->triggers[i], ACT_COMMAND); k++)
+            sut->launchers[k].programs += experiment_is_remote(&e->nodes[k]);
     if (err)
         sut_processes_free(sut);
     return err;

@@ -480,6 +480,7 @@ static void sample_launch(struct message_launch *l)
                                  .of = {"client.2", 4},
                                  .grace_ns = 2000000000,
                                  .silence_ns = 30000000000,
+                                 .timeout_ns = 1500000000,
                                  .output = LAUNCH_OUTPUT_SPOOL,
                                  .foreground = true,
                                  .port = 5004,

@@ -233,6 +233,7 @@ static void assert_same_launch(const struct message_launch *p, const mdr_launch 
     assert_same_start(&p->of, &q->of);
     SAME(p->grace_ns, q->grace);
     SAME(p->silence_ns, q->silence);
+    SAME(p->timeout_ns, q->timeout);
     SAME((int)p->output, (int)q->output);
     SAME(p->foreground, q->foreground);
     SAME(p->port, q->port);

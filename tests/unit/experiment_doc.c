@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { KEYS_MAX = 160, PATH_LENGTH = 128, ROW_LENGTH = 512 };
+enum { KEYS_MAX = 192, PATH_LENGTH = 128, ROW_LENGTH = 512 };
 
 static char *document;
 static char keys[KEYS_MAX][PATH_LENGTH];

@@ -225,6 +225,31 @@ static void limits_a_program_and_counts_what_it_uses(void **state)
     launcher_close(&l);
 }
 
+/* Also with what it has started; what ignores SIGTERM is killed. The launcher's other programs go on. */
+static void ends_a_program_whose_time_is_over(void **state)
+{
+    (void)state;
+    char *const argv[] = {
+        TEXT("sh"), TEXT("-c"),
+        TEXT("trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > \"$0.x\"; mv \"$0.x\" \"$0\"; while :; do sleep "
+             "1000; done' \"$0\""),
+        (char *)in_folder("late"), NULL};
+    char *const other[] = {TEXT("sh"), TEXT("-c"), TEXT("exec sleep 1000"), NULL};
+    struct launch launch = plain("late", "/bin/sh", argv), more = plain("other", "/bin/sh", other);
+    launch.timeout = CLOCK_S;
+    struct launcher l;
+    assert_int_equal(launcher_fork(100 * CLOCK_MS, &l), 0);
+    assert_int_equal(launcher_start(&l, &more), 0);
+    pid_t spared = (pid_t)row_in(&l, "other", LAUNCHED_RUNS).pid;
+    assert_int_equal(launcher_start(&l, &launch), 0);
+    struct message_launched row = row_in(&l, "late", LAUNCHED_ENDED);
+    assert_true(WIFSIGNALED(row.status) && WTERMSIG(row.status) == SIGKILL);
+    assert_string_equal(row.stage, MESSAGE_STAGE_TIMEOUT);
+    assert_true(row.ended - row.started >= CLOCK_S);
+    assert_false(is_gone(spared));
+    launcher_close(&l);
+}
+
 /* A repeated START is answered with what became of the first one. */
 static void starts_an_incarnation_once(void **state)
 {
@@ -453,6 +478,7 @@ int main(void)
         cmocka_unit_test(ends_everything_when_its_socket_ends),
         cmocka_unit_test(reports_an_exec_that_fails_and_starts_the_others),
         cmocka_unit_test(limits_a_program_and_counts_what_it_uses),
+        cmocka_unit_test(ends_a_program_whose_time_is_over),
         cmocka_unit_test(starts_an_incarnation_once),
         cmocka_unit_test(gives_a_process_its_output_environment_and_default_signals),
         cmocka_unit_test(kills_at_once_on_command),

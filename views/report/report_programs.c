@@ -9,14 +9,25 @@
 #include <string.h>
 #include <sys/wait.h>
 
+static bool ended_by(const struct summary_program *p, const char *stage)
+{
+    return p->state == LAUNCHED_ENDED && strcmp(p->stage, stage) == 0;
+}
+
 static bool ended_by_silence(const struct summary_program *p)
 {
-    return p->state == LAUNCHED_ENDED && strcmp(p->stage, MESSAGE_STAGE_SILENCE) == 0;
+    return ended_by(p, MESSAGE_STAGE_SILENCE);
+}
+
+/* Of the command of a trigger. */
+static bool ended_by_timeout(const struct summary_program *p)
+{
+    return ended_by(p, MESSAGE_STAGE_TIMEOUT);
 }
 
 static bool ended_well(const struct summary_program *p)
 {
-    return !ended_by_silence(p) && p->state == LAUNCHED_ENDED &&
+    return !ended_by_silence(p) && !ended_by_timeout(p) && p->state == LAUNCHED_ENDED &&
            (p->status == 0 || (WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGTERM));
 }
 
@@ -31,6 +42,8 @@ static void describe_end(const struct summary_program *p, char *text, size_t siz
         snprintf(text, size, "unknown");
     else if (ended_by_silence(p))
         snprintf(text, size, "ended: its launcher had no command");
+    else if (ended_by_timeout(p))
+        snprintf(text, size, "ended: it ran into its timeout");
     else if (name)
         snprintf(text, size, "SIG%s", name);
     else if (WIFSIGNALED(p->status))
@@ -61,8 +74,8 @@ static void program_row(struct rows *w, const struct report *r, const void *item
         json_int(w->json, "exit_code", WEXITSTATUS(p->status));
     if (ended && WIFSIGNALED(p->status))
         json_int(w->json, "signal", WTERMSIG(p->status));
-    if (ended_by_silence(p))
-        json_text(w->json, "ended_by", "silence");
+    if (ended_by_silence(p) || ended_by_timeout(p))
+        json_text(w->json, "ended_by", p->stage);
     if (p->state == LAUNCHED_FAILED) {
         json_text(w->json, "failed", p->stage);
         json_text(w->json, "reason", strerror(p->error));
