@@ -326,12 +326,16 @@ static int64_t replay_lead(const struct experiment *e, const struct experiment_l
                         saturate_add(l->persistence, 2 * e->adapt.every));
 }
 
-/* From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. */
+/*
+ * From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. Whether
+ * adaptation had settled, and what times between records are compared with, may depend on all of the span.
+ */
 static int64_t replay_matters_from(const struct replay *r, const struct history_gap *g)
 {
     const struct experiment_limit *l = &r->e.limits[g->limit];
     int64_t from = saturate_add(g->begin, -replay_lead(&r->e, l));
-    return l->kind == LIMIT_HOLD || from < r->from ? r->from : from;
+    bool looks_further = l->kind == LIMIT_HOLD || experiment_metric_is_of_arrivals(&r->e.metrics[l->metric]);
+    return looks_further || from < r->from ? r->from : from;
 }
 
 /* A loss lies behind the packet before it of its stream, and before the end of its own. */
