@@ -71,36 +71,6 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
     }
 }
 
-/* The first instant counts no time. What it found is no less a violation, where none is allowed. */
-static void an_instant_in_violation_is_one(void **state)
-{
-    (void)state;
-    static const struct {
-        enum experiment_limit_kind kind;
-        double held, tolerance, last_violated;
-        enum verdict_is is;
-    } cases[] = {{LIMIT_EXPECT, 9, 0, 1, VERDICT_VIOLATED},
-                 {LIMIT_EXPECT, 0, 0, 1, VERDICT_VIOLATED}, /* it ran no longer */
-                 {LIMIT_EXPECT, 9, 0.01, 1, VERDICT_HELD},
-                 {LIMIT_EXPECT, 9, 0, 0, VERDICT_HELD},
-                 {LIMIT_HOLD, 9, 0, 1, VERDICT_HELD}}; /* while it settled */
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sample s;
-        sample_held(&s);
-        s.experiment.limit_count = 1;
-        s.limits[0].kind = cases[i].kind;
-        s.limits[0].tolerance = cases[i].tolerance;
-        s.rows[0] = sample_row(0, 0, cases[i].held, 0);
-        s.rows[0].last_violated = cases[i].last_violated > 0 ? sample_time(cases[i].last_violated) : 0;
-        s.summary.limit_count = 1;
-        struct verdict *v = judge(&s, false);
-        if (v->is != cases[i].is || v->limits[0].is != cases[i].is)
-            fail_msg("case %zu: %s", i, verdict_name(v->is));
-        assert_int_equal(v->limits[0].nodes, 1);
-        verdict_free(v);
-    }
-}
-
 /* Held and violated are said if they are so whatever was the case in the time that nobody judged. */
 static void what_was_not_judged_counts_against_either_answer(void **state)
 {
@@ -757,7 +727,6 @@ int main(void)
         cmocka_unit_test(what_proves_a_limit_infeasible_is_named),
         cmocka_unit_test(the_flow_of_records_is_starved_where_collection_was_turned_off),
         cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
-        cmocka_unit_test(an_instant_in_violation_is_one),
         cmocka_unit_test(what_was_not_judged_counts_against_either_answer),
         cmocka_unit_test(a_record_that_nobody_judged_is_in_the_verdict),
         cmocka_unit_test(a_node_that_was_not_judged_spoils_the_limit_on_all),

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What a verdict makes of what nobody knows: processes that never came, managers that were gone, records in no books.
+/*
+ * What a verdict makes of what nobody knows: processes that never came, managers that were gone, records in no books,
+ * lost records, and an instant that counts no time.
  */
 #include "base/exit_code.h"
 #include "tests/lib/sample_run.h"
 #include "views/report/verdict.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -186,6 +189,82 @@ static void a_loss_that_was_begun_before_the_run_counts_as_produced(void **state
     }
 }
 
+/* The first instant counts no time. What it found is no less a violation, where none is allowed. */
+static void an_instant_in_violation_is_one(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_limit_kind kind;
+        double held, tolerance, last_violated;
+        enum verdict_is is;
+    } cases[] = {{LIMIT_EXPECT, 9, 0, 1, VERDICT_VIOLATED},
+                 {LIMIT_EXPECT, 0, 0, 1, VERDICT_VIOLATED}, /* it ran no longer */
+                 {LIMIT_EXPECT, 9, 0.01, 1, VERDICT_HELD},
+                 {LIMIT_EXPECT, 9, 0, 0, VERDICT_HELD},
+                 {LIMIT_HOLD, 9, 0, 1, VERDICT_HELD}}; /* while it settled */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].kind = cases[i].kind;
+        s.limits[0].tolerance = cases[i].tolerance;
+        s.rows[0] = sample_row(0, 0, cases[i].held, 0);
+        s.rows[0].last_violated = cases[i].last_violated > 0 ? sample_time(cases[i].last_violated) : 0;
+        s.summary.limit_count = 1;
+        struct verdict *v = judge(&s, false);
+        if (v->is != cases[i].is || v->limits[0].is != cases[i].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->is));
+        assert_int_equal(v->limits[0].nodes, 1);
+        verdict_free(v);
+    }
+}
+
+/* Any lost record may have been the largest one. Where a tolerance forgives it, the count is there to be said. */
+static void what_was_lost_may_have_broken_a_maximum(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_compare compare;
+        double tolerance;
+        bool overwrites;
+        uint64_t full, off, attempts, missed;
+        enum verdict_is is;
+    } cases[] = {{METRIC_MAX, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
+                 {METRIC_MIN, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
+                 {METRIC_MAX, COMPARE_AT_MOST, 0.01, false, 7, 0, 7, 7, VERDICT_HELD},
+                 {METRIC_MAX, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 0, VERDICT_HELD}, /* a larger one changes nothing */
+                 {METRIC_MEAN, COMPARE_AT_MOST, 0, false, 7, 0, 7, 0, VERDICT_HELD},
+                 {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 7, 7, 0, VERDICT_HELD}, /* nobody wanted them */
+                 {METRIC_MAX, COMPARE_AT_MOST, 0, true, 0, 0, 9, 9, VERDICT_UNKNOWN},
+                 {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 0, 0, 0, VERDICT_HELD}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].field = (char *)"latency";
+        s.limits[0].kind = LIMIT_EXPECT;
+        s.limits[0].metric = 0;
+        s.limits[0].compare = cases[i].compare;
+        s.limits[0].tolerance = cases[i].tolerance;
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].last_violated = 0;
+        s.rows[0].node = s.processes[1].node;
+        s.summary.limit_count = 1;
+        s.processes[1].overwrites = cases[i].overwrites;
+        s.books[1][1].full = cases[i].full;
+        s.books[1][1].off = cases[i].off;
+        s.books[1][1].attempts += cases[i].attempts;
+        s.processes[1].discarded = cases[i].attempts;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->limits[0].missed != cases[i].missed)
+            fail_msg("case %zu: %s, %" PRIu64 " missed", i, verdict_name(v->limits[0].is), v->limits[0].missed);
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +273,8 @@ int main(void)
         cmocka_unit_test(between_two_managers_nobody_judged),
         cmocka_unit_test(a_node_that_never_joined_is_not_passed_over),
         cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),
+        cmocka_unit_test(an_instant_in_violation_is_one),
+        cmocka_unit_test(what_was_lost_may_have_broken_a_maximum),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,8 @@ static bool is_judged_little(const struct verdict_limit *l)
 /* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
 static bool hides(const struct verdict_limit *l)
 {
-    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays;
+    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays ||
+           l->missed > 0;
 }
 
 /*
@@ -117,6 +118,10 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
         fprintf(out, "%s not judged for %s", joint, units_duration(l->unjudged).s);
         joint = ", and";
     }
+    if (l->missed > 0) {
+        fprintf(out, "%s not judged for %s of its records, which were lost", joint, units_count(l->missed).s);
+        joint = ", and";
+    }
     if (l->strays)
         fprintf(out, "%s not judged when a record had %s%s", joint, report_limit_value(r, (int64_t)i, l->stray).s,
                 of_where(r, i));
@@ -126,14 +131,18 @@ static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    bool mirrored = r->verdict->partial && l->judged > 0 && l->unjudged == 0 && !l->strays; /* as far as it is here */
+    bool mirrored = r->verdict->partial && l->judged > 0 && l->unjudged == 0 && !l->strays &&
+                    l->missed == 0; /* as far as it is here */
     fprintf(out,
-            mirrored                      ? "%s held as far as is known here"
-            : running && l->unjudged == 0 ? "%s is not judged yet"
-                                          : "%s could not be judged",
+            mirrored                                        ? "%s held as far as is known here"
+            : running && l->unjudged == 0 && l->missed == 0 ? "%s is not judged yet"
+                                                            : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
     if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total))
         fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
+    if (l->missed > 0 && l->judged > 0)
+        fprintf(out, "%s for %s of its records, which were lost%s", l->unjudged > 0 ? " and" : "",
+                units_count(l->missed).s, l->strays ? ", and" : "");
     if (l->strays && l->judged > 0)
         fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
     if (l->judged == 0)

@@ -7,7 +7,6 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "mdr/builtin.h"
-#include "metric/arrivals.h"
 #include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
 
@@ -310,133 +309,6 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             judge_global(v, s, e, i);
 }
 
-/* What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
-static const struct summary_chosen *chosen_of(const struct summary *s, uint32_t i, size_t p)
-{
-    for (size_t k = 0; k < s->chosen_count; k++)
-        if (s->chosen[k].limit == i && s->chosen[k].process == p)
-            return &s->chosen[k];
-    return NULL;
-}
-
-/*
- * The value of `f`, of the records of `m`, that is beyond the bound of `l` and worse than `worst`; NaN: none. `chosen`:
- * of those records alone; NULL: of all.
- */
-static double stray_of(const struct experiment_metric *m, const struct experiment_limit *l,
-                       const struct summary_field *f, const struct summary_chosen *chosen, double worst)
-{
-    bool at_least = l->compare == COMPARE_AT_LEAST;
-    double scale = m->in_time ? (double)units_time(f->unit) : 1;
-    double value = at_least ? f->min.d : f->max.d;
-    if (chosen)
-        value = at_least ? chosen->min : chosen->max;
-    value *= scale;
-    bool beyond = at_least ? value < l->bound : value > l->bound;
-    bool judged = at_least ? value >= worst : value <= worst;
-    return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
-}
-
-/* The worst value of limit `i` that was judged on `node`; NaN: none. */
-static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
-{
-    for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && s->limits[row].node == node)
-            return s->limits[row].worst;
-    return NAN;
-}
-
-/*
- * The same of a limit on times between the records of process `number`. Until its records were read, the longest time
- * is only known not to exceed all the time of the aspect; so it is after the end of the run alone that it counts.
- */
-static double stray_arrivals(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = &e->metrics[l->metric];
-    const struct summary_process *p = &s->processes[number];
-    const struct summary_chosen *chosen = chosen_of(s, i, number);
-    struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
-    for (size_t b = 0; b < p->book_count && summary_property_number(s, "ended") != 0; b++) {
-        int64_t all = p->books[b].last_ns - p->books[b].first_ns;
-        if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored < 2)
-            continue;
-        f.min.d = 0;
-        f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
-    }
-    return stray_of(m, l, &f, chosen, judged_worst(s, p->node, i));
-}
-
-/* The worst stray value in the books of process `number`, for limit `i`; NaN: none. */
-static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = &e->metrics[l->metric];
-    const struct summary_process *p = &s->processes[number];
-    const struct summary_chosen *chosen = chosen_of(s, i, number);
-    double found = NAN, worst = judged_worst(s, p->node, i);
-    for (size_t b = 0; b < p->book_count; b++) {
-        const struct summary_book *book = &p->books[b];
-        for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
-            double stray =
-                strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], chosen, worst) : NAN;
-            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
-        }
-    }
-    return found;
-}
-
-/* Whether a single record can break limit `l`. While adaptation settles it may. */
-static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
-{
-    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    return m && l->kind == LIMIT_EXPECT &&
-           (((m->kind == METRIC_MAX || m->kind == METRIC_MISSES) && l->compare == COMPARE_AT_MOST) ||
-            (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
-}
-
-double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
-{
-    *is_chosen = false;
-    if (!one_record_breaks(e, &e->limits[i]))
-        return NAN;
-    const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
-    bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
-    *is_chosen = (!m->where && !is_of_arrivals) || chosen_of(s, i, p);
-    if (is_of_arrivals)
-        return stray_arrivals(s, e, i, p);
-    return find_stray(s, e, i, p);
-}
-
-static void doubt(struct verdict_limit *l)
-{
-    l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
-}
-
-/*
- * A record that by itself breaks a limit on a maximum or minimum, and that no sampling instant has seen: most often it
- * is one of the last before the end, or of a process that ended. Then the limit is not known to have held.
- */
-static void judge_stray(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    for (size_t p = 0; p < s->process_count; p++) {
-        bool is_chosen;
-        double stray = verdict_stray(s, e, i, p, &is_chosen);
-        if (isnan(stray))
-            continue;
-        v->limits[i].strays = true;
-        v->limits[i].unchosen = v->limits[i].unchosen || !is_chosen;
-        v->limits[i].stray = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(v->limits[i].stray, stray)
-                                                                      : fmax(v->limits[i].stray, stray);
-        if (e->limits[i].tolerance > 0)
-            continue;
-        doubt(&v->limits[i]);
-        for (size_t row = 0; row < s->limit_count; row++)
-            if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == s->processes[p].node))
-                doubt(&v->rows[row]);
-    }
-}
-
 /*
  * No limit is known to have held if a node vanished, never joined or gave up draining, if processes were not observed,
  * or if a note is about records that no books count. Nor is a global limit if the manager was given up.
@@ -674,9 +546,9 @@ static void judge_mirror(struct verdict *v, const struct summary *s)
     if (!v->partial || (v->run == RUN_RUNNING && !s->mirror.stale))
         return;
     for (size_t i = 0; i < v->limit_count; i++)
-        doubt(&v->limits[i]);
+        verdict_doubt(&v->limits[i]);
     for (size_t i = 0; i < s->limit_count; i++)
-        doubt(&v->rows[i]);
+        verdict_doubt(&v->rows[i]);
     v->is = v->is == VERDICT_HELD ? VERDICT_UNKNOWN : v->is;
 }
 
@@ -709,8 +581,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     }
     judge_run(v, s, running);
     judge_limits(v, s, e);
-    for (uint32_t i = 0; i < v->limit_count; i++)
-        judge_stray(v, s, e, i);
+    verdict_by_records(v, s, e);
     judge_books(v, s);
     judge_unknown(v, s, e);
     judge_unobserved(v, s);

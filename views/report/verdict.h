@@ -42,6 +42,7 @@ struct verdict_limit {
     int64_t judged, total;   /* ns, of the run; over all nodes: where the least part was judged */
     int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
     uint32_t nodes;          /* over all nodes: how many could judge it */
+    uint64_t missed;         /* over all nodes: lost records, each of which could have broken a maximum or minimum */
     bool strays;             /* over all nodes: a stored record is beyond the bound of a maximum or minimum, and worse
                                 than all that was judged ... */
     double stray;            /* ... by this value */
@@ -105,6 +106,12 @@ struct verdict {
  * verdict_free(), or BEZEL_ENOMEM. Pure.
  */
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
+
+/** Takes back that limit `l` held, if it did: it is not known. Pure. */
+void verdict_doubt(struct verdict_limit *l);
+
+/** Takes back that limits held which a record may have broken that nobody judged. Of verdict_new(). */
+void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e);
 void verdict_free(struct verdict *v);
 
 /**

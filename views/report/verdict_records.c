@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Limits that a single record can break: a maximum with <=, a minimum with >=. Two kinds of records were judged by
+ * nobody: those that are stored, and that no sampling instant has seen, and those that were lost.
+ */
+#include "views/report/verdict.h"
+
+#include "metric/arrivals.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
+static const struct summary_chosen *chosen_of(const struct summary *s, uint32_t i, size_t p)
+{
+    for (size_t k = 0; k < s->chosen_count; k++)
+        if (s->chosen[k].limit == i && s->chosen[k].process == p)
+            return &s->chosen[k];
+    return NULL;
+}
+
+/*
+ * The value of `f`, of the records of `m`, that is beyond the bound of `l` and worse than `worst`; NaN: none. `chosen`:
+ * of those records alone; NULL: of all.
+ */
+static double stray_of(const struct experiment_metric *m, const struct experiment_limit *l,
+                       const struct summary_field *f, const struct summary_chosen *chosen, double worst)
+{
+    bool at_least = l->compare == COMPARE_AT_LEAST;
+    double scale = m->in_time ? (double)units_time(f->unit) : 1;
+    double value = at_least ? f->min.d : f->max.d;
+    if (chosen)
+        value = at_least ? chosen->min : chosen->max;
+    value *= scale;
+    bool beyond = at_least ? value < l->bound : value > l->bound;
+    bool judged = at_least ? value >= worst : value <= worst;
+    return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
+}
+
+/* The worst value of limit `i` that was judged on `node`; NaN: none. */
+static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
+{
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && s->limits[row].node == node)
+            return s->limits[row].worst;
+    return NAN;
+}
+
+/*
+ * The same of a limit on times between the records of process `number`. Until its records were read, the longest time
+ * is only known not to exceed all the time of the aspect; so it is after the end of the run alone that it counts.
+ */
+static double stray_arrivals(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[number];
+    const struct summary_chosen *chosen = chosen_of(s, i, number);
+    struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
+    for (size_t b = 0; b < p->book_count && summary_property_number(s, "ended") != 0; b++) {
+        int64_t all = p->books[b].last_ns - p->books[b].first_ns;
+        if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored < 2)
+            continue;
+        f.min.d = 0;
+        f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
+    }
+    return stray_of(m, l, &f, chosen, judged_worst(s, p->node, i));
+}
+
+/* The worst stray value in the books of process `number`, for limit `i`; NaN: none. */
+static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[number];
+    const struct summary_chosen *chosen = chosen_of(s, i, number);
+    double found = NAN, worst = judged_worst(s, p->node, i);
+    for (size_t b = 0; b < p->book_count; b++) {
+        const struct summary_book *book = &p->books[b];
+        for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
+            double stray =
+                strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], chosen, worst) : NAN;
+            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
+        }
+    }
+    return found;
+}
+
+/* Whether a single record can break limit `l`. While adaptation settles it may. */
+static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    return m && l->kind == LIMIT_EXPECT &&
+           (((m->kind == METRIC_MAX || m->kind == METRIC_MISSES) && l->compare == COMPARE_AT_MOST) ||
+            (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
+}
+
+double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
+{
+    *is_chosen = false;
+    if (!one_record_breaks(e, &e->limits[i]))
+        return NAN;
+    const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
+    bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
+    *is_chosen = (!m->where && !is_of_arrivals) || chosen_of(s, i, p);
+    if (is_of_arrivals)
+        return stray_arrivals(s, e, i, p);
+    return find_stray(s, e, i, p);
+}
+
+void verdict_doubt(struct verdict_limit *l)
+{
+    l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
+}
+
+/* Limit `i` is not known to have held, because of a process of `node`. */
+static void doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node)
+{
+    verdict_doubt(&v->limits[i]);
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == node))
+            verdict_doubt(&v->rows[row]);
+}
+
+/*
+ * A record that by itself breaks a limit on a maximum or minimum, and that no sampling instant has seen: most often it
+ * is one of the last before the end, or of a process that ended. Then the limit is not known to have held.
+ */
+static void judge_stray(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    for (size_t p = 0; p < s->process_count; p++) {
+        bool is_chosen;
+        double stray = verdict_stray(s, e, i, p, &is_chosen);
+        if (isnan(stray))
+            continue;
+        v->limits[i].strays = true;
+        v->limits[i].unchosen = v->limits[i].unchosen || !is_chosen;
+        v->limits[i].stray = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(v->limits[i].stray, stray)
+                                                                      : fmax(v->limits[i].stray, stray);
+        if (e->limits[i].tolerance > 0)
+            continue;
+        doubt_on(v, s, i, s->processes[p].node);
+    }
+}
+
+/* Records of the aspect in book `b` that were lost, though they were to be recorded. */
+static uint64_t missed_of(const struct summary *s, const struct summary_process *p, const struct summary_book *b)
+{
+    struct verdict_books sums = verdict_aspect(s, p, b);
+    bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
+    return sums.full + sums.window + sums.spool + sums.no_ring + (is_overwritten ? (uint64_t)sums.rest : 0);
+}
+
+/* Lost records were judged by nobody, and one of them may have been the largest, or the smallest. */
+static void judge_missed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    if (!one_record_breaks(e, l) || experiment_metric_is_of_arrivals(&e->metrics[l->metric]))
+        return; /* what arrivals lack is time that is unknown */
+    for (size_t p = 0; p < s->process_count; p++)
+        for (size_t b = 0; b < s->processes[p].book_count; b++) {
+            const struct summary_book *book = &s->processes[p].books[b];
+            uint64_t missed =
+                strcmp(book->name, e->metrics[l->metric].aspect) == 0 ? missed_of(s, &s->processes[p], book) : 0;
+            v->limits[i].missed += missed;
+            if (missed > 0 && l->tolerance <= 0)
+                doubt_on(v, s, i, s->processes[p].node);
+        }
+}
+
+void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e)
+{
+    for (uint32_t i = 0; i < v->limit_count; i++) {
+        judge_stray(v, s, e, i);
+        judge_missed(v, s, e, i);
+    }
+}
