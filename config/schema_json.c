@@ -71,6 +71,18 @@ static void put_words(struct json *j, const struct schema_field *f)
     json_array_end(j);
 }
 
+/* What may stand in place of a map of `fields`: a word of the first one. */
+static void put_word_pattern(struct json *j, const struct schema_field *fields)
+{
+    char pattern[128] = "^(";
+    for (const struct schema_word *w = fields->words; w->word; w++) {
+        size_t n = strlen(pattern);
+        snprintf(pattern + n, sizeof pattern - n, "%s%s", n > 2 ? "|" : "", w->word);
+    }
+    snprintf(pattern + strlen(pattern), sizeof pattern - strlen(pattern), ")$");
+    json_text(j, "pattern", pattern);
+}
+
 static void put_shape(struct json *j, const struct schema_field *f)
 {
     enum schema_shape shape = f->shape;
@@ -82,9 +94,10 @@ static void put_shape(struct json *j, const struct schema_field *f)
     put_texts(j, "type", types[shape]);
     if (shape == SCHEMA_IS_MAP)
         put_scalar(j, "additionalProperties");
-    else if (shape == SCHEMA_IS_TEXT_OR_MAP)
+    else if (shape == SCHEMA_IS_TEXT_OR_MAP) {
+        put_word_pattern(j, f->fields);
         put_keys(j, f->fields);
-    else if (shape != SCHEMA_IS_TEXT)
+    } else if (shape != SCHEMA_IS_TEXT)
         put_scalar(j, "items");
 }
 

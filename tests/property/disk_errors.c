@@ -126,7 +126,7 @@ static bool is_complete(const struct scene *t, char said[SAID])
     disk_calls_pause(false);
     if (verify_is(&v) == VERIFY_DAMAGED)
         fail_msg("%s at %llu: %s", t->fault.name, (unsigned long long)t->fault.at, said);
-    return verify_is(&v) == VERIFY_COMPLETE && v.totals.records == fake_records(t->sensor);
+    return verify_is(&v) == VERIFY_COMPLETE && v.totals.records + v.totals.own_records == fake_records(t->sensor);
 }
 
 /*

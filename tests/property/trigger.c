@@ -239,7 +239,9 @@ static void draw_count(struct scene *s)
     bool grows = below(3) == 0, is_news = grows || !s->read[slot][aspect];
     *attempts += grows;
     s->read[slot][aspect] = true;
-    trigger_count(s->t, slot, trigger_watch(s->t, slot, &aspects[aspect]), *attempts, s->now);
+    int number = trigger_watch(s->t, slot, &aspects[aspect]);
+    if (number >= 0)
+        trigger_count(s->t, slot, number, *attempts, s->now);
     for (int i = 0; i < TRIGGERS && is_news; i++)
         if (s->e->triggers[i].condition == WHEN_SILENT && is_of(&s->e->triggers[i].first, aspect, 0))
             plain_heard(&s->plain[i], &s->e->triggers[i], s->now);
