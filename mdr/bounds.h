@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Bounds of messages, as mdr/mdr.x has them. Lengths of texts are without the final NUL. */
+/** Bounds of messages, as mdr/mdr.x and mdr/control.x have them. Lengths of texts are without the final NUL. */
 #ifndef BEZEL_MDR_BOUNDS_H
 #define BEZEL_MDR_BOUNDS_H
 

@@ -3,9 +3,9 @@
 
 /**
  * Messages between the parts of Bezel, as structs in memory; libtirpc converts them to and from the bytes that
- * mdr/mdr.x defines. Structs own all their storage (fixed arrays, bounded by mdr.x), so that decoding allocates
- * nothing; but they are large: keep one per thread, not on the stack. Texts are NUL-terminated UTF-8. Functions here
- * are pure and thread-safe.
+ * mdr/mdr.x and mdr/control.x define. Structs own all their storage (fixed arrays, bounded as there), so that decoding
+ * allocates nothing; but they are large: keep one per thread, not on the stack. Texts are NUL-terminated UTF-8.
+ * Functions here are pure and thread-safe.
  */
 #ifndef BEZEL_MDR_MESSAGE_H
 #define BEZEL_MDR_MESSAGE_H

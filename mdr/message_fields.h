@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Messages as tables of their fields. A table says once how a struct in memory and its bytes (XDR, as mdr/mdr.x and
- * mdr/read.x define them) correspond; one walk encodes and decodes by it, so that the two cannot differ. The walk
- * produces and takes units of four bytes; a coder moves them: libtirpc in mdr/message.c, plain memory in
+ * Messages as tables of their fields. A table says once how a struct in memory and its bytes (XDR, as mdr.x,
+ * control.x and read.x define them) correspond; one walk encodes and decodes by it, so that the two cannot differ. The
+ * walk produces and takes units of four bytes; a coder moves them: libtirpc in mdr/message.c, plain memory in
  * mdr/read_message.c.
  *
  * Decoding is strict: non-zero padding, unknown values of an enum, booleans other than 0 and 1, texts that are not

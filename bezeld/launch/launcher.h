@@ -4,7 +4,7 @@
 /**
  * The launcher: a separate process that owns the processes of the SUT. It has one thread, no ZeroMQ and no shared
  * memory with the monitor, so that a failure of the monitor cannot end it. It takes LAUNCH, ENDING, QUERY and SHUTDOWN
- * (mdr/mdr.x), one message in each packet of its socket, and reports what becomes of each program.
+ * (mdr/control.x), one message in each packet of its socket, and reports what becomes of each program.
  *
  * `bezel run` forks one for the programs of this machine. It ends with its owner: when the other end of its socket
  * closes, it ends the process tree of all that it started, and exits. A LAUNCH that it reads after its asker has hung
