@@ -145,29 +145,55 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
     }
 }
 
-/* Records of the aspect in book `b` that were lost, though they were to be recorded. */
-static uint64_t missed_of(const struct summary *s, const struct summary_process *p, const struct summary_book *b)
+/*
+ * Records of the aspect of metric `m` that process `p` was to record, and those of them that were lost. What was not
+ * recorded since collection was off is nobody's loss.
+ */
+static uint64_t count_missed(const struct summary *s, const struct summary_process *p,
+                             const struct experiment_metric *m, uint64_t *produced)
 {
-    struct verdict_books sums = verdict_aspect(s, p, b);
-    bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
-    return sums.full + sums.window + sums.spool + sums.no_ring + (is_overwritten ? (uint64_t)sums.rest : 0);
+    uint64_t missed = 0;
+    *produced = 0;
+    for (size_t b = 0; b < p->book_count; b++) {
+        if (strcmp(p->books[b].name, m->aspect) != 0)
+            continue;
+        struct verdict_books sums = verdict_aspect(s, p, &p->books[b]);
+        bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
+        missed += sums.full + sums.window + sums.spool + sums.no_ring + (is_overwritten ? (uint64_t)sums.rest : 0);
+        *produced += sums.attempts - sums.off;
+    }
+    return missed;
 }
 
-/* Lost records were judged by nobody, and one of them may have been the largest, or the smallest. */
+/*
+ * Whether lost records count against limit `l`: its metric is of the values of stored records. Of a maximum with <=
+ * and a minimum with >= they do; in the other direction one more record can but help. Evaluators themselves do not
+ * know times between records, counts and ratios where a record is lost.
+ */
+static bool is_of_stored_values(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    if (!m || !m->field || l->kind != LIMIT_EXPECT || experiment_metric_is_of_arrivals(m))
+        return false;
+    return (m->kind != METRIC_MAX && m->kind != METRIC_MIN) || one_record_breaks(e, l);
+}
+
+/*
+ * Lost records were judged by nobody. As of time that nobody judged, a limit is not known to have held if more of them
+ * are lost than its tolerance allows: of a maximum, whose tolerance is 0, a single one.
+ */
 static void judge_missed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
-    if (!one_record_breaks(e, l) || experiment_metric_is_of_arrivals(&e->metrics[l->metric]))
-        return; /* what arrivals lack is time that is unknown */
-    for (size_t p = 0; p < s->process_count; p++)
-        for (size_t b = 0; b < s->processes[p].book_count; b++) {
-            const struct summary_book *book = &s->processes[p].books[b];
-            uint64_t missed =
-                strcmp(book->name, e->metrics[l->metric].aspect) == 0 ? missed_of(s, &s->processes[p], book) : 0;
-            v->limits[i].missed += missed;
-            if (missed > 0 && l->tolerance <= 0)
-                doubt_on(v, s, i, s->processes[p].node);
-        }
+    if (!is_of_stored_values(e, l))
+        return;
+    for (size_t p = 0; p < s->process_count; p++) {
+        uint64_t produced;
+        uint64_t missed = count_missed(s, &s->processes[p], &e->metrics[l->metric], &produced);
+        v->limits[i].missed += missed;
+        if (missed > 0 && (double)missed > l->tolerance * (double)produced)
+            doubt_on(v, s, i, s->processes[p].node);
+    }
 }
 
 void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e)
