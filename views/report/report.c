@@ -157,7 +157,13 @@ int report_load_experiment(const char *run, struct experiment **e)
         return BEZEL_EINVAL;
     int err = file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n);
     if (err) {
-        log_error("BEZEL-RUN-EXPERIMENT", "cannot read %s: %s: is this a run directory?", path, strerror(errno));
+        if (errno == ENOENT)
+            log_error("BEZEL-RUN-EXPERIMENT",
+                      "%s is missing, which has the limits and settings of the run: put the run's own file back there, "
+                      "or mirror the run anew",
+                      path);
+        else
+            log_error("BEZEL-RUN-EXPERIMENT", "cannot read %s: %s", path, strerror(errno));
         return err;
     }
     struct experiment_diagnostics found;
