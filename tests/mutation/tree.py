@@ -23,7 +23,7 @@ import draw
 FLAGS = ("-g1 -O1 -fsanitize=address,undefined -fno-sanitize=float-cast-overflow -fno-sanitize-recover=all "
          "-fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1 "
          "-fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation")
-PRODUCT = re.compile(r"(base|mdr|config|metric|sensor|run|collector|resmgr|bezeld|export|views|ecs)/.*\.[ch]$")
+PRODUCT = re.compile(r"(base|mdr|config|metric|sensor|run|analysis|collector|resmgr|bezeld|export|views|ecs)/.*\.[ch]$")
 ROOM = re.compile(r"\| `([a-z/]+)/`.*\|$")
 HEADERS_TRIED = 12 # objects compiled to see that a mutant of a header differs
 NEEDED = ["clang", "llvm-profdata", "llvm-cov", "cmake", "ctest", "ninja", "git", "unshare"]

@@ -1,0 +1,454 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "analysis/activity.h"
+
+#include "analysis/room.h"
+#include "base/saturate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN INT64_C(1000000) /* ns around a window in which events are kept, too */
+#define JOINED INT64_C(1000)    /* ns: times that are so near each other are one, but for the reading of clocks */
+
+static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
+{
+    int found = x->slots ? hash_index_find(x, (uint64_t)row, id) : -1;
+    return found < 0 ? ACTIVITY_NONE : (uint32_t)found;
+}
+
+/* Whether a time from `from` to `until` lies in a window. */
+static bool is_wanted(const struct activity *a, int64_t from, int64_t until)
+{
+    size_t low = 0, high = a->window_count; /* the first window that ends at `from` or later */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->windows[middle].until < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return a->window_count == 0 || (low < a->window_count && a->windows[low].from <= until);
+}
+
+int activity_init(struct activity *a, const struct activity_window *windows, size_t window_count)
+{
+    *a = (struct activity){.windows = windows, .window_count = window_count};
+    a->messages = record_messages_new(ACTIVITY_SENT_MEMORY);
+    return a->messages ? 0 : BEZEL_ENOMEM;
+}
+
+void activity_fini(struct activity *a)
+{
+    for (size_t i = 0; i < a->thread_count; i++) {
+        free(a->threads[i].spans);
+        free(a->threads[i].inner);
+        free(a->threads[i].intervals);
+        free(a->threads[i].events);
+    }
+    free(a->threads);
+    free(a->names);
+    free(a->gaps);
+    free(a->by_thread.slots);
+    free(a->by_key.slots);
+    free(a->streams);
+    record_messages_free(a->messages);
+    *a = (struct activity){0};
+}
+
+/* ---- threads and names ------------------------------------------------------------------------------------------- */
+
+uint32_t activity_find(const struct activity *a, int64_t process_row, uint32_t id)
+{
+    return look_up(&a->by_thread, process_row, id);
+}
+
+uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is)
+{
+    if (!room_for(&a->threads, &a->thread_capacity, a->thread_count, sizeof *a->threads) ||
+        !room_for_key(&a->by_thread, a->thread_count))
+        return ACTIVITY_NONE;
+    a->threads[a->thread_count] = *is;
+    hash_index_put(&a->by_thread, (uint64_t)is->process_row, is->id, (uint32_t)a->thread_count);
+    return (uint32_t)a->thread_count++;
+}
+
+uint32_t activity_name(struct activity *a, const char *name)
+{
+    for (size_t i = 0; i < a->name_count; i++)
+        if (strcmp(a->names[i], name) == 0)
+            return (uint32_t)i;
+    if (!room_for(&a->names, &a->name_capacity, a->name_count, sizeof *a->names))
+        return ACTIVITY_NONE;
+    snprintf(a->names[a->name_count], sizeof *a->names, "%s", name);
+    return (uint32_t)a->name_count++;
+}
+
+/* Of an aspect of a process, without comparing texts again. */
+static uint32_t name_of(struct activity *a, const struct record_item *item)
+{
+    uint32_t name = look_up(&a->by_key, item->process->row, item->r->aspect);
+    if (name != ACTIVITY_NONE || !room_for_key(&a->by_key, a->key_count))
+        return name;
+    name = activity_name(a, item->aspect->name);
+    if (name != ACTIVITY_NONE) {
+        hash_index_put(&a->by_key, (uint64_t)item->process->row, item->r->aspect, name);
+        a->key_count++;
+    }
+    return name;
+}
+
+static uint32_t thread_of_process(struct activity *a, const struct model_process *p, uint32_t id, int64_t own)
+{
+    uint32_t t = activity_find(a, p->row, id);
+    if (t != ACTIVITY_NONE)
+        return t;
+    struct activity_thread is = {.node_row = p->node->row, .process_row = p->row, .id = id, .first = INT64_MAX};
+    const char *name = thread_names_at(&p->thread_names, id, own);
+    snprintf(is.node, sizeof is.node, "%s", p->node->name);
+    snprintf(is.process, sizeof is.process, "%s", p->name);
+    snprintf(is.name, sizeof is.name, "%s", name ? name : "");
+    return activity_add_thread(a, &is);
+}
+
+/* The stream of an item, made if it is new. NULL: no memory. */
+static struct activity_stream *stream_of(struct activity *a, size_t number)
+{
+    if (number >= a->stream_capacity) {
+        size_t larger = 2 * number + 16;
+        struct activity_stream *more = realloc(a->streams, larger * sizeof *more);
+        if (!more)
+            return NULL;
+        for (size_t i = a->stream_capacity; i < larger; i++)
+            more[i] = (struct activity_stream){.last = INT64_MIN};
+        a->streams = more;
+        a->stream_capacity = larger;
+    }
+    return &a->streams[number];
+}
+
+/* The thread that made `item`; ACTIVITY_NONE: no memory. */
+static uint32_t thread_of(struct activity *a, struct activity_stream *s, const struct record_item *item)
+{
+    if (!s->thread || s->id != item->packet->thread) {
+        uint32_t t = thread_of_process(a, item->process, item->packet->thread, saturate_time(item->time));
+        if (t == ACTIVITY_NONE)
+            return t;
+        if (s->thread != t + 1)
+            a->threads[t].older = s->thread;
+        s->thread = (size_t)t + 1;
+        s->id = item->packet->thread;
+    }
+    struct activity_thread *is = &a->threads[s->thread - 1];
+    is->first = item->at.ns < is->first ? item->at.ns : is->first;
+    return (uint32_t)(s->thread - 1);
+}
+
+/* The thread that made a sending. */
+static uint32_t sender_of(const struct activity *a, const struct record_sent *sent)
+{
+    size_t t = sent->stream < a->stream_capacity ? a->streams[sent->stream].thread : 0, steps = a->thread_count;
+    while (t && a->threads[t - 1].first > sent->at.ns && a->threads[t - 1].older && steps-- > 0)
+        t = a->threads[t - 1].older;
+    return t ? (uint32_t)(t - 1) : ACTIVITY_NONE;
+}
+
+/* ---- what they did ----------------------------------------------------------------------------------------------- */
+
+bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span)
+{
+    struct activity_thread *t = &a->threads[thread];
+    if (span.begin >= span.end)
+        return true;
+    if (!room_for(&t->spans, &t->span_capacity, t->span_count, sizeof *t->spans))
+        return false;
+    t->spans[t->span_count++] = span;
+    return true;
+}
+
+bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event)
+{
+    struct activity_thread *t = &a->threads[thread];
+    if (!room_for(&t->events, &t->event_capacity, t->event_count, sizeof *t->events))
+        return false;
+    if (t->event_count && event.at < t->events[t->event_count - 1].at) /* clocks were compared anew */
+        event.at = t->events[t->event_count - 1].at;
+    t->events[t->event_count++] = event;
+    return true;
+}
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* What contradicts the interval before, or itself, is cut off. */
+bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval i)
+{
+    struct activity_thread *t = &a->threads[thread];
+    int64_t last = t->interval_count ? t->intervals[t->interval_count - 1].end : INT64_MIN;
+    i.begin = i.begin < last ? last : i.begin;
+    if (i.begin >= i.end)
+        return true;
+    int64_t off_from = i.off < 0 ? i.begin : saturate_sub(i.begin, i.off);
+    if (i.off >= 0 && last > INT64_MIN && saturate_sub(off_from, last) < JOINED)
+        i.off = i.begin - last;
+    if (i.off >= 0 && (i.ready_least < 0 || i.ready_most < 0)) {
+        i.ready_least = 0;
+        i.ready_most = i.off;
+    }
+    i.ready_most = clamp(i.ready_most, 0, i.off < 0 ? 0 : i.off);
+    i.ready_least = clamp(i.ready_least, 0, i.ready_most);
+    if (!room_for(&t->intervals, &t->interval_capacity, t->interval_count, sizeof *t->intervals))
+        return false;
+    t->intervals[t->interval_count++] = i;
+    return true;
+}
+
+static int64_t run_time(const struct record_item *item, int64_t own)
+{
+    return saturate_ns(run_clock_at(&item->process->node->run_clock, saturate_ns(own)).ns);
+}
+
+static bool take_span(struct activity *a, uint32_t t, const struct record_item *item)
+{
+    int64_t duration = (int64_t)packet_value(item->r, 0), own = saturate_time(item->time);
+    if (duration <= 0)
+        return true;
+    struct activity_span span = {.begin = run_time(item, saturate_sub(own, duration)), .end = saturate_ns(item->at.ns)};
+    if (!is_wanted(a, span.begin - MARGIN, span.end + MARGIN))
+        return true;
+    span.name = name_of(a, item);
+    return span.name != ACTIVITY_NONE && activity_add_span(a, t, span);
+}
+
+static bool take_received(struct activity *a, uint32_t t, const struct record_item *item)
+{
+    const struct record_sent *sent = record_messages_pair(a->messages, item);
+    struct activity_event e = {.at = saturate_ns(item->at.ns), .peer = ACTIVITY_NONE, .kind = ACTIVITY_RECEIVED};
+    if (sent) {
+        struct clock_reading took = record_message_took(sent, item);
+        e.from = saturate_ns(saturate_sub(e.at, took.ns));
+        e.bound = took.bound;
+        e.peer = sender_of(a, sent);
+    }
+    a->unsent += e.peer == ACTIVITY_NONE;
+    return !is_wanted(a, e.at - MARGIN, e.at + MARGIN) || activity_add_event(a, t, e);
+}
+
+static bool take_sent(struct activity *a, uint32_t t, const struct record_item *item)
+{
+    int64_t at = saturate_ns(item->at.ns);
+    record_messages_add(a->messages, item);
+    return !is_wanted(a, at - MARGIN, at + MARGIN) ||
+           activity_add_event(a, t, (struct activity_event){.at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT});
+}
+
+/* ---- intervals on a CPU ------------------------------------------------------------------------------------------ */
+
+enum { OF_PROCESS, OF_THREAD, DURATION, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST, INTERVAL_FIELDS };
+
+static bool is_interval(const struct dict_aspect *a)
+{
+    if (a->kind != DICT_EVENT || strcmp(a->name, "thread_interval") != 0 || a->field_count < INTERVAL_FIELDS)
+        return false;
+    for (uint32_t i = 0; i < INTERVAL_FIELDS; i++)
+        if (a->fields[i].type != (i == OF_PROCESS ? DICT_STRING : i == ENDED ? DICT_ENUM : DICT_INT64))
+            return false;
+    return true;
+}
+
+/* The thread that an interval is of: known already by its records, or one of the latest process of that name. */
+static uint32_t thread_of_interval(struct activity *a, const struct record_item *item)
+{
+    const struct dict *d = item->process->dict;
+    uint64_t name = packet_value(item->r, OF_PROCESS);
+    uint32_t id = (uint32_t)packet_value(item->r, OF_THREAD), t = ACTIVITY_NONE;
+    const struct model_process *latest = NULL;
+    if (name == 0 || name > d->string_count)
+        return t;
+    for (const struct model_process *p = item->process->node->processes; p; p = p->next) {
+        if (p->role != ROLE_SUT || strcmp(p->name, d->strings[name - 1]) != 0)
+            continue;
+        uint32_t known = activity_find(a, p->row, id);
+        t = known != ACTIVITY_NONE ? known : t;
+        latest = p;
+    }
+    return t != ACTIVITY_NONE || !latest ? t : thread_of_process(a, latest, id, saturate_time(item->time));
+}
+
+static bool take_interval(struct activity *a, const struct record_item *item)
+{
+    int64_t end = saturate_sub(saturate_time(item->time), (int64_t)packet_value(item->r, AGE));
+    int64_t duration = saturate_ns((int64_t)packet_value(item->r, DURATION));
+    struct activity_interval i = {.begin = run_time(item, saturate_sub(end, duration)),
+                                  .end = run_time(item, end),
+                                  .off = saturate_ns((int64_t)packet_value(item->r, OFF)),
+                                  .ready_least = (int64_t)packet_value(item->r, READY_LEAST),
+                                  .ready_most = (int64_t)packet_value(item->r, READY_MOST),
+                                  .ended = (enum activity_ended)(packet_value(item->r, ENDED) & 3)};
+    a->intervals++;
+    if (!is_wanted(a, saturate_sub(i.begin, i.off < 0 ? 0 : i.off) - MARGIN, i.end + MARGIN))
+        return true;
+    uint32_t t = thread_of_interval(a, item);
+    return t == ACTIVITY_NONE || activity_add_interval(a, t, i);
+}
+
+/* ---- items ------------------------------------------------------------------------------------------------------- */
+
+bool activity_wants(const struct dict_aspect *aspect)
+{
+    return aspect->kind == DICT_SPAN || aspect->kind == DICT_SENT || aspect->kind == DICT_RECEIVED ||
+           is_interval(aspect);
+}
+
+static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t, const struct record_item *item)
+{
+    int64_t at = saturate_ns(item->at.ns), from = s->last;
+    if (!is_wanted(a, from, at))
+        return true;
+    if (item->process->role != ROLE_DAEMON)
+        return activity_add_event(
+            a, t, (struct activity_event){.at = at, .from = from, .peer = ACTIVITY_NONE, .kind = ACTIVITY_LOST});
+    if (!room_for(&a->gaps, &a->gap_capacity, a->gap_count, sizeof *a->gaps))
+        return false;
+    a->gaps[a->gap_count++] = (struct activity_gap){item->process->node->row, from, at};
+    return true;
+}
+
+bool activity_take(struct activity *a, const struct record_item *item)
+{
+    struct activity_stream *s = stream_of(a, item->stream);
+    bool monitor = item->process->role == ROLE_DAEMON, taken = true;
+    if (!s)
+        return false;
+    uint32_t t = monitor ? 0 : thread_of(a, s, item);
+    if (t == ACTIVITY_NONE)
+        return false;
+    if (!item->r)
+        taken = take_loss(a, s, t, item);
+    else if (monitor)
+        taken = !is_interval(item->aspect) || take_interval(a, item);
+    else if (item->aspect->kind == DICT_SPAN)
+        taken = take_span(a, t, item);
+    else if (item->aspect->kind == DICT_SENT)
+        taken = take_sent(a, t, item);
+    else if (item->aspect->kind == DICT_RECEIVED)
+        taken = take_received(a, t, item);
+    s->last = saturate_ns(item->at.ns);
+    return taken;
+}
+
+/* ---- the innermost span ------------------------------------------------------------------------------------------ */
+
+static int by_begin(const void *x, const void *y)
+{
+    const struct activity_span *a = x, *b = y;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return (a->end < b->end) - (a->end > b->end); /* the outer one first */
+}
+
+static void put_inner(struct activity_thread *t, int64_t at, uint32_t name)
+{
+    if (t->inner_count && t->inner[t->inner_count - 1].at == at)
+        t->inner_count--;
+    t->inner[t->inner_count++] = (struct activity_inner){at, name};
+}
+
+/* Ends the spans on the stack that end before `until`: the one below that goes on is the innermost again. */
+static size_t end_spans(struct activity_thread *t, const uint32_t *stack, size_t depth, int64_t until)
+{
+    while (depth && t->spans[stack[depth - 1]].end <= until) {
+        int64_t end = t->spans[stack[--depth]].end;
+        while (depth && t->spans[stack[depth - 1]].end <= end)
+            depth--;
+        put_inner(t, end, depth ? t->spans[stack[depth - 1]].name : ACTIVITY_NONE);
+    }
+    return depth;
+}
+
+/* Spans nest; of those that overlap otherwise, that which began last counts as the innermost. */
+static int settle_spans(struct activity_thread *t)
+{
+    size_t depth = 0;
+    free(t->inner);
+    t->inner = NULL;
+    t->inner_count = 0;
+    if (t->span_count == 0)
+        return 0;
+    uint32_t *stack = malloc(t->span_count * sizeof *stack);
+    t->inner = malloc(2 * t->span_count * sizeof *t->inner);
+    if (!stack || !t->inner) {
+        free(stack);
+        return BEZEL_ENOMEM;
+    }
+    qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
+    for (size_t i = 0; i < t->span_count; i++) {
+        depth = end_spans(t, stack, depth, t->spans[i].begin);
+        put_inner(t, t->spans[i].begin, t->spans[i].name);
+        stack[depth++] = (uint32_t)i;
+    }
+    (void)end_spans(t, stack, depth, INT64_MAX);
+    free(stack);
+    return 0;
+}
+
+int activity_settle(struct activity *a)
+{
+    int err = 0;
+    for (size_t i = 0; i < a->thread_count && !err; i++)
+        err = settle_spans(&a->threads[i]);
+    a->forgotten = record_messages_forgotten(a->messages);
+    return err;
+}
+
+/* ---- looking up -------------------------------------------------------------------------------------------------- */
+
+/* The number of items, each of `size` bytes with a time first, whose times are before `at`. */
+static size_t count_before(const void *list, size_t count, size_t size, int64_t at)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int64_t time;
+        memcpy(&time, (const char *)list + middle * size, sizeof time);
+        if (time < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since)
+{
+    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
+    *since = i ? t->inner[i - 1].at : INT64_MIN;
+    return i ? t->inner[i - 1].name : (uint32_t)ACTIVITY_NONE;
+}
+
+int64_t activity_inner_until(const struct activity_thread *t, int64_t at)
+{
+    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
+    return i < t->inner_count ? t->inner[i].at : INT64_MAX;
+}
+
+bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end)
+{
+    size_t i = count_before(t->spans, t->span_count, sizeof *t->spans, begin);
+    while (i < t->span_count && t->spans[i].begin == begin && t->spans[i].end != end)
+        i++;
+    return i < t->span_count && t->spans[i].begin == begin && activity_inner_until(t, saturate_add(begin, 1)) == end;
+}
+
+size_t activity_event_at(const struct activity_thread *t, int64_t at)
+{
+    return count_before(t->events, t->event_count, sizeof *t->events, at);
+}
+
+size_t activity_interval_before(const struct activity_thread *t, int64_t at)
+{
+    return count_before(t->intervals, t->interval_count, sizeof *t->intervals, at);
+}

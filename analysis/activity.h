@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What the threads of a run did, made of its records in their order: the spans that each was in, the messages between
+ * them, and when each had a CPU (sampler `switches`). All times are ns of the run's time. Only what lies in given
+ * windows is kept, so memory grows with these and not with the run; of sendings ACTIVITY_SENT_MEMORY remembers the
+ * latest, whenever they were. Pure. One owner.
+ */
+#ifndef BEZEL_ANALYSIS_ACTIVITY_H
+#define BEZEL_ANALYSIS_ACTIVITY_H
+
+#include "base/hash_index.h"
+#include "run/read/record_item.h"
+#include "run/read/record_messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SENT_MEMORY = 64 << 20 };
+
+struct activity_window {
+    int64_t from, until;
+};
+
+struct activity_span {
+    int64_t begin, end;
+    uint32_t name; /* an index in activity.names */
+};
+
+/** From `at` on, up to the next one, the innermost span is of this name; ACTIVITY_NONE: the thread is in none. */
+struct activity_inner {
+    int64_t at;
+    uint32_t name;
+};
+
+/** How an interval on a CPU ended; the order is that of the labels of `thread_interval`. */
+enum activity_ended { ACTIVITY_WAITED, ACTIVITY_PREEMPTED, ACTIVITY_EXITED, ACTIVITY_GOES_ON };
+
+/** A thread had a CPU. `off`: for how long it had none before, since the interval before; -1: that is not known. */
+struct activity_interval {
+    int64_t begin, end, off;
+    int64_t ready_least, ready_most; /* of `off`, at its end, the thread was ready to run for so long */
+    enum activity_ended ended;
+};
+
+enum activity_event_kind {
+    ACTIVITY_SENT,
+    ACTIVITY_RECEIVED,
+    ACTIVITY_LOST, /* between `from` and `at` records of the thread were lost */
+};
+
+struct activity_event {
+    int64_t at;
+    int64_t from;  /* RECEIVED: when it was sent, if `peer` is known */
+    int64_t bound; /* RECEIVED: of the error between both times; 0: of one clock; INT64_MAX: not known */
+    uint32_t peer; /* RECEIVED: the thread that sent it; ACTIVITY_NONE: its sending is not known */
+    uint32_t kind; /* enum activity_event_kind */
+};
+
+struct activity_thread {
+    char node[MESSAGE_NAME_MAX + 1], process[MESSAGE_NAME_MAX + 1], name[THREAD_NAME_MAX + 1];
+    int64_t node_row, process_row;
+    uint32_t id;   /* of the kernel, on its node */
+    int64_t first; /* time of its first record of a kind that is wanted; INT64_MAX: none yet */
+    size_t older;  /* of the thread that had its stream before, plus 1; 0: none */
+    size_t span_count, span_capacity, inner_count, interval_count, interval_capacity, event_count, event_capacity;
+    struct activity_span *spans;
+    struct activity_inner *inner;        /* in the order of time; made by activity_settle() */
+    struct activity_interval *intervals; /* in the order of time, which do not overlap */
+    struct activity_event *events;       /* in the order of time */
+};
+
+/** Intervals of threads of a node were lost. */
+struct activity_gap {
+    int64_t node_row, from, until;
+};
+
+struct activity {
+    size_t thread_count, name_count, gap_count;
+    struct activity_thread *threads;
+    char (*names)[DICT_NAME_MAX + 1]; /* of spans, each once */
+    struct activity_gap *gaps;
+    uint64_t intervals;         /* that came, in windows or not */
+    uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
+
+    /* Private. */
+    size_t thread_capacity, name_capacity, gap_capacity, window_count, stream_capacity, key_count;
+    const struct activity_window *windows;
+    struct record_messages *messages;
+    struct hash_index by_thread, by_key; /* threads by process and id; names by process and aspect */
+    struct activity_stream {
+        size_t thread; /* that has it now, plus 1 */
+        uint32_t id;
+        int64_t last; /* time of its last record or loss */
+    } * streams;
+};
+
+/**
+ * Begins one for `windows`, which are borrowed, in the order of time, and do not overlap; 0 of them: all is kept.
+ * Returns 0 or BEZEL_ENOMEM; activity_fini() in both cases.
+ */
+int activity_init(struct activity *a, const struct activity_window *windows, size_t window_count) BEZEL_MUST_CHECK;
+void activity_fini(struct activity *a);
+
+/** Whether records of this aspect say what threads did. */
+bool activity_wants(const struct dict_aspect *aspect);
+
+/** Takes a record or a loss; they come in order. Others than those wanted are allowed. False: no memory. */
+bool activity_take(struct activity *a, const struct record_item *item);
+
+/** Makes what was taken ready to be looked at. Returns 0 or BEZEL_ENOMEM. */
+int activity_settle(struct activity *a) BEZEL_MUST_CHECK;
+
+/** The thread `id` of the process in row `process_row`; ACTIVITY_NONE: it is not known. */
+uint32_t activity_find(const struct activity *a, int64_t process_row, uint32_t id);
+
+/** The name of the innermost span that thread `t` was in just before `at`, and since when that is so; ACTIVITY_NONE. */
+uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since);
+
+/** Whether a span of thread `t` lasts from `begin` to `end`, and has no other in it. */
+bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end);
+
+/** When the innermost span is another one, at `at` or later; INT64_MAX: never. */
+int64_t activity_inner_until(const struct activity_thread *t, int64_t at);
+
+/** The number of the first event at `at` or later. */
+size_t activity_event_at(const struct activity_thread *t, int64_t at);
+
+/** The number of the last interval that begins before `at`, plus 1; 0: none does. */
+size_t activity_interval_before(const struct activity_thread *t, int64_t at);
+
+/** For tests: adds a thread, and what it did, as activity_take() does. ACTIVITY_NONE or false: no memory. */
+uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is);
+uint32_t activity_name(struct activity *a, const char *name);
+bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span);
+bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval interval);
+bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event);
+
+#endif

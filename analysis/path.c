@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "analysis/path.h"
+
+#include "analysis/room.h"
+#include "base/saturate.h"
+
+#include <stdlib.h>
+
+/*
+ * The walk has one place: a thread and a time, before which all is still to be explained. Each step puts the stretch
+ * before it into pieces and moves it back, or over to the sender of a message. A step over takes no time if the clocks
+ * say that the message was received before it was sent; of such steps in a row there are at most HOPS_MOST.
+ */
+
+enum { HOPS_MOST = 64 };
+
+#define LOSS_LATE INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
+
+struct walk {
+    const struct activity *a;
+    struct path *p;
+    uint32_t thread;
+    int64_t at, from;
+    unsigned hops; /* without a move back */
+    bool short_of_memory;
+};
+
+static const struct activity_thread *thread_of(const struct walk *w)
+{
+    return &w->a->threads[w->thread];
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+/* Two pieces that follow each other and differ in nothing are one. */
+static bool is_same(const struct path_piece *a, const struct path_piece *b)
+{
+    return a->is == b->is && a->why == b->why && a->thread == b->thread && a->span == b->span && a->peer == b->peer;
+}
+
+/* Explains the time from `from`, or where the window begins, to the place of the walk, which moves there. */
+static void put(struct walk *w, int64_t from, struct path_piece as)
+{
+    struct path *p = w->p;
+    struct path_piece *last = p->count ? &p->pieces[p->count - 1] : NULL;
+    as.from = from < w->from ? w->from : from;
+    as.until = w->at;
+    if (as.from >= as.until)
+        return;
+    w->at = as.from;
+    w->hops = 0;
+    if (last && is_same(last, &as)) { /* the pieces are in backward order for now */
+        last->from = as.from;
+        return;
+    }
+    w->short_of_memory = !room_for(&p->pieces, &p->capacity, p->count, sizeof *p->pieces);
+    if (!w->short_of_memory)
+        p->pieces[p->count++] = as;
+}
+
+/* The same in as many pieces as there are changes of the innermost span. */
+static void put_spans(struct walk *w, int64_t from, enum path_class is, enum path_why why)
+{
+    from = from < w->from ? w->from : from;
+    while (w->at > from && !w->short_of_memory) {
+        int64_t since;
+        uint32_t span = activity_inner_before(thread_of(w), w->at, &since);
+        put(w, since > from ? since : from, (struct path_piece){0, 0, is, why, w->thread, span, ACTIVITY_NONE});
+    }
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* Goes over to where message `e` was sent, which the thread waited for until the place of the walk. */
+static void follow(struct walk *w, const struct activity_event *e)
+{
+    int64_t since;
+    uint32_t span = activity_inner_before(thread_of(w), w->at, &since);
+    if (e->bound > w->p->bound)
+        w->p->bound = e->bound;
+    put(w, e->from, (struct path_piece){0, 0, PATH_MESSAGE, PATH_KNOWN, w->thread, span, e->peer});
+    w->thread = e->peer;
+    w->hops++;
+    /* A record is made on a CPU. If it stands behind the end of an interval by the error of a clock, it belongs there.
+     */
+    const struct activity_thread *t = thread_of(w);
+    size_t i = activity_interval_before(t, w->at);
+    if (i == 0 || i == t->interval_count || t->intervals[i - 1].end >= w->at || t->intervals[i].off < 0)
+        return;
+    if (w->at - t->intervals[i - 1].end < t->intervals[i].begin - w->at)
+        put_spans(w, t->intervals[i - 1].end, PATH_RUNNING, PATH_KNOWN);
+}
+
+/* Whether intervals of the node of the thread were lost from `from` to `until`. */
+static bool lost_intervals(const struct walk *w, int64_t from, int64_t until)
+{
+    for (size_t i = 0; i < w->a->gap_count; i++) {
+        const struct activity_gap *g = &w->a->gaps[i];
+        if (g->node_row == thread_of(w)->node_row && saturate_sub(g->from, LOSS_LATE) < until && g->until > from)
+            return true;
+    }
+    return false;
+}
+
+/* Up to when records were made before the thread waited again, or before that is not known any more. */
+static int64_t waits_again(const struct activity_thread *t, size_t i)
+{
+    while (t->intervals[i].ended != ACTIVITY_WAITED && i + 1 < t->interval_count && t->intervals[i + 1].off >= 0)
+        i++;
+    return t->intervals[i].end +
+           (i + 1 < t->interval_count && t->intervals[i + 1].off > 0 ? t->intervals[i + 1].off / 2 : 0);
+}
+
+/*
+ * Why the thread was off the CPU before interval `i`: PATH_KNOWN with *e, the message that it waited for; or why that
+ * is not known. What it recorded first behind the wait tells; records stand where they are nearer to, since a clock may
+ * put them just outside of the interval in which they were made.
+ */
+static enum path_why explain(const struct walk *w, size_t i, const struct activity_event **e)
+{
+    const struct activity_thread *t = thread_of(w);
+    const struct activity_interval *next = &t->intervals[i];
+    int64_t waited = next->begin - next->off, until = waits_again(t, i);
+    size_t first = activity_event_at(t, waited + next->off / 2);
+    *e = first < t->event_count ? &t->events[first] : NULL;
+    if (*e && (*e)->kind == ACTIVITY_LOST && (*e)->from < until)
+        return PATH_LOST;
+    if (!*e || (*e)->at > until || (*e)->kind != ACTIVITY_RECEIVED)
+        return PATH_BLOCKED;
+    if ((*e)->peer == ACTIVITY_NONE)
+        return PATH_UNSENT;
+    if ((*e)->bound == INT64_MAX)
+        return PATH_CLOCKS;
+    bool same = w->a->threads[(*e)->peer].node_row == t->node_row;
+    return same && (*e)->from < waited ? PATH_BLOCKED : PATH_KNOWN;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* The thread was off the CPU from the interval before number `i` to that one, and the walk is in between. */
+static void step_off(struct walk *w, size_t i)
+{
+    const struct activity_interval *next = &thread_of(w)->intervals[i];
+    const struct activity_event *e = NULL;
+    int64_t waited = next->begin - next->off, least = next->ready_least, most = next->ready_most;
+    enum path_why why = most < next->off ? explain(w, i, &e) : PATH_BLOCKED;
+    if (most < next->off && why == PATH_KNOWN && next->begin - e->from < most) { /* it was not woken before */
+        most = next->begin > e->from ? next->begin - e->from : 0;
+        least = least < most ? least : most;
+    }
+    put_spans(w, next->begin - least, PATH_READY, PATH_KNOWN);
+    put_spans(w, next->begin - most, PATH_UNKNOWN, PATH_BETWEEN);
+    if (w->at <= w->from || w->at <= waited)
+        return;
+    if (why == PATH_KNOWN)
+        follow(w, e);
+    else
+        put_spans(w, waited, PATH_UNKNOWN, why);
+}
+
+/*
+ * Whether the thread did nothing but wait for message `k` of its events, as far as its records say: the innermost span
+ * began before it was sent, and has nothing else in it.
+ */
+static bool waited_in_span(const struct walk *w, size_t k)
+{
+    const struct activity_thread *t = thread_of(w);
+    const struct activity_event *e = &t->events[k];
+    int64_t begin, end = activity_inner_until(t, e->at);
+    if (e->kind != ACTIVITY_RECEIVED || e->peer == ACTIVITY_NONE || e->bound == INT64_MAX ||
+        activity_inner_before(t, e->at, &begin) == ACTIVITY_NONE || !activity_is_inner(t, begin, end))
+        return false;
+    return e->from >= begin && (k == 0 || t->events[k - 1].at < begin) &&
+           (k + 1 == t->event_count || t->events[k + 1].at >= end);
+}
+
+/* When the thread was on a CPU is not known from `from` to the place of the walk. */
+static void step_unrecorded(struct walk *w, int64_t from)
+{
+    const struct activity_thread *t = thread_of(w);
+    enum path_why why = lost_intervals(w, from, w->at) ? PATH_LOST : PATH_NO_SWITCHES;
+    size_t k = activity_event_at(t, saturate_add(w->at, 1));
+    while (k > 0 && t->events[k - 1].at > from && !waited_in_span(w, k - 1))
+        k--;
+    if (k > 0 && t->events[k - 1].at > from) {
+        put_spans(w, t->events[k - 1].at, PATH_UNKNOWN, why);
+        if (w->at > w->from)
+            follow(w, &t->events[k - 1]);
+        return;
+    }
+    if (t->first > from && t->first < w->at)
+        put_spans(w, t->first, PATH_UNKNOWN, why);
+    else
+        put_spans(w, from, PATH_UNKNOWN, t->first >= w->at ? PATH_BEGINNING : why);
+}
+
+static void step(struct walk *w)
+{
+    const struct activity_thread *t = thread_of(w);
+    size_t i = activity_interval_before(t, w->at);
+    const struct activity_interval *before = i ? &t->intervals[i - 1] : NULL;
+    if (before && before->end >= w->at)
+        put_spans(w, before->begin, PATH_RUNNING, PATH_KNOWN);
+    else if (i < t->interval_count && t->intervals[i].off >= 0 && t->intervals[i].begin - t->intervals[i].off < w->at)
+        step_off(w, i);
+    else
+        step_unrecorded(w, before ? before->end : INT64_MIN);
+}
+
+static void reverse(struct path *p)
+{
+    for (size_t i = 0, k = p->count; i + 1 < k; i++) {
+        struct path_piece piece = p->pieces[i];
+        p->pieces[i] = p->pieces[--k];
+        p->pieces[k] = piece;
+    }
+}
+
+int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t until, struct path *p)
+{
+    struct walk w = {.a = a, .p = p, .thread = thread, .at = until, .from = from};
+    p->count = 0;
+    p->bound = 0;
+    while (w.at > from && w.hops < HOPS_MOST && !w.short_of_memory)
+        step(&w);
+    put_spans(&w, from, PATH_UNKNOWN, PATH_CYCLE);
+    reverse(p);
+    return w.short_of_memory ? BEZEL_ENOMEM : 0;
+}
+
+void path_fini(struct path *p)
+{
+    free(p->pieces);
+    *p = (struct path){0};
+}
+
+const char *path_class_name(enum path_class is)
+{
+    static const char *const names[PATH_CLASSES] = {"running", "ready", "message", "unknown"};
+    return names[is];
+}
+
+const char *path_why_name(enum path_why why)
+{
+    static const char *const names[PATH_WHYS] = {"known",   "no_switches", "lost",      "blocked", "unsent",
+                                                 "between", "clocks",      "beginning", "cycle"};
+    return names[why];
+}

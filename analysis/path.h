@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Why an event came when it came: a walk backward from it, through the thread that it is of, and where that thread
+ * waited for a message, through the thread that sent it, down to the begin of a window. Each instant of the window is
+ * in one piece, and each piece of one class, so the classes sum to the window.
+ *
+ * A thread that was off the CPU and received a message next was waiting for that message, if the message was sent
+ * meanwhile; between nodes also if it was under way already. Then the path goes on where it was sent. Without intervals
+ * of `switches`, a thread is known to wait in one case: a span has nothing in it but the receiving, and the message was
+ * sent during the span. What is not known is a piece of PATH_UNKNOWN, with the reason.
+ *
+ * Times of two nodes are compared as far as their clocks are known: `bound` of a path is the widest error of a step
+ * from one thread to another. Pure.
+ */
+#ifndef BEZEL_ANALYSIS_PATH_H
+#define BEZEL_ANALYSIS_PATH_H
+
+#include "analysis/activity.h"
+#include "base/err.h"
+
+enum path_class {
+    PATH_RUNNING, /* on a CPU */
+    PATH_READY,   /* ready to run: others had the CPU */
+    PATH_MESSAGE, /* it waited for a message, which had been sent; woken without `switches`, also until it ran */
+    PATH_UNKNOWN,
+    PATH_CLASSES
+};
+
+enum path_why {
+    PATH_KNOWN,
+    PATH_NO_SWITCHES, /* when the thread was on a CPU is not recorded here */
+    PATH_LOST,        /* records were lost here */
+    PATH_BLOCKED,     /* it waited, and no record says for what */
+    PATH_UNSENT,      /* it waited for a message whose sending is not recorded */
+    PATH_BETWEEN,     /* it waited, or was ready: the kernel's sums do not say when the one became the other */
+    PATH_CLOCKS,      /* it waited for a message of a node whose clock is not known */
+    PATH_BEGINNING,   /* before the first record of the thread */
+    PATH_CYCLE,       /* messages lead back to where the path was: tags or clocks contradict each other */
+    PATH_WHYS
+};
+
+struct path_piece {
+    int64_t from, until;
+    enum path_class is;
+    enum path_why why; /* of PATH_UNKNOWN; else PATH_KNOWN */
+    uint32_t thread;   /* an index in activity.threads */
+    uint32_t span;     /* the innermost one that the thread was in, an index in activity.names; ACTIVITY_NONE */
+    uint32_t peer;     /* of PATH_MESSAGE the thread that sent it; else ACTIVITY_NONE */
+};
+
+struct path {
+    size_t count, capacity;
+    struct path_piece *pieces; /* in the order of time, without gaps */
+    int64_t bound;             /* ns; see above */
+};
+
+/**
+ * The path to what `thread` did at `until`, from `from` on, into `p`, which path_walk() empties first and path_fini()
+ * frees. `a` is settled. Returns 0 or BEZEL_ENOMEM.
+ */
+int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t until, struct path *p) BEZEL_MUST_CHECK;
+void path_fini(struct path *p);
+
+/** What a class, and a reason, are called in JSON; static. */
+const char *path_class_name(enum path_class is);
+const char *path_why_name(enum path_why why);
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * The path backward from an event is what a simulation knows of it, at each tick: threads of random programs run, wait
+ * for CPUs, send messages that take their time, and wait for those that are not there yet. Their pieces sum to the
+ * window exactly, and the longest of all paths through the graph of what they did, tried one by one, is as long as the
+ * time that the path explains.
+ */
+#include "analysis/path.h"
+
+#include "tests/lib/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 5, STEPS = 12, TICKS = 4000, MESSAGES = THREADS * STEPS };
+enum { TICK = 10000 }; /* ns */
+enum { STATE_NONE, STATE_RUNS, STATE_READY, STATE_WAITS };
+
+static uint64_t seed;
+
+struct message {
+    unsigned from, to;
+    long sent, arrives;    /* ticks; -1: not yet */
+    long waited, received; /* the receiver: when it began to wait, -1: it did not; when it received it */
+};
+
+struct thread {
+    unsigned node, steps, step;
+    enum { STEP_RUN, STEP_SEND, STEP_RECEIVE } does[STEPS];
+    unsigned arg[STEPS]; /* ticks, or the message */
+    unsigned span[STEPS];
+    unsigned left; /* ticks of the present step */
+    unsigned char state[TICKS];
+    unsigned waits_for[TICKS], in[TICKS];
+    long ended; /* tick */
+};
+
+static struct thread threads[THREADS];
+static struct message messages[MESSAGES];
+static unsigned thread_count, message_count, cpus;
+static struct activity a;
+
+static unsigned below(unsigned n)
+{
+    return (unsigned)(seed_next(&seed) % n);
+}
+
+/* ---- the simulation ---------------------------------------------------------------------------------------------- */
+
+static void add_step(unsigned t, int does, unsigned arg)
+{
+    struct thread *is = &threads[t];
+    is->does[is->steps] = does;
+    is->arg[is->steps] = arg;
+    is->span[is->steps] = below(4);
+    is->steps++;
+}
+
+/* Messages are sent and received in one order, so that nobody waits for ever; each thread runs in between. */
+static void draw_programs(void)
+{
+    memset(threads, 0, sizeof threads);
+    thread_count = 2 + below(THREADS - 1);
+    cpus = 1 + below(3);
+    message_count = 0;
+    for (unsigned t = 0; t < thread_count; t++) {
+        threads[t].node = below(2);
+        add_step(t, STEP_RUN, 2 + below(20));
+    }
+    for (unsigned tries = below(12) + 1; tries > 0; tries--) {
+        unsigned from = below(thread_count), to = below(thread_count);
+        if (from == to || threads[from].steps + 2 > STEPS || threads[to].steps + 2 > STEPS)
+            continue;
+        messages[message_count] = (struct message){.from = from, .to = to, .sent = -1, .waited = -1, .received = -1};
+        add_step(from, STEP_SEND, message_count);
+        add_step(from, STEP_RUN, 2 + below(30));
+        add_step(to, STEP_RECEIVE, message_count++);
+        add_step(to, STEP_RUN, 2 + below(30));
+    }
+    for (unsigned t = 0; t < thread_count; t++)
+        threads[t].left = threads[t].arg[0];
+}
+
+/* Does what takes no time, for a thread that has a CPU at tick `now`. Whether it goes on running. */
+static bool go_on(struct thread *t, long now)
+{
+    while (t->step < t->steps) {
+        struct message *m = &messages[t->arg[t->step]];
+        switch (t->does[t->step]) {
+        case STEP_RUN:
+            if (t->left > 0)
+                return true;
+            break;
+        case STEP_SEND:
+            m->sent = now;
+            m->arrives = now + 1 + (long)below(15);
+            break;
+        case STEP_RECEIVE:
+            if (m->sent < 0 || m->arrives > now) {
+                m->waited = now;
+                return false;
+            }
+            m->received = now;
+        }
+        if (++t->step < t->steps && t->does[t->step] == STEP_RUN)
+            t->left = t->arg[t->step];
+    }
+    t->ended = now;
+    return false;
+}
+
+/* Whether a thread that is not over is ready at tick `now`. */
+static bool is_ready(const struct thread *t, long now)
+{
+    const struct message *m = &messages[t->arg[t->step]];
+    return t->does[t->step] != STEP_RECEIVE || (m->sent >= 0 && m->arrives <= now);
+}
+
+static void take_tick(long now, bool had_cpu[THREADS])
+{
+    unsigned order[THREADS], running = 0;
+    bool has[THREADS] = {false};
+    for (unsigned i = 0; i < thread_count; i++)
+        order[i] = i;
+    for (unsigned i = thread_count; i > 1; i--) {
+        unsigned k = below(i), x = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = x;
+    }
+    for (unsigned turn = 0; turn < 2; turn++) /* mostly who had a CPU keeps it */
+        for (unsigned i = 0; i < thread_count; i++) {
+            struct thread *t = &threads[order[i]];
+            if (t->ended || has[order[i]] || running == cpus || (turn == 0 && (!had_cpu[order[i]] || below(10) == 0)))
+                continue;
+            if (!is_ready(t, now) || !go_on(t, now))
+                continue;
+            has[order[i]] = true;
+            running++;
+        }
+    for (unsigned i = 0; i < thread_count; i++) {
+        struct thread *t = &threads[i];
+        if (t->ended)
+            continue;
+        t->state[now] = has[i] ? STATE_RUNS : is_ready(t, now) ? STATE_READY : STATE_WAITS;
+        t->waits_for[now] = t->arg[t->step];
+        t->in[now] = t->span[t->step];
+        t->left -= has[i];
+        had_cpu[i] = has[i] && (t->left > 0 || go_on(t, now + 1)); /* what follows begins while it has the CPU */
+    }
+}
+
+/* Returns the tick at which all threads were over. */
+static long simulate(void)
+{
+    bool had_cpu[THREADS] = {false};
+    long now = 0;
+    for (bool all = false; !all; now++) {
+        assert_true(now < TICKS);
+        take_tick(now, had_cpu);
+        all = true;
+        for (unsigned i = 0; i < thread_count; i++)
+            all = all && threads[i].ended;
+    }
+    return now - 1;
+}
+
+/* ---- its records ------------------------------------------------------------------------------------------------- */
+
+/* When a thread runs at a tick or later; `until`: never. */
+static long next_run(const struct thread *t, long tick, long until)
+{
+    while (tick < until && t->state[tick] != STATE_RUNS)
+        tick++;
+    return tick;
+}
+
+static void record_intervals(unsigned of, const struct thread *t)
+{
+    long last = -1, end;
+    for (long begin = next_run(t, 0, t->ended); begin < t->ended; begin = next_run(t, end, t->ended)) {
+        long ready = 0;
+        for (end = begin; end < t->ended && t->state[end] == STATE_RUNS;)
+            end++;
+        while (last >= 0 && begin - ready > last && t->state[begin - ready - 1] == STATE_READY)
+            ready++;
+        assert_true(activity_add_interval(&a, of,
+                                          (struct activity_interval){.begin = begin * TICK,
+                                                                     .end = end * TICK,
+                                                                     .off = last < 0 ? -1 : (begin - last) * TICK,
+                                                                     .ready_least = last < 0 ? -1 : ready * TICK,
+                                                                     .ready_most = last < 0 ? -1 : ready * TICK,
+                                                                     .ended = end == t->ended ? ACTIVITY_EXITED
+                                                                              : t->state[end] == STATE_READY
+                                                                                  ? ACTIVITY_PREEMPTED
+                                                                                  : ACTIVITY_WAITED}));
+        last = end;
+    }
+}
+
+/* Span 0 is none; 3 is span 1 within span 2. */
+static void record_spans(unsigned of, const struct thread *t)
+{
+    static const char *const names[] = {"", "one", "two", "one"};
+    for (long begin = 0, end; begin < t->ended; begin = end) {
+        for (end = begin; end < t->ended && t->in[end] == t->in[begin];)
+            end++;
+        if (t->in[begin] != 0)
+            assert_true(activity_add_span(
+                &a, of, (struct activity_span){begin * TICK, end * TICK, activity_name(&a, names[t->in[begin]])}));
+        if (t->in[begin] == 3)
+            assert_true(activity_add_span(
+                &a, of, (struct activity_span){begin * TICK, end * TICK + TICK / 2, activity_name(&a, "two")}));
+    }
+}
+
+static int64_t event_time(const struct thread *t, unsigned step)
+{
+    const struct message *m = &messages[t->arg[step]];
+    return (t->does[step] == STEP_SEND ? m->sent : m->received) * TICK;
+}
+
+static void record_events(unsigned of, const struct thread *t)
+{
+    for (unsigned i = 0; i < t->steps; i++) {
+        const struct message *m = &messages[t->arg[i]];
+        if (t->does[i] == STEP_RUN)
+            continue;
+        struct activity_event e = {.at = event_time(t, i), .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT};
+        if (t->does[i] == STEP_RECEIVE) {
+            e.kind = ACTIVITY_RECEIVED;
+            e.peer = m->from;
+            e.from = m->sent * TICK;
+        }
+        assert_true(activity_add_event(&a, of, e));
+    }
+}
+
+static void record(void)
+{
+    assert_int_equal(activity_init(&a, NULL, 0), 0);
+    for (unsigned i = 0; i < thread_count; i++) {
+        struct activity_thread is = {.node_row = threads[i].node, .process_row = i, .id = i, .first = 0};
+        assert_int_equal(activity_add_thread(&a, &is), i);
+    }
+    for (unsigned i = 0; i < thread_count; i++) {
+        record_spans(i, &threads[i]);
+        record_intervals(i, &threads[i]);
+        record_events(i, &threads[i]);
+    }
+    assert_int_equal(activity_settle(&a), 0);
+}
+
+/* ---- what must come out ------------------------------------------------------------------------------------------ */
+
+static struct path_piece expected[TICKS];
+
+/* The innermost span in a half tick: that of number 3 lasts one longer outside than inside. */
+static uint32_t span_at(const struct thread *t, long half)
+{
+    static const char *const names[] = {"", "one", "two", "one"};
+    long tick = half / 2;
+    bool outer = half % 2 == 0 && tick > 0 && t->in[tick] == 0 && t->in[tick - 1] == 3;
+    return outer              ? activity_name(&a, "two")
+           : t->in[tick] == 0 ? (uint32_t)ACTIVITY_NONE
+                              : activity_name(&a, names[t->in[tick]]);
+}
+
+/* Since when a thread that waits at `tick` has no CPU. */
+static long waited_since(const struct thread *t, long tick)
+{
+    while (tick > 0 && t->state[tick - 1] != STATE_RUNS)
+        tick--;
+    return tick;
+}
+
+static void expect(unsigned thread, long from, long until)
+{
+    long at = until;
+    while (at > from) {
+        const struct thread *t = &threads[thread];
+        struct path_piece p = {
+            .is = PATH_RUNNING, .thread = thread, .span = span_at(t, 2 * at - 1), .peer = ACTIVITY_NONE};
+        const struct message *m = &messages[t->waits_for[at - 1]];
+        if (next_run(t, 0, t->ended) >= at) { /* before its first interval */
+            p.is = PATH_UNKNOWN;
+            p.why = PATH_NO_SWITCHES;
+        } else if (t->state[at - 1] == STATE_READY) {
+            p.is = PATH_READY;
+        } else if (t->state[at - 1] == STATE_WAITS) {
+            bool same = threads[m->from].node == t->node;
+            p.is = same && m->sent < waited_since(t, at - 1) ? PATH_UNKNOWN : PATH_MESSAGE;
+            p.why = p.is == PATH_UNKNOWN ? PATH_BLOCKED : PATH_KNOWN;
+            p.peer = p.is == PATH_MESSAGE ? m->from : (uint32_t)ACTIVITY_NONE;
+        }
+        do
+            expected[--at] = p;
+        while (p.is == PATH_MESSAGE && at > m->sent && at > from);
+        if (p.is == PATH_MESSAGE)
+            thread = m->from;
+    }
+}
+
+static void check_half(const struct path_piece *is, long half)
+{
+    const struct path_piece *e = &expected[half / 2];
+    assert_int_equal(is->is, e->is);
+    assert_int_equal(is->why, e->why);
+    assert_int_equal(is->thread, e->thread);
+    assert_int_equal(is->peer, e->peer);
+    assert_int_equal(is->span, e->is == PATH_MESSAGE ? e->span : span_at(&threads[e->thread], half));
+}
+
+static void check(unsigned thread, long from, long until)
+{
+    struct path p = {0};
+    int64_t at = from * TICK;
+    assert_int_equal(path_walk(&a, thread, from * TICK, until * TICK, &p), 0);
+    expect(thread, from, until);
+    for (size_t i = 0; i < p.count; i++) {
+        assert_int_equal(p.pieces[i].from, at);
+        assert_true(p.pieces[i].until > at);
+        for (long half = 2 * at / TICK; half < 2 * p.pieces[i].until / TICK; half++)
+            check_half(&p.pieces[i], half);
+        at = p.pieces[i].until;
+    }
+    assert_int_equal(at, until * TICK);
+    path_fini(&p);
+}
+
+/* ---- all paths --------------------------------------------------------------------------------------------------- */
+
+/*
+ * The longest way to `step` of thread `t` over all paths: from the step before it, without the time for which the
+ * thread waited, and from where a message was sent. Each path is tried, so it takes a time that grows with their
+ * number.
+ */
+static long longest(unsigned t, unsigned step)
+{
+    const struct thread *is = &threads[t];
+    const struct message *m = &messages[is->arg[step]];
+    long at = event_time(is, step) / TICK, before = 0, last = 0;
+    unsigned k = step;
+    do
+        k = k == 0 ? UINT32_MAX : k - 1;
+    while (k != UINT32_MAX && is->does[k] == STEP_RUN);
+    if (k != UINT32_MAX) {
+        before = longest(t, k);
+        last = event_time(is, k) / TICK;
+    }
+    if (is->does[step] == STEP_SEND)
+        return before + at - last;
+    long waits = m->waited < 0 ? 0 : m->arrives - m->waited; /* from then on it is ready */
+    long over = 0, here = before + at - last - waits;
+    for (unsigned i = 0; i < threads[m->from].steps; i++)
+        if (threads[m->from].does[i] == STEP_SEND && threads[m->from].arg[i] == is->arg[step])
+            over = longest(m->from, i) + (m->waited < 0 ? 0 : at - m->sent);
+    return over > here ? over : here;
+}
+
+static void check_longest(void)
+{
+    for (unsigned t = 0; t < thread_count; t++)
+        for (unsigned i = 0; i < threads[t].steps; i++)
+            if (threads[t].does[i] != STEP_RUN)
+                assert_int_equal(longest(t, i), event_time(&threads[t], i) / TICK);
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    unsigned rounds = getenv("BEZEL_TEST_LIGHT") ? 500 : 5000;
+    for (unsigned round = 0; round < rounds; round++) {
+        draw_programs();
+        (void)simulate();
+        record();
+        for (unsigned n = 0; n < 20; n++) {
+            unsigned t = below(thread_count);
+            long until = 1 + below((unsigned)threads[t].ended);
+            if (threads[t].state[until - 1] == STATE_RUNS)
+                check(t, below((unsigned)until), until);
+        }
+        check_longest();
+        activity_fini(&a);
+    }
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Paths whose pieces are known: a master with two workers, a controller with seven calculators as a paper printed it,
+ * and each reason for which something is not known.
+ */
+#include "analysis/path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+
+static struct activity a;
+static struct path p;
+
+static uint32_t add_thread(const char *process, int64_t node)
+{
+    struct activity_thread t = {
+        .node_row = node, .process_row = (int64_t)a.thread_count, .id = (uint32_t)a.thread_count, .first = 0};
+    strcpy(t.process, process);
+    uint32_t n = activity_add_thread(&a, &t);
+    assert_int_not_equal(n, ACTIVITY_NONE);
+    return n;
+}
+
+static void span(uint32_t t, const char *name, int64_t begin, int64_t end)
+{
+    assert_true(activity_add_span(&a, t, (struct activity_span){begin, end, activity_name(&a, name)}));
+}
+
+/* On a CPU from `begin` to `end`, and off since the interval before, of which `ready` ready. */
+static void runs(uint32_t t, int64_t begin, int64_t end, int64_t ready)
+{
+    const struct activity_thread *is = &a.threads[t];
+    int64_t last = is->interval_count ? is->intervals[is->interval_count - 1].end : begin;
+    assert_true(activity_add_interval(&a, t,
+                                      (struct activity_interval){.begin = begin,
+                                                                 .end = end,
+                                                                 .off = begin - last,
+                                                                 .ready_least = ready,
+                                                                 .ready_most = ready,
+                                                                 .ended = ACTIVITY_WAITED}));
+}
+
+static void sends(uint32_t t, int64_t at)
+{
+    assert_true(
+        activity_add_event(&a, t, (struct activity_event){.at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT}));
+}
+
+static void receives(uint32_t t, int64_t at, uint32_t from, int64_t sent)
+{
+    assert_true(activity_add_event(
+        &a, t, (struct activity_event){.at = at, .from = sent, .peer = from, .kind = ACTIVITY_RECEIVED}));
+}
+
+static void walk(uint32_t t, int64_t from, int64_t until)
+{
+    int64_t at = from;
+    assert_int_equal(activity_settle(&a), 0);
+    assert_int_equal(path_walk(&a, t, from, until, &p), 0);
+    for (size_t i = 0; i < p.count; i++) {
+        assert_int_equal(p.pieces[i].from, at);
+        at = p.pieces[i].until;
+    }
+    assert_int_equal(at, until);
+}
+
+static void is_piece(size_t i, enum path_class is, enum path_why why, uint32_t thread, int64_t from, int64_t until)
+{
+    assert_true(i < p.count);
+    assert_int_equal(p.pieces[i].is, is);
+    assert_int_equal(p.pieces[i].why, why);
+    assert_int_equal(p.pieces[i].thread, thread);
+    assert_int_equal(p.pieces[i].from, from);
+    assert_int_equal(p.pieces[i].until, until);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    return activity_init(&a, NULL, 0);
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    path_fini(&p);
+    activity_fini(&a);
+    return 0;
+}
+
+/* A runs 10, B 20 (flight 1), C 35 (flight 2, 25 of it in X); A waits for both and runs 5. */
+static void test_master_and_two_workers(void **state)
+{
+    (void)state;
+    uint32_t m = add_thread("A", 1), b = add_thread("B", 2), c = add_thread("C", 3);
+    span(c, "X", 20 * MS, 45 * MS);
+    runs(m, 0, 10 * MS, 0);
+    sends(m, 10 * MS);
+    runs(b, 0, MS / 2, 0);
+    runs(b, 11 * MS, 31 * MS, 0);
+    receives(b, 11 * MS, m, 10 * MS);
+    sends(b, 31 * MS);
+    runs(c, 0, MS / 2, 0);
+    runs(c, 12 * MS, 47 * MS, 0);
+    receives(c, 12 * MS, m, 10 * MS);
+    sends(c, 47 * MS);
+    runs(m, 32 * MS, 32 * MS + 1000, 0);
+    receives(m, 32 * MS, b, 31 * MS);
+    runs(m, 49 * MS, 54 * MS, 0);
+    receives(m, 49 * MS, c, 47 * MS);
+    walk(m, 0, 54 * MS);
+    assert_int_equal(p.count, 7);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, m, 0, 10 * MS);
+    is_piece(1, PATH_MESSAGE, PATH_KNOWN, c, 10 * MS, 12 * MS);
+    is_piece(2, PATH_RUNNING, PATH_KNOWN, c, 12 * MS, 20 * MS);
+    is_piece(3, PATH_RUNNING, PATH_KNOWN, c, 20 * MS, 45 * MS);
+    is_piece(4, PATH_RUNNING, PATH_KNOWN, c, 45 * MS, 47 * MS);
+    is_piece(5, PATH_MESSAGE, PATH_KNOWN, m, 47 * MS, 49 * MS);
+    is_piece(6, PATH_RUNNING, PATH_KNOWN, m, 49 * MS, 54 * MS);
+    assert_string_equal(a.names[p.pieces[3].span], "X");
+    walk(m, 30 * MS, 51 * MS); /* clipped */
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, c, 30 * MS, 45 * MS);
+    is_piece(3, PATH_RUNNING, PATH_KNOWN, m, 49 * MS, 51 * MS);
+}
+
+/* The controller asks each calculator in turn: `each` ms on the way to it and back, `cpu` ms in it. */
+static void test_controller_of_a_paper(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t machine, each, cpu;
+    } of[] = {{3, 840, 159}, {2, 480, 88}, {3, 480, 79}, {2, 440, 67}, {1, 408, 108}, {1, 272, 64}, {3, 240, 42}};
+    enum { CALCULATORS = 7, CPU = 9740 };
+    int64_t at = 0, running = 0, near = 0, far = 0;
+    uint32_t control = add_thread("control", 1);
+    for (uint32_t i = 0; i < CALCULATORS; i++)
+        (void)add_thread("calculator", of[i].machine);
+    for (uint32_t i = 0; i < CALCULATORS; i++) {
+        int64_t piece = (CPU / (CALCULATORS + 1)) * MS, sent = at + piece, there = sent + of[i].each * MS;
+        runs(control, at, sent, 0);
+        if (i > 0)
+            receives(control, at, i, at - of[i - 1].each * MS);
+        sends(control, sent);
+        runs(i + 1, -1, 0, 0);
+        runs(i + 1, there, there + of[i].cpu * MS, 0);
+        receives(i + 1, there, control, sent);
+        sends(i + 1, there + of[i].cpu * MS);
+        at = there + (of[i].cpu + of[i].each) * MS;
+    }
+    int64_t end = at + (CPU - CALCULATORS * (CPU / (CALCULATORS + 1))) * MS;
+    runs(control, at, end, 0);
+    receives(control, at, CALCULATORS, at - of[CALCULATORS - 1].each * MS);
+    walk(control, 0, end);
+    for (size_t i = 0; i < p.count; i++) {
+        const struct path_piece *is = &p.pieces[i];
+        bool message = is->is == PATH_MESSAGE;
+        int64_t ms = (is->until - is->from) / MS;
+        assert_true(message || is->is == PATH_RUNNING);
+        if (message)
+            *(a.threads[is->thread].node_row == a.threads[is->peer].node_row ? &near : &far) += ms;
+        else
+            running += ms;
+    }
+    assert_int_equal(end / MS, 16667);
+    assert_int_equal(running, 10347);
+    assert_int_equal(far, 4960);
+    assert_int_equal(near, 1360);
+}
+
+static void test_ready_and_what_lies_between(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1);
+    runs(t, 0, 10, 0);
+    runs(t, 100, 200, 30);
+    a.threads[t].intervals[1].ready_most = 50;
+    walk(t, 0, 200);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, t, 0, 10);
+    is_piece(1, PATH_UNKNOWN, PATH_BLOCKED, t, 10, 50);
+    is_piece(2, PATH_UNKNOWN, PATH_BETWEEN, t, 50, 70);
+    is_piece(3, PATH_READY, PATH_KNOWN, t, 70, 100);
+    is_piece(4, PATH_RUNNING, PATH_KNOWN, t, 100, 200);
+}
+
+/* A message that was sent later than the thread might have been ready shows that it was not. */
+static void test_a_message_narrows_the_bounds(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    runs(u, 0, 90, 0);
+    runs(t, 0, 10, 0);
+    runs(t, 100, 200, 5);
+    a.threads[t].intervals[1].ready_most = 80;
+    sends(u, 85);
+    receives(t, 101, u, 85);
+    walk(t, 0, 200);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, u, 0, 85);
+    is_piece(1, PATH_UNKNOWN, PATH_BETWEEN, t, 85, 95);
+    is_piece(2, PATH_READY, PATH_KNOWN, t, 95, 100);
+}
+
+static void test_nothing_recorded(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1);
+    a.threads[t].first = 50;
+    span(t, "work", 60, 90);
+    walk(t, 0, 100);
+    is_piece(0, PATH_UNKNOWN, PATH_BEGINNING, t, 0, 50);
+    is_piece(1, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 50, 60);
+    is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 60, 90);
+    assert_string_equal(a.names[p.pieces[2].span], "work");
+    is_piece(3, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 90, 100);
+}
+
+/* Without intervals a span that holds the receiving alone shows that the thread waited; one with work in it does not.
+ */
+static void test_a_span_around_the_receiving(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    span(t, "receive", 20, 60);
+    receives(t, 60, u, 40);
+    sends(u, 40);
+    walk(t, 0, 100);
+    is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 40);
+    is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 40, 60);
+    is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 60, 100);
+    span(t, "work", 30, 35);
+    walk(t, 0, 100);
+    for (size_t i = 0; i < p.count; i++)
+        assert_true(p.pieces[i].is == PATH_UNKNOWN && p.pieces[i].thread == t);
+}
+
+static void test_lost_records(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    runs(u, 0, 100, 0);
+    runs(t, 0, 10, 0);
+    runs(t, 50, 100, 0);
+    assert_true(activity_add_event(
+        &a, t, (struct activity_event){.at = 55, .from = 9, .peer = ACTIVITY_NONE, .kind = ACTIVITY_LOST}));
+    receives(t, 56, u, 40); /* the one that woke it may be lost */
+    walk(t, 0, 100);
+    is_piece(1, PATH_UNKNOWN, PATH_LOST, t, 10, 50);
+}
+
+static void test_messages_that_explain_nothing(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1), far = add_thread("far", 2);
+    runs(u, 0, 500, 0);
+    runs(t, 0, 10, 0);
+    runs(t, 50, 60, 0);
+    receives(t, 51, u, 5); /* had been sent before the wait began */
+    runs(t, 100, 110, 0);
+    receives(t, 101, ACTIVITY_NONE, 0);
+    runs(t, 150, 160, 0);
+    sends(t, 151); /* it did something else first */
+    receives(t, 152, u, 120);
+    runs(t, 200, 210, 0);
+    assert_true(activity_add_event(
+        &a, t,
+        (struct activity_event){.at = 201, .from = 170, .bound = INT64_MAX, .peer = far, .kind = ACTIVITY_RECEIVED}));
+    walk(t, 0, 210);
+    is_piece(1, PATH_UNKNOWN, PATH_BLOCKED, t, 10, 50);
+    is_piece(3, PATH_UNKNOWN, PATH_UNSENT, t, 60, 100);
+    is_piece(5, PATH_UNKNOWN, PATH_BLOCKED, t, 110, 150);
+    is_piece(7, PATH_UNKNOWN, PATH_CLOCKS, t, 160, 200);
+}
+
+/* A thread that is preempted behind the wait, before it records the receiving; records just outside of intervals. */
+static void test_clocks_of_records_and_of_intervals(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    runs(u, 0, 3000, 0);
+    runs(u, 9000, 9500, 0);
+    sends(u, 3100); /* was made at 3000 */
+    runs(t, 0, 1000, 0);
+    runs(t, 5000, 5100, 0);
+    a.threads[t].intervals[1].ended = ACTIVITY_PREEMPTED;
+    runs(t, 6000, 6100, 900);
+    receives(t, 6200, u, 3100); /* was made at 6100 */
+    runs(t, 9000, 9500, 0);
+    walk(t, 0, 6050);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, u, 0, 3100);
+    is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 3100, 5000);
+    is_piece(2, PATH_RUNNING, PATH_KNOWN, t, 5000, 5100);
+    is_piece(3, PATH_READY, PATH_KNOWN, t, 5100, 6000);
+    is_piece(4, PATH_RUNNING, PATH_KNOWN, t, 6000, 6050);
+}
+
+/* Two messages, each of which is received before the other was sent: some tags are wrong. */
+static void test_a_cycle(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 2);
+    runs(t, 0, 100, 0);
+    runs(t, 500, 600, 0);
+    runs(u, 0, 100, 0);
+    runs(u, 500, 600, 0);
+    receives(t, 500, u, 550);
+    receives(u, 500, t, 550);
+    walk(t, 0, 600);
+    is_piece(0, PATH_UNKNOWN, PATH_CYCLE, p.pieces[0].thread, 0, 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_master_and_two_workers, start, finish),
+        cmocka_unit_test_setup_teardown(test_controller_of_a_paper, start, finish),
+        cmocka_unit_test_setup_teardown(test_ready_and_what_lies_between, start, finish),
+        cmocka_unit_test_setup_teardown(test_a_message_narrows_the_bounds, start, finish),
+        cmocka_unit_test_setup_teardown(test_nothing_recorded, start, finish),
+        cmocka_unit_test_setup_teardown(test_a_span_around_the_receiving, start, finish),
+        cmocka_unit_test_setup_teardown(test_lost_records, start, finish),
+        cmocka_unit_test_setup_teardown(test_messages_that_explain_nothing, start, finish),
+        cmocka_unit_test_setup_teardown(test_clocks_of_records_and_of_intervals, start, finish),
+        cmocka_unit_test_setup_teardown(test_a_cycle, start, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
