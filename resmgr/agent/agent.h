@@ -47,7 +47,7 @@ struct agent_limit {
     bool known;   /* `value` means something now */
     double value; /* of the process that is furthest from holding */
     int slot;     /* of that process; -1: a value of the node, or none */
-    double worst; /* worst value less its uncertainty, since judgement began; NaN: none yet */
+    double worst; /* the value furthest from holding since judgement began, as `value` is; NaN: none yet */
     int64_t settling, held, violated, unknown;
     int64_t unjudged;      /* part of `unknown`: gaps */
     int64_t gap;           /* ns before this instant that were not judged; 0: none; -1: it is the first one */

@@ -71,7 +71,6 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         j->seen->value = v.value;
         j->seen->slot = slot;
         j->excess = excess;
-        j->sure = sure;
     }
     if (excess > 0 && !run->broken)
         run->broken_since = j->now;
@@ -90,8 +89,8 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
 static void limit_judge_worsen(const struct limit_judge *j, double *worst)
 {
     bool at_least = j->limit->compare == COMPARE_AT_LEAST;
-    if (isnan(*worst) || (at_least ? j->sure < *worst : j->sure > *worst))
-        *worst = j->sure;
+    if (isnan(*worst) || (at_least ? j->seen->value < *worst : j->seen->value > *worst))
+        *worst = j->seen->value;
 }
 
 static void limit_judge_add_gap(struct agent_limit *seen, int64_t passed)

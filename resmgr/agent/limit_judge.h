@@ -46,7 +46,6 @@ struct limit_judge {
     /* Of the instant that is being judged. */
     int64_t now;
     double excess; /* of the value furthest from holding: by how much it breaks the limit, less its resolution */
-    double sure;   /* that value, less its resolution */
     bool broken, violated, certain, confirms, open;
     uint32_t fresh; /* suspects of this instant */
 

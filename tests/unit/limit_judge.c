@@ -130,6 +130,24 @@ static void one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first(v
     }
 }
 
+/* The worst value is one that the limit had: where an error is known, it is not taken off that number alone. */
+static void the_worst_value_is_no_better_than_the_last(void **unused)
+{
+    (void)unused;
+    for (int at_least = 0; at_least < 2; at_least++) {
+        start(NULL);
+        limit.compare = at_least ? COMPARE_AT_LEAST : COMPARE_AT_MOST;
+        struct limit_judge_value bounded = value(10, 0);
+        bounded.resolution = 3;
+        step(bounded, bounded);
+        step(bounded, bounded);
+        assert_true(seen.known && seen.value == 10);
+        assert_true(seen.worst == 10);
+        assert_int_equal(seen.state, LIMIT_HELD);
+    }
+    limit.compare = COMPARE_AT_MOST;
+}
+
 static void what_is_not_made_of_records_ends_with_no_process(void **unused)
 {
     (void)unused;
@@ -284,6 +302,7 @@ int main(void)
         cmocka_unit_test_setup(the_interval_in_which_a_process_ends_is_no_sample, start),
         cmocka_unit_test_setup(of_several_that_break_it_one_that_goes_on_confirms_it, start),
         cmocka_unit_test_setup(one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first, start),
+        cmocka_unit_test_setup(the_worst_value_is_no_better_than_the_last, start),
         cmocka_unit_test_setup(what_is_not_made_of_records_ends_with_no_process, start),
         cmocka_unit_test_setup(what_is_forgotten_begins_anew, start),
         cmocka_unit_test_setup(a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung, start),
