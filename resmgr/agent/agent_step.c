@@ -202,7 +202,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     if (experiment_is_managed(agent->experiment))
         return;
     policy_step(&agent->policy, seen, &out->actions);
-    knob_controller_step(&agent->knob_controller, &agent->policy, &out->actions);
+    knob_controller_step(&agent->knob_controller, &agent->policy, &out->actions, seen->dead_time);
     out->action = out->own.action;
     out->floor = agent_floor(agent);
     out->after = agent_setting(agent);

@@ -135,12 +135,22 @@ static bool later_are_back(const struct knob_controller *c, uint32_t i)
 
 /* ---- The step ---------------------------------------------------------------------------------------------------- */
 
+/* A value over the loop through the collector begins to show a change only after the dead time. */
+static int64_t settle_of(const struct knob_controller *c, const struct experiment_knob *file, int64_t dead_time)
+{
+    bool is_late = false;
+    for (uint32_t i = 0; i < c->experiment->limit_count && file->settle == 0; i++)
+        is_late = is_late ||
+                  (file->serves >> i & 1 && experiment_limit_is_on_interval(c->experiment, &c->experiment->limits[i]));
+    return experiment_knob_settle(c->experiment, file) + (is_late ? dead_time : 0);
+}
+
 static void step_knob(struct knob_controller *c, uint32_t i, const struct policy_state *policy,
-                      const struct policy_actions *actions)
+                      const struct policy_actions *actions, int64_t dead_time)
 {
     struct knob_controller_knob *knob = &c->knobs[i];
     const struct experiment_knob *file = knob_of(c, i);
-    int64_t settle = experiment_knob_settle(c->experiment, file);
+    int64_t settle = settle_of(c, file, dead_time);
     bool polling = file->order == ORDER_KNOB_FIRST || polling_has_yielded(c, knob, policy, actions, settle);
     struct knob_search_limit limit = {.state = knob->worst.state,
                                       .margin = policy_margin(&knob->worst),
@@ -169,8 +179,9 @@ static void step_knob(struct knob_controller *c, uint32_t i, const struct policy
 }
 
 void knob_controller_step(struct knob_controller *c, const struct policy_state *policy,
-                          const struct policy_actions *actions)
+                          const struct policy_actions *actions, int64_t dead_time)
 {
+    dead_time = dead_time > 0 && dead_time <= POLICY_ELAPSED_MAX ? dead_time : 0;
     for (uint32_t i = 0; i < c->experiment->adapt.knob_count; i++)
-        step_knob(c, i, policy, actions);
+        step_knob(c, i, policy, actions, dead_time);
 }

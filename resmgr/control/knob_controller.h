@@ -50,9 +50,13 @@ void knob_controller_begin(struct knob_controller *c, int64_t elapsed);
  * see its violation. */
 void knob_controller_take(struct knob_controller *c, uint32_t i, struct policy_limit *limit);
 
-/** Decides for all knobs, after the policy's step. `actions` may be of a policy that does nothing. */
+/**
+ * Decides for all knobs, after the policy's step. `actions` may be of a policy that does nothing. `dead_time`: of the
+ * loop over the collector, as policies get it: a change for an interval is judged so much later, unless the file says
+ * when.
+ */
 void knob_controller_step(struct knob_controller *c, const struct policy_state *policy,
-                          const struct policy_actions *actions);
+                          const struct policy_actions *actions, int64_t dead_time);
 
 /**
  * Merges the knob of one more program into what several programs or nodes have in common. *into is all zeros at first.

@@ -413,7 +413,7 @@ static bool step_knobs(struct manager *m)
     uint32_t count = m->experiment->adapt.knob_count;
     for (uint32_t i = 0; i < count; i++)
         saturated[i] = m->knob_controller.knobs[i].setpoint.saturated;
-    knob_controller_step(&m->knob_controller, &m->policy, &m->actions);
+    knob_controller_step(&m->knob_controller, &m->policy, &m->actions, m->seen.dead_time);
     for (uint32_t i = 0; i < count; i++) {
         const struct knob_controller_setpoint *now = &m->knob_controller.knobs[i].setpoint;
         m->counts.moves += now->moved != KNOB_SEARCH_KEEP;

@@ -27,12 +27,15 @@ static struct policy_member members[2];
 static struct policy_member_actions member_actions[2];
 static struct policy_state policy = {.members = members};
 static struct policy_actions actions = {.members = member_actions};
+static int64_t dead_time;
 
 static int start(void **state)
 {
     (void)state;
     struct experiment_knob any = {.process = -1, .min = INT32_MIN, .max = INT32_MAX, .serves = 1, .step = 10};
     files[0] = files[1] = any;
+    metrics[0].kind = METRIC_RATE;
+    dead_time = 0;
     e.adapt = (struct experiment_adapt){.policy = POLICY_ELASTIC,
                                         .every = EVERY,
                                         .period_min = CLOCK_MS,
@@ -68,7 +71,7 @@ static void instant(double fps)
     for (uint32_t i = 0; i < e.adapt.knob_count; i++)
         knob_controller.knobs[i].seen = seen;
     knob_controller_take(&knob_controller, 0, &limit);
-    knob_controller_step(&knob_controller, &policy, &actions);
+    knob_controller_step(&knob_controller, &policy, &actions, dead_time);
 }
 
 static void instants(int count, double fps)
@@ -201,8 +204,44 @@ static void it_answers_the_limit_of_the_least_number_that_is_violated(void **sta
     knob_controller_take(&knob_controller, 1, &second);
     knob_controller_take(&knob_controller, 0, &first);
     knob_controller_take(&knob_controller, 0, &unknown);
-    knob_controller_step(&knob_controller, &policy, &actions);
+    knob_controller_step(&knob_controller, &policy, &actions, dead_time);
     assert_int_equal(knob_controller.knobs[0].setpoint.limit, 0);
+}
+
+/*
+ * The plant: the limit holds at 50 and below, and its value shows what was in force as long ago as the loop takes. A
+ * knob that is judged before that moves on to the end of its range.
+ */
+static int32_t least_value(int64_t given)
+{
+    enum { DEAD = 20 };
+    int32_t in_force[DEAD], least = 100;
+    for (int i = 0; i < DEAD; i++)
+        in_force[i] = 100;
+    policy.policy = POLICY_NONE;
+    files[0].settle = given;
+    for (int i = 0; i < 3 * DEAD; i++) {
+        int32_t shown = in_force[i % DEAD];
+        instant(shown <= 50 ? 100.5 : 50 + (100 - shown) / 4.0);
+        in_force[i % DEAD] = value(0);
+        least = value(0) < least ? value(0) : least;
+    }
+    return least;
+}
+
+static void a_change_over_the_loop_is_judged_when_its_dead_time_is_over(void **state)
+{
+    metrics[0].kind = METRIC_INTERVAL;
+    dead_time = 20 * EVERY;
+    assert_int_equal(least_value(0), 50);
+    start(state);
+    dead_time = 20 * EVERY; /* the limit is none on an interval, so no loop delays it */
+    assert_int_equal(least_value(0), 0);
+    start(state);
+    metrics[0].kind = METRIC_INTERVAL;
+    dead_time = 20 * EVERY;
+    assert_int_equal(least_value(2 * EVERY), 0); /* as the file says */
+    start(state);
 }
 
 static void programs_with_nothing_in_common_are_left_alone(void **state)
@@ -233,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup(what_its_own_return_breaks_is_hidden_and_taken_back, start),
         cmocka_unit_test_setup(of_two_the_first_gives_way_first_and_comes_back_last, start),
         cmocka_unit_test_setup(it_answers_the_limit_of_the_least_number_that_is_violated, start),
+        cmocka_unit_test_setup(a_change_over_the_loop_is_judged_when_its_dead_time_is_over, start),
         cmocka_unit_test_setup(programs_with_nothing_in_common_are_left_alone, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
