@@ -69,6 +69,23 @@ static void warn_blind_aspect(struct reader *r, const struct tree *t, const stru
                     diagnostics_quote(match).s);
 }
 
+/* Of an interval that takes the records of some processes at position `i`. */
+static void warn_no_process(struct reader *r, const struct tree *t, const struct experiment *e,
+                            const struct experiment_interval *interval, uint32_t i)
+{
+    char name[EXPERIMENT_NAME_MAX + sizeof ".1"];
+    for (uint32_t p = 0; p < e->process_count; p++) {
+        if (!e->processes[p].name)
+            continue;
+        snprintf(name, sizeof name, "%s%s", e->processes[p].name, e->processes[p].instances > 1 ? ".1" : "");
+        if (experiment_interval_takes(interval, i, name))
+            return;
+    }
+    reader_warn(r, t,
+                "no process of this file is called %s: the metric stays unknown, unless one of these makes others",
+                diagnostics_quote(interval->processes[i]).s);
+}
+
 static void warn_blind_metric(struct reader *r, const struct tree *t, const struct experiment *e,
                               const struct experiment_metric *m)
 {
@@ -81,8 +98,11 @@ static void warn_blind_metric(struct reader *r, const struct tree *t, const stru
              experiment_metric_reads_records(m))
         reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
     else
-        for (uint32_t i = 0; (aspect = experiment_metric_aspect(m, i)); i++, at = at->next)
+        for (uint32_t i = 0; (aspect = experiment_metric_aspect(m, i)); i++, at = at->next) {
             warn_blind_aspect(r, at, e, m, aspect);
+            if (m->kind == METRIC_INTERVAL && m->interval.processes[i])
+                warn_no_process(r, at, e, &m->interval, i);
+        }
 }
 
 static void warn_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)

@@ -102,6 +102,8 @@ static void free_judged(struct experiment *e)
         free(e->metrics[i].where);
         free(e->metrics[i].interval.match);
         fields_free_texts(e->metrics[i].interval.aspects);
+        for (int at = 0; at < EXPERIMENT_STAGES_MAX; at++)
+            free(e->metrics[i].interval.processes[at]);
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);

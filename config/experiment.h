@@ -261,8 +261,9 @@ enum {
 
 /** Of METRIC_INTERVAL: which records belong together, and the statistic of the times between them. */
 struct experiment_interval {
-    char **aspects; /* from that of the first record to that of the last, NULL-terminated */
-    uint32_t count; /* 2 .. EXPERIMENT_STAGES_MAX; 0: no interval */
+    char **aspects;                         /* from that of the first record to that of the last, NULL-terminated */
+    char *processes[EXPERIMENT_STAGES_MAX]; /* globs: whose records of each count; NULL: all processes' */
+    uint32_t count;                         /* 2 .. EXPERIMENT_STAGES_MAX; 0: no interval */
     uint32_t memory;
     char *match; /* the field with equal values in records that belong together; NULL: they are of one message */
     enum experiment_metric_kind statistic; /* METRIC_MEAN .. METRIC_QUANTILE */
@@ -696,6 +697,9 @@ const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t
 
 /** Whether `m` is computed from records of aspect `name`. Pure. */
 bool experiment_metric_is_of(const struct experiment_metric *m, const char *name);
+
+/** Whether records of a process called `name` count at position `at` of interval `i`. Pure. */
+bool experiment_interval_takes(const struct experiment_interval *i, uint32_t at, const char *name);
 
 /** Whether limit `l` is on an interval, which no node sees whole: then it is global, and no node has a share of it. */
 bool experiment_limit_is_on_interval(const struct experiment *e, const struct experiment_limit *l);

@@ -13,20 +13,53 @@ static const char by_messages[] = "messages", chosen[] = "yes";
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
-static bool is_listed(char *const *aspects, const char *name)
+/* Of one aspect the records of several processes may stand at several places. */
+static bool is_listed(const struct experiment_interval *i, const char *aspect, const char *process)
 {
-    while (*aspects && strcmp(*aspects, name) != 0)
-        aspects++;
-    return *aspects;
+    for (uint32_t at = 0; at < i->count; at++)
+        if (strcmp(i->aspects[at], aspect) == 0 &&
+            (!process || !i->processes[at] || strcmp(i->processes[at], process) == 0))
+            return true;
+    return false;
+}
+
+static bool is_glob_of_names(const char *text)
+{
+    size_t n = strlen(text), at = 0;
+    while (at < n && (strchr(schema_name_characters, text[at]) || text[at] == '*' || text[at] == '?'))
+        at++;
+    return n > 0 && n <= EXPERIMENT_NAME_MAX && at == n;
+}
+
+/* Of "frame_shown of client" the second name. */
+static bool read_process(struct reader *r, const struct tree *t, const char *name, char **to)
+{
+    if (is_glob_of_names(name))
+        *to = reader_copy(r, name);
+    else
+        reader_wrong(r, t,
+                     "%s cannot be the name of a process behind 'of'; allowed: 1 to %d letters, digits, '_', '-', '.', "
+                     "'*' or '?'",
+                     diagnostics_quote(name).s, EXPERIMENT_NAME_MAX);
+    return *to;
 }
 
 static void read_aspect(struct reader *r, const struct tree *t, struct experiment_interval *i)
 {
-    char *name = NULL;
-    fields_read_aspect(r, t, &name);
-    if (!name)
+    char *name = NULL, **process = &i->processes[i->count];
+    const char *of = t->kind == TREE_TEXT && t->text ? strstr(t->text, " of ") : NULL;
+    struct tree aspect = *t;
+    if (of && !read_process(r, t, of + strlen(" of "), process))
         return;
-    if (is_listed(i->aspects, name))
+    if (of && !(aspect.text = strndup(t->text, (size_t)(of - t->text))))
+        r->out_of_memory = true;
+    if (aspect.text || !of)
+        fields_read_aspect(r, &aspect, &name);
+    if (of)
+        free(aspect.text);
+    if (!name)
+        return; /* experiment_free() frees *process */
+    if (is_listed(i, name, *process))
         reader_wrong(r, t, "%s appears twice in this list", diagnostics_quote(name).s);
     else if (experiment_sampler_of(name) != EXPERIMENT_SAMPLERS)
         reader_wrong(r, t, "%s is recorded by a sampler: its records belong to no others", name);
@@ -35,6 +68,8 @@ static void read_aspect(struct reader *r, const struct tree *t, struct experimen
         return;
     }
     free(name);
+    free(*process);
+    *process = NULL;
 }
 
 void intervals_read_aspects(struct reader *r, const struct tree *t, void *to)
@@ -143,8 +178,15 @@ void intervals_check(struct reader *r, const struct tree *t, struct experiment_m
 void intervals_print(const struct experiment_metric *m, FILE *out)
 {
     const struct experiment_interval *i = &m->interval;
-    fputs("interval: ", out);
-    schema_print_list(&i->aspects, out);
+    fputs("interval: [", out);
+    for (uint32_t at = 0; at < i->count; at++) {
+        char text[2 * EXPERIMENT_NAME_MAX + sizeof " of "];
+        snprintf(text, sizeof text, "%s%s%s", i->aspects[at], i->processes[at] ? " of " : "",
+                 i->processes[at] ? i->processes[at] : "");
+        fputs(at > 0 ? ", " : "", out);
+        schema_print_text(text, out);
+    }
+    fputc(']', out);
     fputs(", match: ", out);
     schema_print_text(i->match ? i->match : by_messages, out);
     fprintf(out, ", %s: ", experiment_metric_word(i->statistic));

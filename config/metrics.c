@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/experiment.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 enum { FIELDS_MOST = 12 }; /* an aspect has at most so many */
@@ -47,6 +48,17 @@ bool experiment_metric_is_of(const struct experiment_metric *m, const char *name
         if (strcmp(aspect, name) == 0)
             return true;
     return false;
+}
+
+/* A process of several instances is meant by its name. */
+bool experiment_interval_takes(const struct experiment_interval *i, uint32_t at, const char *name)
+{
+    const char *pattern = i->processes[at];
+    size_t n = pattern ? strlen(pattern) : 0;
+    if (!pattern || fnmatch(pattern, name, 0) == 0)
+        return true;
+    return strncmp(pattern, name, n) == 0 && name[n] == '.' && name[n + 1] &&
+           name[n + 1 + strspn(name + n + 1, "0123456789")] == '\0';
 }
 
 bool experiment_limit_is_on_interval(const struct experiment *e, const struct experiment_limit *l)

@@ -110,7 +110,7 @@ static const struct evaluate_watch *watch_of(struct evaluate *e, struct model_pr
     struct evaluate_watch *w = p->evaluated;
     if (!w || w->configured != e->configured || w->aspects != p->dict->aspect_count) {
         free(w);
-        p->evaluated = w = evaluate_watch_new(e->experiment, e->configured, p->dict);
+        p->evaluated = w = evaluate_watch_new(e->experiment, e->configured, p);
         for (uint32_t i = 0; w && i < w->count; i++)
             e->metrics[w->points[i].metric].any = true;
     }

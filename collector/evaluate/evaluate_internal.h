@@ -22,8 +22,9 @@ struct evaluate_watch {
     struct evaluate_point points[];
 };
 
-/** Finds what limits of `e` read of a process with `dict`. NULL where memory is short; free(). */
-struct evaluate_watch *evaluate_watch_new(const struct experiment *e, uint32_t configured, const struct dict *dict);
+/** Finds what limits of `e` read of process `p`, which has a dictionary. NULL where memory is short; free(). */
+struct evaluate_watch *evaluate_watch_new(const struct experiment *e, uint32_t configured,
+                                          const struct model_process *p);
 
 static inline bool evaluate_watch_reads(const struct evaluate_watch *w, uint32_t aspect)
 {

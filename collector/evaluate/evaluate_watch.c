@@ -21,12 +21,13 @@ static void log_lacking(const struct experiment_metric *m, const struct dict_asp
              m->interval.match ? m->interval.match : "");
 }
 
-/* Adds the points of metric `number` in a dictionary, for which there is room in `w`. */
-static void add_points(const struct experiment *e, uint32_t number, const struct dict *dict, struct evaluate_watch *w)
+/* Adds the points of metric `number` in the dictionary of a process, for which there is room in `w`. */
+static void add_points(const struct experiment *e, uint32_t number, const struct model_process *p,
+                       struct evaluate_watch *w)
 {
     const struct experiment_metric *m = &e->metrics[number];
-    for (const struct dict_aspect *a = dict->aspects; a < dict->aspects + dict->aspect_count; a++) {
-        struct interval_part part = interval_part_of(m, a);
+    for (const struct dict_aspect *a = p->dict->aspects; a < p->dict->aspects + p->dict->aspect_count; a++) {
+        struct interval_part part = interval_part_of(m, p->name, a);
         if (part.has == INTERVAL_HAS_NO_KEY)
             log_lacking(m, a);
         if (part.has != INTERVAL_HAS_PART)
@@ -36,18 +37,19 @@ static void add_points(const struct experiment *e, uint32_t number, const struct
     }
 }
 
-struct evaluate_watch *evaluate_watch_new(const struct experiment *e, uint32_t configured, const struct dict *dict)
+struct evaluate_watch *evaluate_watch_new(const struct experiment *e, uint32_t configured,
+                                          const struct model_process *p)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < e->metric_count; i++)
-        most += e->metrics[i].interval.count; /* an aspect is in an interval once */
+        most += e->metrics[i].interval.count; /* an aspect of a process is in an interval once */
     struct evaluate_watch *w = calloc(1, sizeof *w + most * sizeof w->points[0]);
     if (!w)
         return NULL;
     w->configured = configured;
-    w->aspects = dict->aspect_count;
+    w->aspects = p->dict->aspect_count;
     for (uint32_t i = 0; i < e->metric_count; i++)
         if (is_limited(e, i))
-            add_points(e, i, dict, w);
+            add_points(e, i, p, w);
     return w;
 }

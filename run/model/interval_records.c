@@ -7,10 +7,12 @@
 
 #include <string.h>
 
-struct interval_part interval_part_of(const struct experiment_metric *m, const struct dict_aspect *a)
+struct interval_part interval_part_of(const struct experiment_metric *m, const char *process,
+                                      const struct dict_aspect *a)
 {
     struct interval_part part = {INTERVAL_HAS_NO_PART, 0, 0, DICT_INT64};
-    while (part.position < m->interval.count && strcmp(m->interval.aspects[part.position], a->name) != 0)
+    while (part.position < m->interval.count && (strcmp(m->interval.aspects[part.position], a->name) != 0 ||
+                                                 !experiment_interval_takes(&m->interval, part.position, process)))
         part.position++;
     if (part.position == m->interval.count)
         return part;

@@ -18,7 +18,9 @@ struct interval_part {
     enum dict_type type;
 };
 
-struct interval_part interval_part_of(const struct experiment_metric *m, const struct dict_aspect *a);
+/** Of aspect `a` of a process called `process`. */
+struct interval_part interval_part_of(const struct experiment_metric *m, const char *process,
+                                      const struct dict_aspect *a);
 
 /** The end that records of process `p` at the last position belong to, by the metric's `per`. */
 uint32_t interval_end_of(const struct experiment_metric *m, const struct model_process *p);

@@ -89,6 +89,8 @@ static void lose(struct interval_reading *r, const struct model_process *p, int6
 {
     const struct experiment_metric *m = &r->experiment->metrics[r->metric];
     for (uint32_t i = 0; i < m->interval.count; i++) {
+        if (!experiment_interval_takes(&m->interval, i, p->name))
+            continue;
         bool timed = from != INT64_MIN || until != INT64_MAX;
         uint64_t lost = r->losses->lost(r->losses->of, p->row, m->interval.aspects[i], timed);
         if (lost > 0)
@@ -126,7 +128,7 @@ static bool step_stream(struct interval_reading *r, const struct record_item *it
 static void take_record(struct interval_reading *r, const struct record_item *item)
 {
     const struct experiment_metric *m = &r->experiment->metrics[r->metric];
-    struct interval_part part = interval_part_of(m, item->aspect);
+    struct interval_part part = interval_part_of(m, item->process->name, item->aspect);
     if (part.has != INTERVAL_HAS_PART)
         return;
     struct interval_event e = interval_event_of(m, &part, item->process, item->r, item->at);

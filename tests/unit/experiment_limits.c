@@ -48,6 +48,11 @@ static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
         {"metrics: {m: {interval: [a, b], max: yes}}\n", "metrics.m.match", "is missing; expected: the field"},
         {"metrics: {m: {interval: [a, b], match: f, quantile: 101 %}}\n", "metrics.m.quantile", "is out of range"},
         {"metrics: {m: {interval: [a, b], match: 7, max: yes}}\n", "metrics.m.match", "cannot be the name of a field"},
+        {"metrics: {m: {interval: [a, b of c/d], match: f, max: yes}}\n", "metrics.m.interval[1]",
+         "cannot be the name of a process"},
+        {"metrics: {m: {interval: [a, b of ], match: f, max: yes}}\n", "metrics.m.interval[1]", "cannot be the name"},
+        {"metrics: {m: {interval: [a of c, a], match: f, max: yes}}\n", "metrics.m.interval[1]", "appears twice"},
+        {"metrics: {m: {interval: [a of c, a of c], match: f, max: yes}}\n", "metrics.m.interval[1]", "appears twice"},
         {"metrics: {m: {interval: [a, b], match: f, max: yes, share: 5 %}}\n", "metrics.m.share",
          "cannot be combined with 'interval'"},
         {"metrics: {m: {interval: [a, b, c, d, e, f, g, h, i], match: f, max: yes}}\n", "metrics.m.interval",
@@ -398,6 +403,12 @@ static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
     assert_null(experiment_metric_aspect(m, 2));
     assert_true(e->limits[0].global && experiment_has_manager(e) && experiment_is_managed(e));
     assert_true(experiment_default_tolerance(e, 0) == 0.01);
+    experiment_free(e);
+    e = read_good("metrics: {m: {interval: [b, a of client, 'a of relay-*'], match: f, max: yes}}\n");
+    assert_true(!e->metrics[0].interval.processes[0]);
+    assert_string_equal(e->metrics[0].interval.aspects[2], "a");
+    assert_string_equal(e->metrics[0].interval.processes[1], "client");
+    assert_string_equal(e->metrics[0].interval.processes[2], "relay-*");
     experiment_free(e);
     e = read_good("metrics: {m: {interval: [a, b], match: messages, max: yes, per: node}}\n");
     assert_true(!e->metrics[0].interval.match && e->metrics[0].interval.by_end && !e->metrics[0].per_process);

@@ -48,7 +48,7 @@ static struct interval_event event(const struct experiment_metric *m, int proces
     bytes_put_u64(values, first);
     bytes_put_u64(values + 8, second);
     struct packet_record r = {.aspect = aspect, .timestamp = 500, .value_count = 2, .values = values};
-    struct interval_part part = interval_part_of(m, &aspects[aspect - 1]);
+    struct interval_part part = interval_part_of(m, processes[process].name, &aspects[aspect - 1]);
     assert_int_equal(part.has, INTERVAL_HAS_PART);
     return interval_event_of(m, &part, &processes[process], &r, (struct clock_reading){900, 4});
 }
@@ -70,13 +70,36 @@ static void an_aspect_takes_part_with_the_field_or_the_kind_of_message(void **st
     (void)state;
     struct dict_aspect other = {.name = "other"}, lacking = {.name = "end"},
                        kind = {.name = "sent", .kind = DICT_RECEIVED};
-    assert_int_equal(interval_part_of(&fields, &other).has, INTERVAL_HAS_NO_PART);
-    assert_int_equal(interval_part_of(&fields, &lacking).has, INTERVAL_HAS_NO_KEY);
-    assert_int_equal(interval_part_of(&messages, &kind).has, INTERVAL_HAS_NO_KEY);
-    struct interval_part part = interval_part_of(&fields, &aspects[LABEL - 1]);
+    assert_int_equal(interval_part_of(&fields, "a", &other).has, INTERVAL_HAS_NO_PART);
+    assert_int_equal(interval_part_of(&fields, "a", &lacking).has, INTERVAL_HAS_NO_KEY);
+    assert_int_equal(interval_part_of(&messages, "a", &kind).has, INTERVAL_HAS_NO_KEY);
+    struct interval_part part = interval_part_of(&fields, "a", &aspects[LABEL - 1]);
     assert_int_equal(part.position, 3);
     assert_int_equal(part.field, 1);
     assert_int_equal(part.type, DICT_ENUM);
+}
+
+/* A preview of the server's own is no end, if only those of clients are; a chain may pass one aspect several times. */
+static void an_aspect_may_be_of_certain_processes_alone(void **state)
+{
+    (void)state;
+    static char server[] = "server", client[] = "client", relays[] = "relay-?";
+    char *begin_end[] = {words[0], words[1], words[1], NULL};
+    struct experiment_metric m = {.kind = METRIC_INTERVAL, .interval = {.aspects = begin_end, .count = 3, .match = id}};
+    m.interval.processes[0] = server;
+    m.interval.processes[1] = relays;
+    m.interval.processes[2] = client;
+    const struct dict_aspect *begin = &aspects[INTEGER - 1], *last = &aspects[REAL - 1];
+    assert_int_equal(interval_part_of(&m, "server", begin).position, 0);
+    assert_int_equal(interval_part_of(&m, "client", begin).has, INTERVAL_HAS_NO_PART);
+    assert_int_equal(interval_part_of(&m, "server", last).has, INTERVAL_HAS_NO_PART);
+    assert_int_equal(interval_part_of(&m, "relay-2", last).position, 1);
+    static const char *const instances[] = {"client", "client.1", "client.12"};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(interval_part_of(&m, instances[i], last).position, 2);
+    static const char *const others[] = {"clients", "client.", "client.a", "client.1x", "clien", "relay-"};
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(interval_part_of(&m, others[i], last).has, INTERVAL_HAS_NO_PART);
 }
 
 static void keys_are_values_of_the_field(void **state)
@@ -137,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_aspect_takes_part_with_the_field_or_the_kind_of_message),
+        cmocka_unit_test(an_aspect_may_be_of_certain_processes_alone),
         cmocka_unit_test(keys_are_values_of_the_field),
         cmocka_unit_test(records_of_one_message_have_one_key),
         cmocka_unit_test(an_event_has_its_times_its_process_and_its_end),

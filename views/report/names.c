@@ -240,17 +240,35 @@ static bool cannot_match(const struct experiment_metric *m, const struct summary
     return true;
 }
 
+/* Whether no process that the interval takes at position `at` has that aspect. */
+static bool lacks_process(const struct summary *s, const struct experiment_metric *m, uint32_t at,
+                          struct names_found *found)
+{
+    const char *aspect = m->interval.aspects[at];
+    for (size_t i = 0; i < s->process_count; i++)
+        for (uint32_t a = 0; a < s->processes[i].dict->aspect_count; a++)
+            if (strcmp(s->processes[i].dict->aspects[a].name, aspect) == 0 &&
+                experiment_interval_takes(&m->interval, at, s->processes[i].name))
+                return false;
+    *found = (struct names_found){.kind = NAMES_NO_ASPECT, .name = aspect};
+    snprintf(found->text, sizeof found->text, "no process called \"%s\" has aspect \"%s\"", m->interval.processes[at],
+             aspect);
+    plain_text(found->text);
+    return true;
+}
+
 /* Of an interval. */
 static bool find_unmatched(const struct summary *s, const struct experiment_metric *m, struct names_found *found)
 {
     const char *as = NULL;
     for (uint32_t i = 0; i < m->interval.count; i++) {
         struct experiment_metric one = {.kind = METRIC_RATE, .aspect = m->interval.aspects[i]};
-        if (find_lacking(s, &one, found))
+        if (find_lacking(s, &one, found) || (m->interval.processes[i] && lacks_process(s, m, i, found)))
             return true;
         for (size_t k = 0; k < s->process_count; k++)
             for (uint32_t a = 0; a < s->processes[k].dict->aspect_count; a++)
                 if (strcmp(s->processes[k].dict->aspects[a].name, one.aspect) == 0 &&
+                    experiment_interval_takes(&m->interval, i, s->processes[k].name) &&
                     cannot_match(m, &s->processes[k], &s->processes[k].dict->aspects[a], &as, found))
                     return true;
     }
