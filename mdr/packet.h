@@ -54,6 +54,8 @@ struct packet_record {
 };
 
 /** Consecutive records of one aspect. */
+struct dict;
+
 struct packet_run {
     uint32_t aspect, count; /* of records, at least 1 */
     uint32_t stride;        /* bytes from one to the next */
@@ -63,6 +65,7 @@ struct packet_run {
      * are missing before the first of the run. */
     uint32_t stream;
     uint64_t missing;
+    const struct dict *dict; /* for who reads texts, else NULL: of the process that made them */
 };
 
 /** Writes the PACKET_HEADER_BYTES of `h` at `p`. Pure. */

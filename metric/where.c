@@ -41,6 +41,16 @@ static int64_t label_number(const char *labels, const char *text)
     }
 }
 
+/* Where the value of condition `c` stands in `text`, of which it was read: last, but for blanks and a quote. */
+static const char *value_in(const char *text, const char *value)
+{
+    size_t n = strlen(value);
+    const char *at = text + strlen(text) - n;
+    while (at > text && memcmp(at, value, n) != 0)
+        at--;
+    return at;
+}
+
 struct where where_find(const char *text, const struct dict_aspect *a)
 {
     struct condition c;
@@ -48,24 +58,35 @@ struct where where_find(const char *text, const struct dict_aspect *a)
     struct where w = {.at = WHERE_NONE};
     int at = condition_read(text, &c, &why) == 0 ? where_field(&c, a) : WHERE_NONE;
     const struct dict_field *f = &a->fields[at < 0 ? 0 : at];
-    if (at < 0 || f->type == DICT_STRING || !where_compares(&c, f))
+    if (at < 0 || !where_compares(&c, f))
         return w;
     w = (struct where){.bound = c.bound,
                        .at = at,
                        .scale = c.of == CONDITION_OF_TIME ? units_time(f->unit) : 1,
                        .is_float = f->type == DICT_FLOAT64,
                        .is_duration = c.of == CONDITION_OF_TIME && a->kind == DICT_SPAN && at == 0};
-    if (c.of == CONDITION_OF_TEXT)
+    if (f->type == DICT_STRING) {
+        w.text = value_in(text, c.text);
+        w.length = strlen(c.text);
+    } else if (c.of == CONDITION_OF_TEXT)
         w.bound.whole = label_number(f->labels, c.text);
     return w;
 }
 
-bool where_holds(const struct where *w, const struct packet_record *r)
+static bool is_text(const struct where *w, const struct dict *d, uint64_t id)
+{
+    const char *text = d && id > 0 && id <= d->string_count ? d->strings[id - 1] : NULL;
+    return text && strlen(text) == w->length && memcmp(text, w->text, w->length) == 0;
+}
+
+bool where_holds(const struct where *w, const struct dict *d, const struct packet_record *r)
 {
     double real;
     if (w->at < 0 || (uint32_t)w->at >= r->value_count)
         return false;
     uint64_t bits = packet_value(r, (uint32_t)w->at);
+    if (w->text)
+        return is_text(w, d, bits) == (w->bound.compare == CONDITION_EQUAL);
     if (!w->is_float)
         return !(w->is_duration && (int64_t)bits < 0) && condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
     memcpy(&real, &bits, sizeof real);
@@ -76,7 +97,7 @@ uint32_t where_seek(const struct where *w, const struct packet_run *run, uint32_
 {
     while (from < run->count) {
         struct packet_record r = packet_run_record(run, from);
-        if (where_holds(w, &r) == meets)
+        if (where_holds(w, run->dict, &r) == meets)
             break;
         from++;
     }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Which records of an aspect meet a condition, for a metric with `where`. Pure. */
+/** Which records of an aspect meet a condition, for a metric or trigger with `where`. Pure. */
 #ifndef BEZEL_METRIC_WHERE_H
 #define BEZEL_METRIC_WHERE_H
 
@@ -16,6 +16,8 @@ struct where {
     int64_t scale;
     bool is_float;
     bool is_duration; /* negative numbers are unknown durations, and do not meet it */
+    const char *text; /* of a field that is a text: what it is compared with, `length` bytes; else NULL */
+    size_t length;
 };
 
 enum { WHERE_NONE = -1 };
@@ -27,13 +29,13 @@ int where_field(const struct condition *c, const struct dict_aspect *a);
 bool where_compares(const struct condition *c, const struct dict_field *f);
 
 /**
- * The condition `text`, which condition_read() reads, for records of `a`. Its `at` is WHERE_NONE where the aspect has
- * no such field, or one that cannot be compared so, or is a string, whose text stands outside the record.
+ * The condition `text`, which condition_read() reads, for records of `a`; borrows `text`. Its `at` is WHERE_NONE where
+ * the aspect has no such field, or one that cannot be compared so.
  */
 struct where where_find(const char *text, const struct dict_aspect *a);
 
-/** Whether a record meets the condition. */
-bool where_holds(const struct where *w, const struct packet_record *r);
+/** Whether a record meets the condition. A text that `d`, NULL allowed, does not have is unequal to any. */
+bool where_holds(const struct where *w, const struct dict *d, const struct packet_record *r);
 
 /**
  * The first record of a run from number `from` on that meets the condition, or does not (`meets` false); the run's

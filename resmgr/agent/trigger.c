@@ -221,7 +221,7 @@ static void fire(struct trigger_set *t, const struct trigger_firing *f, int64_t 
 static double value_of(const struct where *w, const struct packet_record *r)
 {
     double real;
-    if (w->at < 0 || (uint32_t)w->at >= r->value_count)
+    if (w->at < 0 || (uint32_t)w->at >= r->value_count || w->text)
         return (double)NAN;
     uint64_t bits = packet_value(r, (uint32_t)w->at);
     memcpy(&real, &bits, sizeof real);

@@ -75,7 +75,8 @@ static inline struct packet_run record_item_run(const struct record_item *item)
                                .value_count = item->r->value_count,
                                .first = item->r->values - PACKET_RECORD_BYTES,
                                .stream = (uint32_t)item->stream,
-                               .missing = item->packet->discarded};
+                               .missing = item->packet->discarded,
+                               .dict = item->process->dict};
 }
 
 /**

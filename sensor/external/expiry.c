@@ -41,6 +41,7 @@ void expiry_take(struct external *x, struct external_process *p, const struct pa
     const struct external_observer *o = &x->options.observer;
     struct expiry *e = p->expiry;
     struct packet_run young = *run;
+    young.dict = p->at->dict;
     if (e && e->bound[run->aspect]) {
         uint32_t old = packet_run_seek(run, 0, now - e->bound[run->aspect]);
         e->taken[run->aspect] += run->count;

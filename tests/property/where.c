@@ -18,7 +18,17 @@
 
 #include <cmocka.h>
 
-enum { ROUNDS = 1500, MOST = 400, FRAME = 0, LATENCY, KIND, VALUE, FIELDS, STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS };
+enum {
+    ROUNDS = 1500,
+    MOST = 400,
+    FRAME = 0,
+    LATENCY,
+    KIND,
+    VALUE,
+    STATUS,
+    FIELDS,
+    STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS
+};
 
 static const struct dict_aspect shown = {.id = 1,
                                          .name = "shown",
@@ -26,7 +36,11 @@ static const struct dict_aspect shown = {.id = 1,
                                          .fields = {{DICT_INT64, "frame", "us", ""},
                                                     {DICT_FLOAT64, "latency", "ms", ""},
                                                     {DICT_ENUM, "kind", "", "key|delta|none"},
-                                                    {DICT_FLOAT64, "value", "", ""}}};
+                                                    {DICT_FLOAT64, "value", "", ""},
+                                                    {DICT_STRING, "status", "", ""}}};
+static const char *const texts[] = {"ok", "not \"ok\"", "o", ""};
+enum { TEXTS = sizeof texts / sizeof *texts };
+static const struct dict dict = {.string_count = TEXTS, .strings = (const char **)texts};
 static const struct statistic_field field = {.at = VALUE, .scale = 1, .is_float = true};
 static uint64_t seed;
 
@@ -34,7 +48,7 @@ struct list {
     uint32_t count;
     int64_t times[MOST], frames[MOST];
     double latencies[MOST], values[MOST];
-    unsigned kinds[MOST];
+    unsigned kinds[MOST], statuses[MOST]; /* of texts, from 1; others are unknown */
     bool meets[MOST];
     uint8_t bytes[MOST * STRIDE];
 };
@@ -59,7 +73,7 @@ static void draw_condition(struct list *l, char *text, size_t size)
 {
     static const char *const ops[] = {"<", "<=", "=", "!=", ">=", ">"}, *const labels[] = {"key", "delta", "none"};
     const char *op = ops[below(6)];
-    uint64_t which = below(5), bound = below(20);
+    uint64_t which = below(6), bound = below(20);
     if (which == 0)
         snprintf(text, size, "frame %s %llu", op, (unsigned long long)bound);
     else if (which == 1)
@@ -68,18 +82,21 @@ static void draw_condition(struct list *l, char *text, size_t size)
         snprintf(text, size, "frame%s%llu us", op, (unsigned long long)bound);
     else if (which == 3)
         snprintf(text, size, "latency %s %llu ms", op, (unsigned long long)bound);
+    else if (which == 4)
+        snprintf(text, size, "status %s \"%s\"%s", bound % 2 ? "=" : "!=", texts[bound % TEXTS], bound % 3 ? "" : "  ");
     else
         snprintf(text, size, "kind %s %s", bound % 2 ? "=" : "!=", labels[bound % 3]);
     for (uint32_t i = 0; i < l->count; i++)
         l->meets[i] = which < 3    ? compares(op, (double)l->frames[i], (double)bound + (which == 1 ? 0.5 : 0))
                       : which == 3 ? !isnan(l->latencies[i]) && compares(op, l->latencies[i], (double)bound)
+                      : which == 4 ? (l->statuses[i] == bound % TEXTS + 1) == (bound % 2 == 1)
                                    : (l->kinds[i] == bound % 3) == (bound % 2 == 1);
 }
 
 static void put_record(struct list *l, uint32_t i)
 {
     uint8_t *at = packet_put_record(l->bytes + (size_t)i * STRIDE, 1, (uint64_t)l->times[i]);
-    uint64_t bits[FIELDS] = {[FRAME] = (uint64_t)l->frames[i], [KIND] = l->kinds[i]};
+    uint64_t bits[FIELDS] = {[FRAME] = (uint64_t)l->frames[i], [KIND] = l->kinds[i], [STATUS] = l->statuses[i]};
     memcpy(&bits[LATENCY], &l->latencies[i], sizeof bits[LATENCY]);
     memcpy(&bits[VALUE], &l->values[i], sizeof bits[VALUE]);
     for (int f = 0; f < FIELDS; f++)
@@ -98,6 +115,7 @@ static void draw_list(struct list *l, int64_t now)
         l->latencies[i] = below(20) ? (double)below(80) / 4 : (double)NAN;
         l->values[i] = (double)below(1000) - 500;
         l->kinds[i] = (unsigned)below(3);
+        l->statuses[i] = (unsigned)below(TEXTS + 2);
         put_record(l, i);
     }
 }
@@ -118,6 +136,7 @@ static void give(struct evaluator *e, const struct list *l, uint32_t from, uint3
                                  .count = n,
                                  .stride = STRIDE,
                                  .value_count = FIELDS,
+                                 .dict = &dict,
                                  .first = l->bytes + (size_t)from * STRIDE};
         evaluator_records(e, &run, &field, w, now);
     }

@@ -488,7 +488,7 @@ static void a_rate_of_chosen_records_is_unknown_where_records_were_lost(void **s
 
 static void a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told(void **state)
 {
-    static const char *const conditions[] = {"dealy > 5 ms", "frame > 5 ms", "busy = yes"};
+    static const char *const conditions[] = {"dealy > 5 ms", "frame > 5 ms", "busy > 5"};
     (void)state;
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
         if (i > 0)

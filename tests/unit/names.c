@@ -95,9 +95,10 @@ static void what_a_condition_lacks_is_told_with_the_nearest(void **state)
     assert_string_equal(metric_where("temperature", NULL, false, "count != 0"), "");
     assert_string_equal(metric_where("temperature", NULL, false, "valeu > 90"),
                         "aspect \"temperature\" of client has no field \"valeu\"; the nearest is \"value\"");
-    assert_string_equal(metric_where("temperature", NULL, false, "place = here"),
-                        "field \"place\" of aspect \"temperature\" of client is a text, which no metric reads, so "
-                        "'where: place = here' cannot be tested");
+    assert_string_equal(metric_where("temperature", NULL, false, "place = here"), "");
+    assert_string_equal(metric_where("temperature", NULL, false, "place > 5"),
+                        "field \"place\" of aspect \"temperature\" of client is a text, which = and != alone compare, "
+                        "so 'where: place > 5' cannot be tested");
     assert_string_equal(metric_where("temperature", "value", false, "value > 5 ms"),
                         "field \"value\" of aspect \"temperature\" of client is a number without such a unit, so "
                         "'where: value > 5 ms' cannot be tested");

@@ -134,7 +134,7 @@ static void say_unmet(const struct look *l, struct names_found *found)
         snprintf(found->text, sizeof found->text,
                  "field \"%s\" of aspect \"%s\" of %s %s, so 'where: %.200s' cannot be tested", f->name,
                  l->aspect->name, l->who->name,
-                 f->type == DICT_STRING ? "is a text, which no metric reads"
+                 f->type == DICT_STRING ? "is a text, which = and != alone compare"
                  : f->type == DICT_ENUM ? "has no such label"
                                         : "is a number without such a unit",
                  l->metric->where);

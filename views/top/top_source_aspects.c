@@ -275,12 +275,12 @@ static const struct model_process *process_of(const struct top_source *s, const 
 }
 
 /* Whether a metric takes record `r` in. */
-static bool meets(const struct experiment_metric *m, const struct dict_aspect *a, const struct packet_record *r)
+static bool meets(const struct experiment_metric *m, const struct dict *d, const struct packet_record *r)
 {
     if (!m->where)
         return true;
-    struct where where = where_find(m->where, a);
-    return where_holds(&where, r);
+    struct where where = where_find(m->where, &d->aspects[r->aspect - 1]);
+    return where_holds(&where, d, r);
 }
 
 static bool record_breaks(const struct top_source *s, const struct shown_record *it, int32_t limit)
@@ -294,7 +294,7 @@ static bool record_breaks(const struct top_source *s, const struct shown_record 
     const struct experiment_metric *m = &s->experiment->metrics[l->metric];
     for (uint32_t f = 0; m->field && m->kind != METRIC_RATE && f < a->field_count; f++)
         if (strcmp(a->fields[f].name, m->field) == 0 && is_number(a, f))
-            return meets(m, a, &r) && breaks(s, l, shown_record_number(a, &r, (int32_t)f), a->fields[f].unit);
+            return meets(m, d, &r) && breaks(s, l, shown_record_number(a, &r, (int32_t)f), a->fields[f].unit);
     return false;
 }
 
