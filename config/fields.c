@@ -47,7 +47,7 @@ const struct schema_word schema_buffers[] = {
 const struct schema_word schema_keepers[] = {
     {"ptp", CLOCK_KEPT_BY_PTP, false}, {"chrony", CLOCK_KEPT_BY_CHRONY, false}, {NULL, 0, false}};
 
-/* The map `clock` of an object: what keeps the wall clock there. check.c says when `bound` is needed. */
+/* The map `clock` of a node: which service keeps its wall clock. check.c says when `bound` is needed. */
 #define CLOCK_FIELDS(type, member)                                                                                     \
     {                                                                                                                  \
         {.key = "kept-by",                                                                                             \

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A sixteenth, which expires at a time, has room for a packet, and takes more than a moment. */
+/* A sixteenth expires at once: that of the least bytes still holds a packet, that of the least time is half a second.
+ */
 #define STORE_KEEP_BYTES_LEAST (UINT64_C(16) << 20)
 #define STORE_KEEP_BYTES_MOST  (UINT64_C(1) << 50)
 #define STORE_KEEP_TIME_LEAST  INT64_C(10000000000)           /* ns */

@@ -4,7 +4,7 @@
 /**
  * The scheduling and OOM settings that a program would have inherited from the shell in which `bezel run` was started.
  * Settings of `bezel run` itself (by nice, taskset, chrt, choom) are for the monitor; the programs under test start
- * without them. Those of `bezel-launcher` are its programs': whoever starts that service gives them to it.
+ * without them. Programs do inherit those of `bezel-launcher`: whoever starts that service chooses them.
  */
 #ifndef BEZEL_BEZELD_LAUNCH_LAUNCH_ENVIRONMENT_H
 #define BEZEL_BEZELD_LAUNCH_LAUNCH_ENVIRONMENT_H

@@ -15,8 +15,8 @@
  *   estimate takes their value at once. So an outlier has no effect, and a step is followed immediately. Where more is
  *   used than the member should use at most, a small deviation is enough, however usual it is.
  * - Base and cost can be separated only when the period changes. Until then all use counts as cost, which is exact at
- *   the present period and too high for longer ones. While polling is off, the use is the base. While all polls are
- *   deferred, it shows the base too, but something else may use CPU just then: each window counts for little.
+ *   the present period and too high for longer ones. While polling is off, the use is the base. So it is while all
+ *   polls are deferred, but then something else may be using CPU: each such window counts for little.
  * - Where the node keeps its budget itself, the cheaper of the first two windows gives the cost: the first poll is
  *   dear, because it attaches to processes.
  * - Unknown measurements are left out, with their time. So are the windows of a node that gets no CPU for most of its

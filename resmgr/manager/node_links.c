@@ -58,7 +58,7 @@ static int find_endpoint(const struct experiment *e, const struct manager_daemon
 
 /*
  * Keys in both directions: not everybody who finds the port may set a program's knobs, and not everybody who listens
- * at the endpoint is the node. `server` gets the path of the public key `name`, that of `what`.
+ * at the endpoint is the node. `server` gets the path of the public key `name`, which belongs to `what`.
  */
 static int find_keys(const struct manager_daemon_options *o, const char *what, const char *endpoint, const char *name,
                      char server[PATH_MAX])

@@ -85,7 +85,7 @@ static void leave_segment(char session, int seconds)
     segment_forget(&own);
 }
 
-/* A bezeld's hold on the folder, the last sign of life of which is `seconds` old. */
+/* Locks the folder as a bezeld does, whose last sign of life there is `seconds` old. */
 static int hold_folder(int seconds)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};

@@ -79,7 +79,7 @@ static void a_file_that_is_cut_short_counts_for_nothing(void **unused)
     reads("");
 }
 
-/* In a folder that may be anybody's a link would have the daemon read, or write, what it was not meant to. */
+/* In a folder that others can write to, a link could lead the daemon to any file. */
 static void no_link_is_followed(void **unused)
 {
     (void)unused;

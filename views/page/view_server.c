@@ -344,7 +344,7 @@ static void take_event(struct server *s, const struct web_event *e, int64_t now)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* What was made is the newest report. The next one is made seldom enough to take no more than a share of the time. */
+/* The report that was made becomes the newest one. How long it took decides when the next one is made. */
 static void take_report(struct server *s, int64_t now)
 {
     int64_t before = s->maker.cpu_ns;

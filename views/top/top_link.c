@@ -16,7 +16,8 @@ static struct linked_state state_of(const struct top_state *s, int64_t newest)
     return l;
 }
 
-/* While both follow, their windows end with what each of them knows as newest: only the length counts. */
+/* While both views follow the run, each window ends at the newest time that its own view knows: only lengths compare.
+ */
 static bool is_same(const struct linked_state *a, const struct linked_state *b)
 {
     if (a->follow != b->follow || a->cursor != b->cursor || strcmp(a->filter, b->filter) != 0)
