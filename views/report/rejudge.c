@@ -162,6 +162,8 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
 {
     const struct experiment_limit *l = &e->limits[g->limit];
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (experiment_limit_is_on_interval(e, l)) /* rejudge_intervals() judges it, where they can */
+        return "its records cannot all be read";
     if (!m || !m->aspect)
         return "no records tell its value";
     if (l->global)
@@ -181,29 +183,35 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-static void take_gap(struct summary *s, const struct history_gap *g)
+/* The row of a limit at `at`: of several managers' rows, the first that goes on behind it. NULL: there is none. */
+static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t limit, int64_t at)
 {
-    for (size_t i = 0; i < s->limit_count; i++) {
-        struct builtin_limit *l = &s->limits[i];
-        if (l->node != g->node || l->limit != g->limit || l->epoch != 0)
-            continue;
-        l->held = saturate_add(l->held, g->held);
-        l->violated = saturate_add(l->violated, g->violated);
-        l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
-        int64_t judged = g->end - g->begin - g->doubtful;
-        l->unjudged = l->unjudged > judged ? l->unjudged - judged : 0;
-    }
+    struct builtin_limit *row = NULL;
+    for (size_t i = 0; i < s->limit_count && !(row && row->at >= at); i++)
+        if (s->limits[i].node == node && s->limits[i].limit == limit)
+            row = &s->limits[i];
+    return row;
+}
+
+void rejudge_take_gap(struct summary *s, const struct history_gap *g)
+{
+    struct builtin_limit *l = row_at(s, g->node, g->limit, g->end);
+    if (!l)
+        return;
+    l->held = saturate_add(l->held, g->held);
+    l->violated = saturate_add(l->violated, g->violated);
+    l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
+    int64_t judged = g->end - g->begin - g->doubtful;
+    l->unjudged = l->unjudged > judged ? l->unjudged - judged : 0;
 }
 
 static void take_violation(struct summary *s, const struct experiment *e, const struct history_violation *v)
 {
-    for (size_t i = 0; i < s->limit_count; i++) {
-        struct builtin_limit *l = &s->limits[i];
-        if (l->node != v->node || l->limit != v->limit || l->epoch != 0)
-            continue;
-        l->worst = worse(e, v->limit, l->worst, worse(e, v->limit, v->min, v->max));
-        l->last_violated = v->end > l->last_violated ? v->end : l->last_violated;
-    }
+    struct builtin_limit *l = row_at(s, v->node, v->limit, v->end);
+    if (!l)
+        return;
+    l->worst = worse(e, v->limit, l->worst, worse(e, v->limit, v->min, v->max));
+    l->last_violated = v->end > l->last_violated ? v->end : l->last_violated;
 }
 
 static int by_limit(const void *a, const void *b)
@@ -265,7 +273,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     int err = any ? replay_gaps(run, s, e, &found) : 0;
     for (size_t i = 0; !err && i < s->gap_count; i++)
         if (s->gaps[i].judged)
-            take_gap(s, &s->gaps[i]);
+            rejudge_take_gap(s, &s->gaps[i]);
     if (!err)
         err = rejudge_add_violations(s, e, found.violations, found.count);
     free(found.violations);

@@ -40,11 +40,15 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
 
 /**
  * Reads what the intervals of `e` came to into *t, for interval_table_free(); of a run that goes on for at most
- * `budget` ns. Of an ended run it judges the limits on them that nobody judged while it went on, and adds their rows,
- * gaps and violations to `s`. Returns 0, also where records cannot be read, or BEZEL_ENOMEM.
+ * `budget` ns. Of an ended run it judges the limits on them that nobody judged while it went on, and the gaps of the
+ * others, and adds their rows, gaps and violations to `s`. Returns 0, also where records cannot be read, or
+ * BEZEL_ENOMEM.
  */
 int rejudge_intervals(const char *run, struct summary *s, const struct experiment *e, int64_t budget,
                       struct interval_table *t) BEZEL_MUST_CHECK;
+
+/** Adds to the row of its limit what was found of gap `g`, which is judged. Pure. */
+void rejudge_take_gap(struct summary *s, const struct history_gap *g);
 
 /** Adds `count` violations to `s`; those of a limit that touch are one. Returns 0 or BEZEL_ENOMEM. */
 int rejudge_add_violations(struct summary *s, const struct experiment *e, const struct history_violation *found,

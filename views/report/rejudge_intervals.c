@@ -3,7 +3,8 @@
 
 /*
  * Limits on intervals, and what intervals came to, from the stored records of all nodes: read once, in the order of the
- * run's time. At each sampling instant the window that ends there is judged, as the manager does.
+ * run's time. At each sampling instant the window that ends there is judged, as the manager does. Of a limit that
+ * nobody judged while the run went on all of it counts; of others, what lies in gaps.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,9 +25,19 @@ enum { RECORDS_MOST = 20000000, STEPS_MOST = 2000000, LOOK_EVERY = 1024 };
 
 static const char left_open[] = "lost records, or the bounds of the clocks, leave it open";
 
+/* A gap of a limit that was judged otherwise. */
+struct interval_gap {
+    struct history_gap *gap;
+    int64_t begin, end; /* run's time, which is ahead of the gap's by: */
+    int64_t ahead;
+};
+
 /* A limit that is judged. */
 struct interval_judge {
     uint32_t limit;
+    bool never;                /* nobody judged it, and it has no gaps */
+    struct interval_gap *gaps; /* in the order of their begins */
+    size_t gap_count, gap;     /* gap: the first that has not ended yet */
     struct limit_judge judge;
     struct agent_limit seen;
     struct limit_judge_run runs[INTERVAL_ENDS_MAX];
@@ -82,7 +93,15 @@ static uint64_t lost_of(const void *summary, int64_t row, const char *aspect, bo
 
 /* ---- instants ---------------------------------------------------------------------------------------------------- */
 
-static void note_violation(struct interval_replay *r, struct interval_judge *j, int64_t now)
+/* Time of the run on the clock of the first node, which counts as the reporter. */
+static int64_t node_time(const struct summary *s, int64_t at)
+{
+    return saturate_sub(at, s->node_count > 0 ? s->nodes[0].ahead : 0);
+}
+
+/* At `now`, of the time since `begin`, both of the clock of `node`. */
+static void note_violation(struct interval_replay *r, struct interval_judge *j, uint32_t node, int64_t begin,
+                           int64_t now)
 {
     if (j->seen.state != LIMIT_VIOLATED) {
         j->open = 0;
@@ -99,14 +118,37 @@ static void note_violation(struct interval_replay *r, struct interval_judge *j, 
         r->violation_capacity = capacity;
     }
     if (!j->open) {
-        r->violations[r->violation_count] =
-            (struct history_violation){.limit = j->limit, .begin = r->stepped, .min = INFINITY, .max = -INFINITY};
+        r->violations[r->violation_count] = (struct history_violation){
+            .node = node, .limit = j->limit, .begin = begin, .min = INFINITY, .max = -INFINITY};
         j->open = ++r->violation_count;
     }
     struct history_violation *v = &r->violations[j->open - 1];
     v->end = now;
     v->min = fmin(v->min, j->seen.value);
     v->max = fmax(v->max, j->seen.value);
+}
+
+/* The time since the instant before, where it lies in a gap of the limit, as this instant found it. */
+static void judge_gaps(struct interval_replay *r, struct interval_judge *j, const struct agent_limit *before,
+                       int64_t now)
+{
+    while (j->gap < j->gap_count && j->gaps[j->gap].end <= r->stepped) {
+        j->gap++;
+        j->open = 0;
+    }
+    for (size_t i = j->gap; i < j->gap_count && j->gaps[i].begin < now; i++) {
+        const struct interval_gap *g = &j->gaps[i];
+        int64_t from = g->begin > r->stepped ? g->begin : r->stepped, until = g->end < now ? g->end : now;
+        if (from >= until)
+            continue;
+        int64_t *sum = j->seen.held > before->held           ? &g->gap->held
+                       : j->seen.violated > before->violated ? &g->gap->violated
+                                                             : &g->gap->unknown;
+        *sum += until - from;
+        g->gap->doubtful += j->seen.unjudged > before->unjudged ? until - from : 0;
+        if (sum == &g->gap->violated || j->open)
+            note_violation(r, j, g->gap->node, from - g->ahead, until - g->ahead);
+    }
 }
 
 static struct limit_judge_value judged_value(const struct experiment_limit *l, const struct interval_value *v)
@@ -131,8 +173,12 @@ static void judge(struct interval_replay *r, struct interval_judge *j, int64_t n
             value = judged_value(l, &v);
         limit_judge_value(&j->judge, &j->runs[i], (int)i, value);
     }
+    struct agent_limit before = j->seen;
     (void)limit_judge_end(&j->judge);
-    note_violation(r, j, now);
+    if (j->never)
+        note_violation(r, j, 0, node_time(r->s, r->stepped), node_time(r->s, now));
+    else
+        judge_gaps(r, j, &before, now);
 }
 
 static void step(struct interval_replay *r, int64_t now)
@@ -204,6 +250,32 @@ static bool read_run(struct interval_replay *r, const char *run, int64_t budget)
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
+static int by_begin(const void *a, const void *b)
+{
+    const struct interval_gap *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The gaps of a limit that was judged at other times. */
+static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
+{
+    struct summary *s = r->s;
+    j->gaps = calloc(s->gap_count + 1, sizeof *j->gaps);
+    for (size_t i = 0; j->gaps && i < s->gap_count; i++) {
+        struct history_gap *g = &s->gaps[i];
+        if (g->limit != j->limit || g->node >= s->node_count || g->begin >= g->end)
+            continue;
+        int64_t begin = run_clock_at(&s->nodes[g->node].run_clock, g->begin).ns;
+        j->gaps[j->gap_count++] = (struct interval_gap){.gap = g,
+                                                        .begin = begin,
+                                                        .end = saturate_add(begin, g->end - g->begin),
+                                                        .ahead = saturate_sub(begin, g->begin)};
+    }
+    if (j->gaps)
+        qsort(j->gaps, j->gap_count, sizeof *j->gaps, by_begin);
+    return j->gaps ? 0 : BEZEL_ENOMEM;
+}
+
 /* Whether nobody judged limit `i` while the run went on. */
 static bool is_unjudged(const struct summary *s, uint32_t i)
 {
@@ -220,19 +292,21 @@ static int begin_judges(struct interval_replay *r)
         return BEZEL_ENOMEM;
     for (uint32_t i = 0; i < r->e->limit_count; i++) {
         const struct experiment_limit *l = &r->e->limits[i];
-        if (!experiment_limit_is_on_interval(r->e, l) || !is_unjudged(r->s, i))
+        struct interval_judge *j = &r->judges[r->count];
+        *j = (struct interval_judge){.limit = i, .never = is_unjudged(r->s, i)};
+        if (!experiment_limit_is_on_interval(r->e, l))
             continue;
-        struct interval_judge *j = &r->judges[r->count++];
-        j->limit = i;
+        int err = j->never ? 0 : find_gaps(r, j);
+        if (err)
+            return err;
+        if (!j->never && j->gap_count == 0) {
+            free(j->gaps);
+            continue;
+        }
+        r->count++;
         limit_judge_start(&j->judge, l, agent_settling(r->e, l), INT64_MAX, &j->seen);
     }
     return 0;
-}
-
-/* Time of the run on the clock of the first node, which counts as the reporter. */
-static int64_t node_time(const struct summary *s, int64_t at)
-{
-    return saturate_sub(at, s->node_count > 0 ? s->nodes[0].ahead : 0);
 }
 
 static void drop_rows(struct summary *s, uint32_t limit)
@@ -278,6 +352,7 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
     gaps[s->gap_count++] = (struct history_gap){.limit = j->limit,
                                                 .begin = node_time(s, r->began),
                                                 .end = end,
+                                                .never = true,
                                                 .judged = true,
                                                 .held = l->held,
                                                 .violated = l->violated,
@@ -287,22 +362,29 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
     return 0;
 }
 
-static int add_violations(struct interval_replay *r)
+/* Of a time before the first record or behind the last one nothing is known. */
+static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
 {
-    struct summary *s = r->s;
-    for (size_t i = 0; i < r->violation_count; i++) {
-        r->violations[i].begin = node_time(s, r->violations[i].begin);
-        r->violations[i].end = node_time(s, r->violations[i].end);
+    for (size_t i = 0; i < j->gap_count; i++) {
+        struct history_gap *g = j->gaps[i].gap;
+        int64_t rest = g->end - g->begin - g->held - g->violated - g->unknown;
+        g->judged = true;
+        g->unknown += rest;
+        g->doubtful += rest;
+        g->why = g->doubtful ? left_open : NULL;
+        rejudge_take_gap(r->s, g);
     }
-    return rejudge_add_violations(s, r->e, r->violations, r->violation_count);
 }
 
 static void conclude(struct interval_replay *r)
 {
+    for (size_t i = 0; i < r->count && r->began; i++)
+        take_gaps(r, &r->judges[i]); /* before rows and gaps are moved */
     for (size_t i = 0; i < r->count && !r->err && r->began; i++)
-        r->err = add_row(r, &r->judges[i]);
+        if (r->judges[i].never)
+            r->err = add_row(r, &r->judges[i]);
     if (!r->err && r->began)
-        r->err = add_violations(r);
+        r->err = rejudge_add_violations(r->s, r->e, r->violations, r->violation_count);
 }
 
 static bool has_intervals(const struct experiment *e)
@@ -331,6 +413,8 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
         conclude(&r);
     int err = interval_reading_end(r.reading, t);
     t->cut = !whole;
+    for (size_t i = 0; i < r.count; i++)
+        free(r.judges[i].gaps);
     free(r.judges);
     free(r.violations);
     return r.err ? r.err : err;

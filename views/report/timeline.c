@@ -40,8 +40,7 @@ const struct rows_section report_violations = {
 
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
-    if (g->limit < r->experiment->limit_count && g->judged &&
-        experiment_limit_is_on_interval(r->experiment, &r->experiment->limits[g->limit]))
+    if (g->never)
         return "bezel-resmgr did not judge it";
     if (report_is_global(r, g->limit))
         return g->restarted

@@ -173,12 +173,26 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     }
 }
 
+/* Of several managers' rows, a gap is in the first that goes on behind it. */
+static bool is_in(const struct summary *s, const struct history_gap *g, const struct builtin_limit *row)
+{
+    int64_t epoch = -1;
+    bool is_found = false;
+    for (size_t i = 0; i < s->limit_count && !is_found; i++) {
+        if (s->limits[i].node != g->node || s->limits[i].limit != g->limit)
+            continue;
+        epoch = s->limits[i].epoch;
+        is_found = s->limits[i].at >= g->end;
+    }
+    return g->node == row->node && g->limit == row->limit && epoch == row->epoch;
+}
+
 static int64_t judged_again(const struct summary *s, const struct builtin_limit *row)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < s->gap_count; i++) {
         const struct history_gap *g = &s->gaps[i];
-        if (g->judged && g->node == row->node && g->limit == row->limit)
+        if (g->judged && is_in(s, g, row))
             sum = saturate_add(sum, g->held + g->violated);
     }
     return sum;
