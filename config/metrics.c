@@ -132,6 +132,8 @@ enum experiment_sampler experiment_sampler_of(const char *name)
         [EXPERIMENT_SAMPLER_SWITCHES] = "thread_interval",
     };
     int i = 0;
+    if (strcmp(name, "thread_ready") == 0 || strcmp(name, "thread_wait") == 0)
+        return EXPERIMENT_SAMPLER_SWITCHES;
     while (i < EXPERIMENT_SAMPLERS && strcmp(aspects[i], name) != 0)
         i++;
     return (enum experiment_sampler)i;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
+#include <mntent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -281,8 +282,8 @@ static void check_perf(struct doctor *d)
                    "the counters of one's own programs may not be read (%s)", strerror(errno));
 }
 
-/* Whether the kernel records the context switches of one's own threads, as sampler `switches` asks it to. */
-static void check_switches(struct doctor *d)
+/* An event of context switches: of one's own thread (0), or of all of a CPU (-1). Returns 0, or an errno. */
+static int try_switches(pid_t of)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                    .size = sizeof attr,
@@ -290,17 +291,55 @@ static void check_switches(struct doctor *d)
                                    .exclude_kernel = 1,
                                    .exclude_hv = 1,
                                    .context_switch = 1};
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd >= 0) {
-        close(fd);
-        doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
-                   "context switches of one's own programs may be recorded");
-    } else
+    int fd = (int)syscall(SYS_perf_event_open, &attr, of, of < 0 ? sched_getcpu() : -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+/* Whether tracepoint sched_waking can be read: "" or what keeps it from being. */
+static const char *try_waking(void)
+{
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    struct mntent entry;
+    char text[4096], path[sizeof text];
+    const char *why = "tracefs is not mounted";
+    while (mounts && getmntent_r(mounts, &entry, text, sizeof text)) {
+        if (strcmp(entry.mnt_type, "tracefs") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/events/sched/sched_waking/id", entry.mnt_dir);
+        why = access(path, R_OK) == 0 ? "" : strerror(errno);
+    }
+    if (mounts)
+        endmntent(mounts);
+    return why;
+}
+
+/* Whether the kernel says what sampler `switches` asks it for. */
+static void check_switches(struct doctor *d)
+{
+    int own = try_switches(0), others = own ? own : try_switches(-1);
+    const char *waking = try_waking();
+    if (own)
         doctor_add(
             d, DOCTOR_WARNING, "samplers", "switches", "sudo sysctl kernel.perf_event_paranoid=2",
             "context switches of one's own programs may not be recorded (%s); in a container, run bezeld outside "
             "of it; sampler 'scheduling' has their sums",
-            strerror(errno));
+            strerror(own));
+    else if (others)
+        doctor_add(d, DOCTOR_WARNING, "samplers", "switches", "sudo setcap cap_perfmon+ep $(command -v bezeld)",
+                   "context switches of one's own programs may be recorded, but not those of others (%s): who had the "
+                   "CPU while a thread was ready is not known",
+                   strerror(others));
+    else if (*waking)
+        doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
+                   "context switches of all programs may be recorded, but not who wakes threads (%s; root may, where "
+                   "tracefs is mounted)",
+                   waking);
+    else
+        doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
+                   "context switches of all programs may be recorded, and who wakes threads");
 }
 
 void doctor_samplers(struct doctor *d)

@@ -16,22 +16,14 @@
 
 #include "base/clock.h"
 #include "mdr/dict_fields.h"
-#include "sensor/samplers/switches_decode.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     RING_PAGES = 8,               /* of a thread's records, in the kernel; fewer where it does not give so many */
     JOURNAL_SLOTS = 1 << 16,      /* 2 MiB: some 20,000 intervals */
-    ASPECT_INTERVAL = 1,          /* in the journal of intervals */
     BUDGET_WINDOW_NS = 1000000000 /* in which the budget holds */
 };
 
@@ -40,90 +32,23 @@ enum {
 #define SUM_FOR    (10 * CLOCK_S)   /* that a thread is sampled by sums, before its intervals are recorded again */
 #define SUM_PERIOD (100 * CLOCK_MS) /* of `scheduling`, where the file does not have it */
 
-struct switches_recorder {
-    int fd;
-    uint64_t process; /* its name, a string of the journal */
-    struct perf_event_mmap_page *page;
-    uint64_t bytes; /* of the mapping */
-    struct switches_thread thread;
-    int64_t queued;   /* schedstat's, up to the records that were taken; SWITCHES_UNKNOWN */
-    int64_t running;  /* likewise, when the recording began */
-    int64_t arrivals; /* on a CPU, by the records */
-    int64_t ahead;    /* by how much schedstat's count of these is larger; INT64_MAX: not known */
-    uint64_t recent;  /* intervals in the budget's window */
-    bool full;        /* the kernel had no room when records were taken last: what follows says how many are lost */
-};
-
-struct sampler_switches {
-    struct journal *journal;
-    double budget;    /* share of a CPU */
-    int64_t began;    /* the budget's window */
-    int64_t used;     /* CPU time in it */
-    bool refused;     /* the kernel does not let us record */
-    int64_t retry_at; /* when it is asked again */
-};
-
 static const struct dict_aspect aspects[] = {
     {.name = "thread_interval",
      .field_count = 9,
      .fields = {TEXT("process"), INT("thread", "1"), INT("duration", "ns"), INT("age", "ns"), INT("cpu", "1"),
                 ENUM("ended", "waited|preempted|exited|goes_on"), INT("off", "ns"), INT("ready_least", "ns"),
                 INT("ready_most", "ns")}},
+    {.name = "thread_ready",
+     .field_count = 9,
+     .fields = {TEXT("process"), INT("thread", "1"), INT("duration", "ns"), INT("age", "ns"), INT("cpu", "1"),
+                TEXT("rival"), INT("rival_pid", "1"), INT("rival_thread", "1"), INT("had", "ns")}},
+    {.name = "thread_wait",
+     .field_count = 9,
+     .fields = {TEXT("process"), INT("thread", "1"), INT("duration", "ns"), INT("age", "ns"),
+                ENUM("state", "unknown|sleep|disk_sleep|stopped"),
+                ENUM("woken_by", "unknown|thread|softirq|interrupt|not_yet"), TEXT("waker"), INT("waker_pid", "1"),
+                INT("waker_thread", "1")}},
 };
-
-/* ---- The kernel's rings ------------------------------------------------------------------------------------------ */
-
-static int open_event(uint32_t thread)
-{
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
-                                   .size = sizeof attr,
-                                   .config = PERF_COUNT_SW_DUMMY,
-                                   .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1,
-                                   .context_switch = 1,
-                                   .task = 1,
-                                   .sample_id_all = 1,
-                                   .use_clockid = 1,
-                                   .clockid = CLOCK_MONOTONIC};
-    return (int)syscall(SYS_perf_event_open, &attr, (pid_t)thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Maps the ring of event `fd`: the kernel lets a user lock so much memory, and refuses more with EPERM. */
-static bool map_ring(struct switches_recorder *r)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    void *at = MAP_FAILED;
-    for (uint64_t pages = RING_PAGES; pages > 0 && at == MAP_FAILED; pages /= 2) {
-        r->bytes = (pages + 1) * page;
-        at = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-    }
-    r->page = at == MAP_FAILED ? NULL : at;
-    return r->page != NULL;
-}
-
-/* The kernel has written the records up to here; perf_event_open(2) asks for the barrier between both reads. */
-static uint64_t recorder_head(const struct switches_recorder *r)
-{
-    uint64_t head = *(const volatile __u64 *)&r->page->data_head;
-    __sync_synchronize();
-    return head;
-}
-
-static struct switches_bytes recorder_bytes(const struct switches_recorder *r, uint64_t head)
-{
-    return (struct switches_bytes){.ring = (const uint8_t *)r->page + r->page->data_offset,
-                                   .size = r->page->data_size,
-                                   .at = r->page->data_tail,
-                                   .head = head};
-}
-
-/* The kernel may write again where the records up to `head` were, which have been read. */
-static void recorder_free_up(const struct switches_recorder *r, uint64_t head)
-{
-    __sync_synchronize();
-    *(volatile __u64 *)&r->page->data_tail = head;
-}
 
 /* ---- What the kernel refuses ------------------------------------------------------------------------------------- */
 
@@ -154,10 +79,7 @@ static void note_refused(struct samplers *s, int64_t now, int error, bool memory
 
 static void free_recorder(struct switches_recorder *r)
 {
-    if (r->page)
-        munmap(r->page, r->bytes);
-    if (r->fd >= 0)
-        close(r->fd);
+    switches_ring_close(&r->ring);
     free(r);
 }
 
@@ -167,12 +89,10 @@ static struct switches_recorder *new_recorder(uint32_t thread, bool *memory)
     *memory = false;
     if (!r)
         return NULL;
-    r->fd = open_event(thread);
-    if (r->fd >= 0 && map_ring(r))
+    if (switches_ring_open(&r->ring, (int32_t)thread, -1, RING_PAGES, memory) == 0)
         return r;
     int error = errno;
-    *memory = r->fd >= 0;
-    free_recorder(r);
+    free(r);
     errno = error;
     return NULL;
 }
@@ -203,6 +123,7 @@ static void begin_recorder(struct samplers *s, struct sampler_thread *t, const s
     r->ahead = INT64_MAX;
     r->running = read_times(s, t, now, sched) ? sched[SCHED_RUNNING] : SWITCHES_UNKNOWN;
     t->recorder = r;
+    sampler_keep_wakings(s, t->id, true);
 }
 
 /* ---- Intervals --------------------------------------------------------------------------------------------------- */
@@ -231,7 +152,7 @@ static int64_t queued_until(struct samplers *s, struct sampler_thread *t, uint64
     struct switches_recorder *r = t->recorder;
     int64_t sched[SCHED_FIELDS], before = r->queued;
     r->queued = SWITCHES_UNKNOWN;
-    if (!read_times(s, t, now, sched) || recorder_head(r) != head)
+    if (!read_times(s, t, now, sched) || switches_ring_head(&r->ring) != head)
         return SWITCHES_UNKNOWN;
     int64_t ahead = sched[SCHED_SLICES] - r->arrivals - arrivals;
     if (ahead < r->ahead)
@@ -263,7 +184,7 @@ static struct switches_gaps survey(const struct switches_recorder *r, struct swi
 static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t head, int64_t now)
 {
     struct switches_recorder *r = t->recorder;
-    struct switches_bytes b = recorder_bytes(r, head);
+    struct switches_bytes b = switches_ring_bytes(&r->ring, head);
     struct switches_event e;
     struct switches_interval i;
     bool broken = false;
@@ -282,11 +203,14 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
             r->ahead = INT64_MAX;
             r->queued = SWITCHES_UNKNOWN;
         }
+        uint32_t left = r->thread.cpu;
         if (switches_feed(&r->thread, &e, &g, &i))
             record_interval(s, t, &i, at);
+        if (e.what == SWITCHES_IN)
+            sampler_explain(s, t, left, g.queued != SWITCHES_UNKNOWN, at);
     }
     record_lost(s, &r->thread);
-    recorder_free_up(r, head);
+    switches_ring_free_up(&r->ring, head);
     if (broken)
         sampler_note(s, NULL, now, "records of context switches that the kernel wrote cannot be read: they are lost");
     return r->thread.state != SWITCHES_STATE_GONE && !broken;
@@ -298,12 +222,13 @@ static bool cut_long(struct samplers *s, struct sampler_thread *t, int64_t now)
     struct switches_recorder *r = t->recorder;
     struct switches_interval i;
     int64_t sched[SCHED_FIELDS], until = now - CUT_SETTLE;
+    sampler_look_at_wait(s, t, now);
     if (r->thread.state == SWITCHES_STATE_OFF || until - r->thread.begin < CUT_AFTER)
         return true;
     if (!read_times(s, t, now, sched))
         return !t->times.gone;
     bool ran = r->running != SWITCHES_UNKNOWN && sched[SCHED_RUNNING] > r->running;
-    if (recorder_head(r) == r->page->data_tail && switches_cut(&r->thread, until, ran, &i))
+    if (switches_ring_head(&r->ring) == switches_ring_tail(&r->ring) && switches_cut(&r->thread, until, ran, &i))
         record_interval(s, t, &i, clock_now());
     return true;
 }
@@ -313,8 +238,8 @@ static void take_last(struct samplers *s, struct sampler_thread *t, int64_t now)
 {
     struct switches_recorder *r = t->recorder;
     struct switches_interval i;
-    uint64_t head = recorder_head(r);
-    if (head != r->page->data_tail)
+    uint64_t head = switches_ring_head(&r->ring);
+    if (head != switches_ring_tail(&r->ring))
         (void)take_records(s, t, head, now);
     bool unsaid = r->full && r->thread.state != SWITCHES_STATE_GONE;
     if (unsaid)
@@ -323,6 +248,8 @@ static void take_last(struct samplers *s, struct sampler_thread *t, int64_t now)
                      "them was full; shorten sensing.samplers.switches.period");
     else if (switches_cut(&r->thread, now - CUT_SETTLE, false, &i))
         record_interval(s, t, &i, clock_now());
+    else
+        sampler_explain_last(s, t, clock_now());
     switches_finish(&r->thread);
     record_lost(s, &r->thread);
 }
@@ -332,6 +259,7 @@ void sampler_close_recorder(struct samplers *s, struct sampler_thread *t)
     if (!t->recorder)
         return;
     take_last(s, t, clock_now());
+    sampler_keep_wakings(s, t->id, false);
     free_recorder(t->recorder);
     t->recorder = NULL;
 }
@@ -339,8 +267,8 @@ void sampler_close_recorder(struct samplers *s, struct sampler_thread *t)
 static void take_thread(struct samplers *s, struct sampler_thread *t, int64_t now)
 {
     struct switches_recorder *r = t->recorder;
-    uint64_t head = recorder_head(r);
-    if (head != r->page->data_tail ? take_records(s, t, head, now) : cut_long(s, t, now))
+    uint64_t head = switches_ring_head(&r->ring);
+    if (head != switches_ring_tail(&r->ring) ? take_records(s, t, head, now) : cut_long(s, t, now))
         return;
     sampler_close_recorder(s, t);
     t->summed_until = INT64_MAX; /* this thread is over: another one that gets its ring has a new place */
@@ -375,7 +303,13 @@ static void keep_budget(struct samplers *s, int64_t now, int64_t used)
 {
     struct sampler_switches *w = s->switches;
     w->used += used;
-    if ((double)w->used > w->budget * BUDGET_WINDOW_NS) {
+    if ((double)w->used > w->budget * BUDGET_WINDOW_NS && sampler_leave_cpus(s, now + SUM_FOR)) {
+        sampler_note(s, NULL, now,
+                     "context switches of threads take more than %.3g %% of a CPU (sensing.samplers.switches.budget): "
+                     "those of other programs are not looked at, for %d s at a time: who had the CPU while a thread "
+                     "was ready is not known then",
+                     w->budget * 100, (int)(SUM_FOR / CLOCK_S));
+    } else if ((double)w->used > w->budget * BUDGET_WINDOW_NS) {
         struct sampler_thread *t = find_busiest(s);
         sampler_note(s, NULL, now,
                      "context switches of threads take more than %.3g %% of a CPU "
@@ -405,13 +339,18 @@ int sampler_open_switches(struct samplers *s, const struct experiment_switches *
     if (!s->switches)
         return BEZEL_ENOMEM;
     s->switches->budget = switches->budget;
+    s->switches->cpus = sampler_open_cpus();
+    if (!s->switches->cpus)
+        return BEZEL_ENOMEM;
     return journal_open_as(dir, &form, aspects, sizeof aspects / sizeof *aspects, &s->switches->journal);
 }
 
 void sampler_close_switches(struct samplers *s)
 {
-    if (s->switches)
+    if (s->switches) {
+        sampler_close_cpus(s->switches->cpus);
         journal_close(s->switches->journal);
+    }
     free(s->switches);
     s->switches = NULL;
 }
@@ -429,6 +368,7 @@ void sampler_take_switches(struct samplers *s, int64_t now)
     const struct external_process *p;
     struct sampler_process_state *place;
     int64_t began = clock_thread_cpu();
+    sampler_take_cpus(s, now);
     for (uint32_t i = 0; (place = sampler_next_process(s, &i, &p)) != NULL;) {
         sampler_find_threads(s, place, p, now);
         for (uint32_t k = 0; k < place->thread_count; k++) {

@@ -1,11 +1,46 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The sampler of context switches, for the other samplers: sampler_switches.c. */
+/**
+ * The sampler of context switches: sampler_switches.c records intervals of threads, sampler_cpus.c keeps who had the
+ * CPUs and who woke whom, and sampler_explain.c says why a thread was off its CPU.
+ */
 #ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_SWITCHES_H
 #define BEZEL_SENSOR_SAMPLERS_SAMPLER_SWITCHES_H
 
 #include "sensor/samplers/sampler_internal.h"
+#include "sensor/samplers/switches_cpu.h"
+#include "sensor/samplers/switches_ring.h"
+
+/** Aspects of the journal of intervals. */
+enum switches_aspect { ASPECT_INTERVAL = 1, ASPECT_READY, ASPECT_WAIT };
+
+/** What a thread that waits does; the order is that of the labels in the trace. */
+enum switches_state { SWITCHES_STATE_UNSEEN, SWITCHES_STATE_SLEEPS, SWITCHES_STATE_DISK, SWITCHES_STATE_STOPPED };
+
+struct switches_recorder {
+    struct switches_ring ring;
+    uint64_t process; /* its name, a string of the journal */
+    struct switches_thread thread;
+    int64_t queued;   /* schedstat's, up to the records that were taken; SWITCHES_UNKNOWN */
+    int64_t running;  /* likewise, when the recording began */
+    int64_t arrivals; /* on a CPU, by the records */
+    int64_t ahead;    /* by how much schedstat's count of these is larger; INT64_MAX: not known */
+    uint64_t recent;  /* intervals in the budget's window */
+    bool full;        /* the kernel had no room when records were taken last: what follows says how many are lost */
+    bool looked;      /* at what it does while it waits, in this wait */
+    enum switches_state state; /* as it was seen then */
+};
+
+struct sampler_switches {
+    struct journal *journal;
+    struct sampler_cpus *cpus; /* who had them, and who woke whom */
+    double budget;             /* share of a CPU */
+    int64_t began;             /* the budget's window */
+    int64_t used;              /* CPU time in it */
+    bool refused;              /* the kernel does not let us record */
+    int64_t retry_at;          /* when it is asked again */
+};
 
 /** Makes the journal of intervals in `dir`. Returns 0 or an error of journal_open(); sampler_close_switches() in both
  * cases. */
@@ -15,6 +50,44 @@ void sampler_close_switches(struct samplers *s);
 
 /** Ends the recording of all threads. */
 void sampler_end_switches(struct samplers *s);
+
+/** Who had the CPUs, and who woke whom. Opening returns NULL if there is no memory; NULL is allowed then. */
+struct sampler_cpus *sampler_open_cpus(void) BEZEL_MUST_CHECK;
+void sampler_close_cpus(struct sampler_cpus *cpus);
+
+/** Takes what the kernel recorded of all CPUs; begins with those that came up. */
+void sampler_take_cpus(struct samplers *s, int64_t now);
+
+/** Ends the recording of CPUs until `until`. False if they were not recorded. */
+bool sampler_leave_cpus(struct samplers *s, int64_t until);
+
+/** Wakings of thread `thread` are kept from now on, or no longer. */
+void sampler_keep_wakings(struct samplers *s, uint32_t thread, bool keep);
+
+/** Who woke thread `thread` first between `since` and `end`. False: that is not known. */
+bool sampler_waking_of(struct samplers *s, uint32_t thread, int64_t since, int64_t end, struct switches_waking *waking);
+
+/**
+ * Who had CPU `cpu` but `thread` from `begin` to `end`; as switches_rivals(). If `comes`, the thread came there at
+ * `end`. Negative: CPUs are not recorded. *lost: not all that was recorded is known, as records are missing.
+ */
+int sampler_rivals_of(struct samplers *s, uint32_t cpu, uint32_t thread, bool comes, int64_t begin, int64_t end,
+                      struct switches_rival rivals[SWITCHES_RIVALS], bool *lost);
+
+/** The command of a thread that had a CPU, as a string of the journal. */
+uint64_t sampler_command_of(struct samplers *s, uint32_t thread);
+
+/**
+ * Thread `t` came to a CPU, as its recorder says, after it was off CPU `left`: records why, at `at`. `known`: how long
+ * it was ready is known within bounds.
+ */
+void sampler_explain(struct samplers *s, struct sampler_thread *t, uint32_t left, bool known, int64_t at);
+
+/** Thread `t` has been off its CPU since long ago: sees once what it does. `now` is the time. */
+void sampler_look_at_wait(struct samplers *s, struct sampler_thread *t, int64_t now);
+
+/** The recording of thread `t` ends at `now`: records its wait that has not ended. */
+void sampler_explain_last(struct samplers *s, struct sampler_thread *t, int64_t now);
 
 /** Ends the recording of a thread, whose last intervals are recorded first. Nothing happens if there is none. */
 void sampler_close_recorder(struct samplers *s, struct sampler_thread *t);

@@ -7,7 +7,7 @@
 
 /* ---- Records of the kernel --------------------------------------------------------------------------------------- */
 
-enum { RECORD_BYTES_MAX = 64 }; /* of a record that is looked at; longer ones are of other kinds */
+enum { LONGEST = 64 }; /* bytes of a record of a thread's ring */
 
 /* What ends each record, in the kernel's order: sample_id_all with TID, TIME and CPU. */
 struct sample_id {
@@ -23,75 +23,85 @@ static void copy(const struct switches_bytes *b, uint64_t at, void *to, uint64_t
     memcpy((uint8_t *)to + first, b->ring, n - first);
 }
 
-static enum switches_what what_of(const struct perf_event_header *h)
-{
-    if (h->type == PERF_RECORD_LOST)
-        return SWITCHES_LOST;
-    if (h->type == PERF_RECORD_EXIT)
-        return SWITCHES_EXITED;
-    return !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)        ? SWITCHES_IN
-           : h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SWITCHES_PREEMPTED
-                                                           : SWITCHES_WAITED;
-}
-
-/* Bytes before the sample's fields; 0: the kind is passed over. */
-static uint32_t body_of(uint32_t type)
-{
-    switch (type) {
-    case PERF_RECORD_SWITCH:
-        return sizeof(struct perf_event_header);
-    case PERF_RECORD_LOST:
-        return sizeof(struct perf_event_header) + 2 * sizeof(uint64_t);
-    case PERF_RECORD_EXIT:
-        return sizeof(struct perf_event_header) + 4 * sizeof(uint32_t) + sizeof(uint64_t);
-    default:
-        return 0;
-    }
-}
-
-static void read_record(const uint8_t *record, const struct perf_event_header *h, uint32_t body,
-                        struct switches_event *e)
-{
-    struct sample_id id;
-    memcpy(&id, record + body, sizeof id);
-    *e = (struct switches_event){.what = what_of(h), .pid = id.pid, .thread = id.thread, .cpu = id.cpu};
-    e->time = id.time > INT64_MAX ? INT64_MAX : (int64_t)id.time;
-    if (e->what == SWITCHES_LOST)
-        memcpy(&e->lost, record + sizeof *h + sizeof(uint64_t), sizeof e->lost);
-}
-
-bool switches_next(struct switches_bytes *b, struct switches_event *e, bool *broken)
+bool switches_next_record(struct switches_bytes *b, struct switches_record *r, bool *broken)
 {
     struct perf_event_header h;
-    uint8_t record[RECORD_BYTES_MAX];
     if (b->head - b->at > b->size) { /* the kernel does not write over what was not taken */
         *broken = true;
         b->at = b->head;
     }
-    while (b->head != b->at) {
-        uint64_t left = b->head - b->at;
-        if (left >= sizeof h)
-            copy(b, b->at, &h, sizeof h);
-        if (left < sizeof h || h.size < sizeof h || h.size > left) {
-            *broken = true;
-            b->at = b->head;
-            return false;
-        }
-        uint32_t body = body_of(h.type);
-        uint64_t at = b->at;
-        b->at += h.size;
-        if (!body || h.size < body + sizeof(struct sample_id) || h.size > sizeof record)
-            continue;
-        copy(b, at, record, h.size);
-        read_record(record, &h, body, e);
-        return true;
+    if (b->head == b->at)
+        return false;
+    uint64_t left = b->head - b->at, at = b->at;
+    if (left >= sizeof h)
+        copy(b, at, &h, sizeof h);
+    if (left < sizeof h || h.size < sizeof h || h.size > left) {
+        *broken = true;
+        b->at = b->head;
+        return false;
     }
+    b->at += h.size;
+    r->type = h.type;
+    r->misc = h.misc;
+    r->size = h.size;
+    if (h.size <= sizeof r->bytes)
+        copy(b, at, r->bytes, h.size);
+    return true;
+}
+
+bool switches_read_id(const struct switches_record *r, uint32_t body, struct switches_event *e)
+{
+    struct sample_id id;
+    if (r->size > sizeof r->bytes || r->size < body + sizeof id)
+        return false;
+    memcpy(&id, r->bytes + body, sizeof id);
+    *e = (struct switches_event){.pid = id.pid, .thread = id.thread, .cpu = id.cpu};
+    e->time = id.time > INT64_MAX ? INT64_MAX : (int64_t)id.time;
+    return true;
+}
+
+enum switches_what switches_direction(const struct switches_record *r)
+{
+    return !(r->misc & PERF_RECORD_MISC_SWITCH_OUT)        ? SWITCHES_IN
+           : r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SWITCHES_PREEMPTED
+                                                           : SWITCHES_WAITED;
+}
+
+bool switches_read_lost(const struct switches_record *r, struct switches_event *e)
+{
+    uint32_t header = sizeof(struct perf_event_header);
+    if (!switches_read_id(r, header + 2 * sizeof(uint64_t), e))
+        return false;
+    e->what = SWITCHES_LOST;
+    memcpy(&e->lost, r->bytes + header + sizeof(uint64_t), sizeof e->lost);
+    return true;
+}
+
+static bool read_event(const struct switches_record *r, struct switches_event *e)
+{
+    uint32_t header = sizeof(struct perf_event_header);
+    if (r->type == PERF_RECORD_LOST)
+        return switches_read_lost(r, e);
+    bool exits = r->type == PERF_RECORD_EXIT;
+    if ((!exits && r->type != PERF_RECORD_SWITCH) ||
+        !switches_read_id(r, exits ? header + 4 * sizeof(uint32_t) + sizeof(uint64_t) : header, e))
+        return false;
+    e->what = exits ? SWITCHES_EXITED : switches_direction(r);
+    return true;
+}
+
+bool switches_next(struct switches_bytes *b, struct switches_event *e, bool *broken)
+{
+    struct switches_record r;
+    while (switches_next_record(b, &r, broken))
+        if (read_event(&r, e))
+            return true;
     return false;
 }
 
 bool switches_full(const struct switches_bytes *b)
 {
-    return b->size - (b->head - b->at) < 2 * RECORD_BYTES_MAX; /* a record, and the count of lost ones */
+    return b->size - (b->head - b->at) < 2 * LONGEST; /* a record, and the count of lost ones */
 }
 
 /* ---- Intervals --------------------------------------------------------------------------------------------------- */

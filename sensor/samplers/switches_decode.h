@@ -40,6 +40,27 @@ struct switches_bytes {
     uint64_t size, at, head;
 };
 
+/** A record as the kernel wrote it; `bytes` has it with its header, unless it is longer. */
+enum { SWITCHES_RECORD_BYTES = 128 };
+struct switches_record {
+    uint32_t type;
+    uint16_t misc, size;
+    uint8_t bytes[SWITCHES_RECORD_BYTES];
+};
+
+/**
+ * Takes the next record out of `b`. False at the end. Bytes that are no record end it too: they are passed over, and
+ * *broken is set.
+ */
+bool switches_next_record(struct switches_bytes *b, struct switches_record *r, bool *broken);
+
+/** Parts of a record: the thread, time and CPU behind its first `body` bytes; the number of lost ones. False: none. */
+bool switches_read_id(const struct switches_record *r, uint32_t body, struct switches_event *e);
+bool switches_read_lost(const struct switches_record *r, struct switches_event *e);
+
+/** Of a switch: whether its thread came or left, and how. */
+enum switches_what switches_direction(const struct switches_record *r);
+
 /**
  * Takes the next event out of `b`, whose records have the sample fields TID, TIME and CPU. Records of other kinds are
  * passed over. False at the end. Bytes that are no record end it too: they are passed over, and *broken is set.

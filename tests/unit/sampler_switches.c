@@ -40,6 +40,35 @@ static struct seen {
 static unsigned seen_count;
 static uint64_t sums; /* records of thread_scheduling */
 
+/* Times ready while another thread had the CPU. */
+enum { RIVAL_PID = 6, RIVAL_THREAD, HAD };
+static struct ready {
+    int64_t thread, rival, pid, had;
+} ready[THREADS_MAX * THREADS_MAX];
+static unsigned ready_count;
+
+static struct ready *ready_of(int64_t thread, int64_t rival)
+{
+    unsigned i = 0;
+    while (i < ready_count && (ready[i].thread != thread || ready[i].rival != rival))
+        i++;
+    if (i == ready_count && ready_count < sizeof ready / sizeof *ready)
+        ready[ready_count++] = (struct ready){.thread = thread, .rival = rival};
+    return &ready[i < sizeof ready / sizeof *ready ? i : 0];
+}
+
+static void take_ready(const struct packet_record *r)
+{
+    int64_t v[HAD + 1];
+    for (uint32_t i = 0; i <= HAD; i++)
+        v[i] = (int64_t)packet_value(r, i);
+    assert_true(v[AGE] >= 0 && v[HAD] > 0 && v[HAD] <= v[DURATION]);
+    assert_int_not_equal(v[THREAD], v[RIVAL_THREAD]);
+    struct ready *of = ready_of(v[THREAD], v[RIVAL_THREAD]);
+    of->pid = v[RIVAL_PID];
+    of->had += v[HAD];
+}
+
 static struct seen *seen_of(int64_t thread)
 {
     unsigned i = 0;
@@ -58,6 +87,8 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
     (void)f;
     (void)h;
     sums += strcmp(aspect, "thread_scheduling") == 0;
+    if (strcmp(aspect, "thread_ready") == 0)
+        take_ready(r);
     if (strcmp(aspect, "thread_interval") != 0)
         return;
     for (uint32_t i = 0; i <= READY_MOST; i++)
@@ -80,7 +111,8 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
 
 /* ---- A kernel that refuses --------------------------------------------------------------------------------------- */
 
-static int refused; /* the error with which events are refused; 0: they are not */
+static int refused;      /* the error with which events are refused; 0: they are not */
+static int cpus_refused; /* likewise, those of CPUs alone */
 
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
@@ -95,6 +127,10 @@ long __wrap_syscall(long number, ...)
     va_end(args);
     if (number == SYS_perf_event_open && refused) {
         errno = refused;
+        return -1;
+    }
+    if (number == SYS_perf_event_open && cpus_refused && (pid_t)a[1] == -1) {
+        errno = cpus_refused;
         return -1;
     }
     return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -184,7 +220,7 @@ static void bed_begin(struct bed *b, enum experiment_switches_store store, doubl
     assert_true(shared != MAP_FAILED);
     memset(seen, 0, sizeof seen);
     seen_count = 0;
-    sums = 0;
+    sums = ready_count = 0;
     b->descriptors = count_descriptors();
     fixture_open(&b->f);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* what it records of its own is not what it observes */
@@ -229,6 +265,12 @@ static bool was_told(const struct bed *b, const char *words)
     return false;
 }
 
+/* Whether the kernel does not say who else had the CPU; that is told. */
+static bool others_are_unknown(const struct bed *b)
+{
+    return was_told(b, "who had the CPU while a thread was ready");
+}
+
 /* Skips where the kernel does not let this user record switches. */
 static void need_perf(const struct bed *b)
 {
@@ -247,7 +289,8 @@ static bool all_have_switched(const struct bed *b)
     if (was_told(b, "are not recorded"))
         return true;
     return one && other && sleeper && seen_of(one)->ended[PREEMPTED] > 3 && seen_of(other)->ended[PREEMPTED] > 3 &&
-           seen_of(sleeper)->ended[WAITED] > 20 && seen_of(one)->exact > 3;
+           seen_of(sleeper)->ended[WAITED] > 20 && seen_of(one)->exact > 3 &&
+           (others_are_unknown(b) || (ready_of(one, other)->had > 0 && ready_of(other, one)->had > 0));
 }
 
 static bool all_have_exited(const struct bed *b)
@@ -270,6 +313,8 @@ static void threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits(void **un
         const struct seen *busy = seen_of(atomic_load(&shared->busy[i]));
         assert_true(busy->ready > 0);
     }
+    for (unsigned i = 0; i < ready_count; i++)
+        assert_true(ready[i].rival != atomic_load(&shared->busy[0]) || ready[i].pid == b.pid);
     bed_stop(&b);
     bed_until(&b, all_have_exited); /* the last interval of each, too */
     assert_int_equal(sums, 0);
@@ -298,10 +343,62 @@ static void where_the_kernel_refuses_sums_serve_and_a_remedy_is_told(void **unus
         bed_until(&b, is_refused);
         assert_true(was_told(&b, ways[i].remedy));
         assert_true(was_told(&b, "summed by 'scheduling'"));
+        assert_int_equal(external_note_count(b.f.external), 1); /* and nothing more of the same */
         bed_stop(&b);
         bed_end(&b);
         refused = 0;
     }
+}
+
+static bool both_had_intervals(const struct bed *b)
+{
+    pid_t one = atomic_load(&shared->busy[0]), other = atomic_load(&shared->busy[1]);
+    return was_told(b, "are not recorded") ||
+           (one && other && seen_of(one)->ended[PREEMPTED] > 3 && seen_of(other)->ended[PREEMPTED] > 3);
+}
+
+static void where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int error;
+        const char *remedy;
+    } ways[] = {{EACCES, "CAP_PERFMON"}, {EPERM, "CAP_PERFMON"}, {EMFILE, "ulimit -n"}, {ENOSYS, "this kernel"}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct bed b;
+        cpus_refused = ways[i].error;
+        bed_begin(&b, SWITCHES_STORE_ALL, 1);
+        bed_until(&b, both_had_intervals);
+        assert_true(others_are_unknown(&b));
+        assert_true(was_told(&b, ways[i].remedy));
+        assert_int_equal(external_note_count(b.f.external), 1);
+        assert_int_equal(ready_count, 0);
+        bed_stop(&b);
+        bed_end(&b);
+        cpus_refused = 0;
+    }
+}
+
+static bool rivals_are_named(const struct bed *b)
+{
+    return others_are_unknown(b) || ready_count > 0;
+}
+
+/* A CPU that is off is opened when it comes up. */
+static void a_cpu_that_comes_up_is_recorded_without_a_word(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    cpus_refused = ENODEV;
+    bed_begin(&b, SWITCHES_STORE_ALL, 1);
+    bed_until(&b, both_had_intervals);
+    need_perf(&b);
+    assert_false(others_are_unknown(&b));
+    assert_int_equal(ready_count, 0);
+    cpus_refused = 0;
+    bed_until(&b, rivals_are_named);
+    bed_stop(&b);
+    bed_end(&b);
 }
 
 static bool is_summed(const struct bed *b)
@@ -384,6 +481,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits),
         cmocka_unit_test(where_the_kernel_refuses_sums_serve_and_a_remedy_is_told),
+        cmocka_unit_test(where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told),
+        cmocka_unit_test(a_cpu_that_comes_up_is_recorded_without_a_word),
         cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
         cmocka_unit_test(at_the_end_what_goes_on_is_recorded),
         cmocka_unit_test(what_snapshots_save_is_in_memory_alone_until_one_is_taken),

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Why a thread was off its CPU. A wait ends when somebody wakes the thread, which is ready from then on; that moment is
+ * exact, where it is known. While the thread was ready others had the CPU: those are named one after the other. Times
+ * below 20 us are not explained: they are many, and hardly ever a reason.
+ */
+#include "base/clock.h"
+#include "sensor/samplers/sampler_switches.h"
+
+#include <string.h>
+
+#define EXPLAINED  (20 * CLOCK_US) /* times from here on are */
+#define LOOK_AFTER (20 * CLOCK_MS) /* a thread that has waited for so long is looked at */
+
+/* The order is that of the labels in the trace; those in between are enum switches_context. */
+enum { WOKEN_UNKNOWN, WOKEN_BY, WOKEN_NOT_YET = WOKEN_BY + SWITCHES_BY_INTERRUPT + 1 };
+
+/* A wait of thread `t` that ended at `end`. */
+static void record_wait(struct samplers *s, const struct sampler_thread *t, int64_t end, int woken,
+                        const struct switches_waking *waking, int64_t at)
+{
+    const struct switches_recorder *r = t->recorder;
+    bool named = woken == WOKEN_BY + SWITCHES_BY_THREAD || woken == WOKEN_BY + SWITCHES_BY_SOFTIRQ;
+    int64_t values[] = {(int64_t)r->process,
+                        t->id,
+                        end - r->thread.since,
+                        at - end,
+                        (int64_t)r->state,
+                        woken,
+                        (int64_t)sampler_command_of(s, named ? waking->thread : SWITCHES_NOBODY),
+                        named ? waking->pid : SAMPLER_UNKNOWN,
+                        named ? waking->thread : SAMPLER_UNKNOWN};
+    journal_record_at(s->switches->journal, ASPECT_WAIT, at, (const uint64_t *)values);
+}
+
+/* Who had the CPU from `begin` to `end`, while the thread was ready. */
+static void record_ready(struct samplers *s, const struct sampler_thread *t, uint32_t cpu, int64_t begin, int64_t at)
+{
+    const struct switches_recorder *r = t->recorder;
+    struct switches_rival rivals[SWITCHES_RIVALS];
+    bool lost = false;
+    int n = sampler_rivals_of(s, cpu, t->id, cpu == r->thread.cpu, begin, r->thread.begin, rivals, &lost);
+    for (int i = 0; i < n; i++) {
+        int64_t values[] = {(int64_t)r->process,
+                            t->id,
+                            rivals[i].end - rivals[i].begin,
+                            at - rivals[i].end,
+                            cpu,
+                            (int64_t)sampler_command_of(s, rivals[i].thread),
+                            rivals[i].pid,
+                            rivals[i].thread,
+                            rivals[i].had};
+        journal_record_at(s->switches->journal, ASPECT_READY, at, (const uint64_t *)values);
+    }
+    if (lost)
+        journal_lose(s->switches->journal, ASPECT_READY, 1);
+}
+
+void sampler_explain(struct samplers *s, struct sampler_thread *t, uint32_t left, bool known, int64_t at)
+{
+    struct switches_recorder *r = t->recorder;
+    struct switches_thread *k = &r->thread;
+    struct switches_waking waking;
+    if (k->off >= EXPLAINED && !k->preempted) {
+        bool woken = sampler_waking_of(s, t->id, k->since, k->begin, &waking);
+        if (woken)
+            k->ready_least = k->ready_most = k->begin - waking.time;
+        if (woken || r->state != SWITCHES_STATE_UNSEEN)
+            record_wait(s, t, k->begin - k->ready_least, woken ? WOKEN_BY + (int)waking.context : WOKEN_UNKNOWN,
+                        &waking, at);
+        known = known || woken;
+    }
+    if ((known || k->preempted) && k->ready_most >= EXPLAINED)
+        record_ready(s, t, k->preempted ? left : k->cpu, k->begin - k->ready_most, at);
+    r->looked = false;
+    r->state = SWITCHES_STATE_UNSEEN;
+}
+
+static enum switches_state state_of(const char *stat)
+{
+    const char *name_end = strrchr(stat, ')');
+    switch (name_end && name_end[1] == ' ' ? name_end[2] : '\0') {
+    case 'S':
+        return SWITCHES_STATE_SLEEPS;
+    case 'D':
+        return SWITCHES_STATE_DISK;
+    case 'T':
+    case 't':
+        return SWITCHES_STATE_STOPPED;
+    default:
+        return SWITCHES_STATE_UNSEEN;
+    }
+}
+
+/* What was read is about this wait if no switch was recorded meanwhile. */
+void sampler_look_at_wait(struct samplers *s, struct sampler_thread *t, int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    if (r->looked || r->thread.state != SWITCHES_STATE_OFF || r->thread.preempted ||
+        now - r->thread.since < LOOK_AFTER || !sampler_read(s, &t->stat, now, true))
+        return;
+    enum switches_state state = state_of(s->text);
+    if (switches_ring_head(&r->ring) != switches_ring_tail(&r->ring))
+        return;
+    r->looked = true;
+    r->state = state;
+}
+
+void sampler_explain_last(struct samplers *s, struct sampler_thread *t, int64_t now)
+{
+    const struct switches_thread *k = &t->recorder->thread;
+    if (k->state == SWITCHES_STATE_OFF && !k->preempted && now - k->since >= LOOK_AFTER)
+        record_wait(s, t, now, WOKEN_NOT_YET, NULL, now);
+}
