@@ -138,14 +138,17 @@ static enum path_why explain(const struct walk *w, size_t i, const struct activi
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* The thread was off the CPU from the interval before number `i` to that one, and the walk is in between. */
+/*
+ * The thread was off the CPU from the interval before number `i` to that one, and the walk is in between. If another
+ * one took its CPU away, it was ready all the time.
+ */
 static void step_off(struct walk *w, size_t i)
 {
     const struct activity_interval *next = &thread_of(w)->intervals[i];
     const struct activity_event *e = NULL;
     int64_t waited = next->begin - next->off, least = next->ready_least, most = next->ready_most;
-    enum path_why why = most < next->off ? explain(w, i, &e) : PATH_BLOCKED;
-    if (most < next->off && why == PATH_KNOWN && next->begin - e->from < most) { /* it was not woken before */
+    enum path_why why = least < next->off ? explain(w, i, &e) : PATH_BLOCKED;
+    if (why == PATH_KNOWN && next->begin - e->from < most) { /* it was not woken before that was sent */
         most = next->begin > e->from ? next->begin - e->from : 0;
         least = least < most ? least : most;
     }

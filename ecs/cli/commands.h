@@ -14,6 +14,7 @@ int cmd_check(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_tail(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct {
     {"check", "check an experiment file", cmd_check},
     {"schema", "print the form of experiment files, for editors", cmd_schema},
     {"report", "print the report of a run", cmd_report},
+    {"why", "say why work of a run was slow, or what violated a limit", cmd_why},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},
     {"tail", "print a run's last records, and those that follow", cmd_tail},
     {"top", "show a run on the terminal, while it lives or later", cmd_top},

@@ -38,7 +38,8 @@ struct thread {
     unsigned left; /* ticks of the present step */
     unsigned char state[TICKS];
     unsigned waits_for[TICKS], in[TICKS];
-    long ended; /* tick */
+    long least[TICKS], most[TICKS]; /* where an interval begins: the bounds of how long it was ready before */
+    long ended;                     /* tick */
 };
 
 static struct thread threads[THREADS];
@@ -180,7 +181,16 @@ static long next_run(const struct thread *t, long tick, long until)
     return tick;
 }
 
-static void record_intervals(unsigned of, const struct thread *t)
+/* The kernel's sum may be known, or only bounds of it; of a thread that was ready all the time it is. */
+static void draw_bounds(struct thread *t, long last, long begin, long ready)
+{
+    bool widened = last >= 0 && ready < begin - last && below(2);
+    long least = ready - (widened ? below(20) : 0), most = ready + (widened ? below(40) : 0);
+    t->least[begin] = least < 0 ? 0 : least;
+    t->most[begin] = most > begin - last ? begin - last : most;
+}
+
+static void record_intervals(unsigned of, struct thread *t)
 {
     long last = -1, end;
     for (long begin = next_run(t, 0, t->ended); begin < t->ended; begin = next_run(t, end, t->ended)) {
@@ -189,16 +199,17 @@ static void record_intervals(unsigned of, const struct thread *t)
             end++;
         while (last >= 0 && begin - ready > last && t->state[begin - ready - 1] == STATE_READY)
             ready++;
-        assert_true(activity_add_interval(&a, of,
-                                          (struct activity_interval){.begin = begin * TICK,
-                                                                     .end = end * TICK,
-                                                                     .off = last < 0 ? -1 : (begin - last) * TICK,
-                                                                     .ready_least = last < 0 ? -1 : ready * TICK,
-                                                                     .ready_most = last < 0 ? -1 : ready * TICK,
-                                                                     .ended = end == t->ended ? ACTIVITY_EXITED
-                                                                              : t->state[end] == STATE_READY
-                                                                                  ? ACTIVITY_PREEMPTED
-                                                                                  : ACTIVITY_WAITED}));
+        draw_bounds(t, last, begin, ready);
+        assert_true(activity_add_interval(
+            &a, of,
+            (struct activity_interval){.begin = begin * TICK,
+                                       .end = end * TICK,
+                                       .off = last < 0 ? -1 : (begin - last) * TICK,
+                                       .ready_least = last < 0 ? -1 : t->least[begin] * TICK,
+                                       .ready_most = last < 0 ? -1 : t->most[begin] * TICK,
+                                       .ended = end == t->ended                ? ACTIVITY_EXITED
+                                                : t->state[end] == STATE_READY ? ACTIVITY_PREEMPTED
+                                                                               : ACTIVITY_WAITED}));
         last = end;
     }
 }
@@ -271,12 +282,56 @@ static uint32_t span_at(const struct thread *t, long half)
                               : activity_name(&a, names[t->in[tick]]);
 }
 
-/* Since when a thread that waits at `tick` has no CPU. */
-static long waited_since(const struct thread *t, long tick)
+/* Since when a thread that does not run at `tick` has no CPU. */
+static long off_since(const struct thread *t, long tick)
 {
     while (tick > 0 && t->state[tick - 1] != STATE_RUNS)
         tick--;
     return tick;
+}
+
+/* The message that it waits for meanwhile; NULL: it is ready all the time. */
+static const struct message *awaited(const struct thread *t, long since, long until)
+{
+    for (long tick = since; tick < until; tick++)
+        if (t->state[tick] == STATE_WAITS)
+            return &messages[t->waits_for[tick]];
+    return NULL;
+}
+
+/* What is known of a tick at which a thread does not run. */
+static struct path_piece expect_off(unsigned thread, long tick)
+{
+    const struct thread *t = &threads[thread];
+    long since = off_since(t, tick), begin = next_run(t, tick, t->ended), least = t->least[begin],
+         most = t->most[begin];
+    const struct message *m = awaited(t, since, begin);
+    bool explained = m && (threads[m->from].node != t->node || m->sent >= since);
+    struct path_piece p = {.thread = thread, .span = span_at(t, 2 * tick + 1), .peer = ACTIVITY_NONE};
+    if (explained && begin - m->sent < most)
+        most = begin - m->sent;
+    if (least > most)
+        least = most;
+    if (begin - tick <= least) {
+        p.is = PATH_READY;
+    } else if (begin - tick <= most || !explained) {
+        p.is = PATH_UNKNOWN;
+        p.why = begin - tick <= most ? PATH_BETWEEN : PATH_BLOCKED;
+    } else {
+        p.is = PATH_MESSAGE;
+        p.peer = m->from;
+    }
+    return p;
+}
+
+/* Where the path goes when the thread was ready at the most since its message was sent: to the sender, too. */
+static unsigned expect_next(unsigned thread, long at)
+{
+    const struct thread *t = &threads[thread];
+    if (t->state[at] == STATE_RUNS || t->state[at - 1] == STATE_RUNS || next_run(t, 0, t->ended) > at)
+        return thread;
+    const struct message *m = awaited(t, off_since(t, at - 1), next_run(t, at, t->ended));
+    return m && m->sent == at && m->sent > off_since(t, at - 1) ? m->from : thread;
 }
 
 static void expect(unsigned thread, long from, long until)
@@ -286,23 +341,17 @@ static void expect(unsigned thread, long from, long until)
         const struct thread *t = &threads[thread];
         struct path_piece p = {
             .is = PATH_RUNNING, .thread = thread, .span = span_at(t, 2 * at - 1), .peer = ACTIVITY_NONE};
-        const struct message *m = &messages[t->waits_for[at - 1]];
         if (next_run(t, 0, t->ended) >= at) { /* before its first interval */
             p.is = PATH_UNKNOWN;
             p.why = PATH_NO_SWITCHES;
-        } else if (t->state[at - 1] == STATE_READY) {
-            p.is = PATH_READY;
-        } else if (t->state[at - 1] == STATE_WAITS) {
-            bool same = threads[m->from].node == t->node;
-            p.is = same && m->sent < waited_since(t, at - 1) ? PATH_UNKNOWN : PATH_MESSAGE;
-            p.why = p.is == PATH_UNKNOWN ? PATH_BLOCKED : PATH_KNOWN;
-            p.peer = p.is == PATH_MESSAGE ? m->from : (uint32_t)ACTIVITY_NONE;
+        } else if (t->state[at - 1] != STATE_RUNS) {
+            p = expect_off(thread, at - 1);
         }
+        long sent = p.is == PATH_MESSAGE ? awaited(t, off_since(t, at - 1), next_run(t, at - 1, t->ended))->sent : 0;
         do
             expected[--at] = p;
-        while (p.is == PATH_MESSAGE && at > m->sent && at > from);
-        if (p.is == PATH_MESSAGE)
-            thread = m->from;
+        while (p.is == PATH_MESSAGE && at > sent && at > from);
+        thread = p.is == PATH_MESSAGE ? p.peer : at > from ? expect_next(thread, at) : thread;
     }
 }
 

@@ -175,6 +175,18 @@ int report_load_experiment(const char *run, struct experiment **e)
     return err;
 }
 
+int report_load_summary(const char *run, bool running, struct summary **s)
+{
+    int err = summary_load(run, s);
+    if (err == BEZEL_ENOENT)
+        log_error("BEZEL-REPORT-DATABASE", "%s has no run.db%s", run,
+                  running ? " yet: the run begins"
+                          : ": the run was killed before anything was stored, or the file was removed");
+    else if (err)
+        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
+    return err;
+}
+
 /* Records are read from the trace: at the end of a run nobody is to wait for them long, nor a page that is live. */
 #define RECORDS_BUDGET (4 * CLOCK_S)
 #define RECORDS_LIVE   (200 * CLOCK_MS)
@@ -220,21 +232,28 @@ static void bound_duration(struct verdict *v)
         v->duration = longest;
 }
 
+int report_judge(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
+                 struct interval_table *intervals, struct verdict **v)
+{
+    *intervals = (struct interval_table){0};
+    rejudge_join(s, e);
+    int err = rejudge_gaps(run, s, e);
+    err = err ? err : rejudge_chosen(run, s, e);
+    err = err ? err : rejudge_intervals(run, s, e, form & REPORT_DATA ? RECORDS_LIVE : RECORDS_BUDGET, intervals);
+    err = err ? err : verdict_new(s, e, running, v);
+    if (err)
+        interval_table_free(intervals);
+    return err;
+}
+
 static int print_loaded(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
                         FILE *out)
 {
     struct verdict *v;
-    struct interval_table intervals = {0};
-    rejudge_join(s, e);
-    int err = rejudge_gaps(run, s, e);
-    err = err ? err : rejudge_chosen(run, s, e);
-    err = err ? err : rejudge_intervals(run, s, e, form & REPORT_DATA ? RECORDS_LIVE : RECORDS_BUDGET, &intervals);
-    if (!err)
-        err = verdict_new(s, e, running, &v);
-    if (err) {
-        interval_table_free(&intervals);
+    struct interval_table intervals;
+    int err = report_judge(run, running, s, e, form, &intervals, &v);
+    if (err)
         return err;
-    }
     char path[PATH_MAX], found[PATH_MAX];
     bound_duration(v);
     if (s->mirror.endpoint[0])
@@ -303,14 +322,8 @@ int report_print(const char *run, bool running, const char *metrics, int form, F
         return err;
     }
     struct summary *s;
-    err = summary_load(run, &s);
-    if (err == BEZEL_ENOENT) {
-        log_error("BEZEL-REPORT-DATABASE", "%s has no run.db%s", run,
-                  running ? " yet: the run begins"
-                          : ": the run was killed before anything was stored, or the file was removed");
-    } else if (err) {
-        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
-    } else {
+    err = report_load_summary(run, running, &s);
+    if (!err) {
         err = metrics ? rejudge_anew(s, e) : 0;
         err = err ? err : print_loaded(run, running, s, e, form, out);
         summary_free(s);

@@ -28,6 +28,16 @@ int report_print(const char *run, bool running, const char *metrics, int form, F
 /** Reads the experiment of run directory `run`. Returns 0 with *e for experiment_free(), or an error, which it logs. */
 int report_load_experiment(const char *run, struct experiment **e) BEZEL_MUST_CHECK;
 
+/** Reads what its database says of it. Returns 0 with *s for summary_free(), or an error, which it logs. */
+int report_load_summary(const char *run, bool running, struct summary **s) BEZEL_MUST_CHECK;
+
+/**
+ * Judges what report_load_*() have read, in `s`, for a report of `form`. Returns 0 with *intervals for
+ * interval_table_free() and *v for verdict_free(), or an error with nothing to free.
+ */
+int report_judge(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
+                 struct interval_table *intervals, struct verdict **v) BEZEL_MUST_CHECK;
+
 /** The input of all functions below; everything is borrowed. */
 struct report {
     const char *run; /* the directory, as the report shows it */

@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "analysis/slow.h"
+
+#include "analysis/room.h"
+#include "base/hash.h"
+#include "base/saturate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Of the longest so far twice as many as are wanted are held; when there is no more room, the lesser half goes. A
+ * sample of fixed size, drawn at random, stands for all (Vitter's algorithm R), with numbers that are the same each
+ * time.
+ */
+
+enum { HELD = 2 * SLOW_MOST, USUAL_MOST = 500 };
+
+static int64_t took(const struct slow_instance *i)
+{
+    return saturate_sub(i->until, i->from);
+}
+
+/* The longest first; of two that took as long, the earlier one. */
+static int by_length(const void *x, const void *y)
+{
+    const struct slow_instance *a = x, *b = y;
+    if (took(a) != took(b))
+        return took(a) > took(b) ? -1 : 1;
+    return (a->until > b->until) - (a->until < b->until);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct slow_instance *a = x, *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+static uint64_t draw(uint64_t *random)
+{
+    uint64_t z = *random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+bool slow_add(struct slow_choice *c, const struct slow_instance *i)
+{
+    if (i->from > i->until)
+        return true;
+    if (!c->longest) {
+        c->longest = malloc(HELD * sizeof *c->longest);
+        c->drawn = malloc(SLOW_DRAWN * sizeof *c->drawn);
+        c->least = -1;
+    }
+    if (!c->longest || !c->drawn)
+        return false;
+    c->over += c->beyond > 0 && took(i) > c->beyond;
+    uint64_t place = c->count < SLOW_DRAWN ? c->count : draw(&c->random) % (c->count + 1);
+    c->count++;
+    if (place < SLOW_DRAWN)
+        c->drawn[place] = *i;
+    c->drawn_count = c->count < SLOW_DRAWN ? (size_t)c->count : SLOW_DRAWN;
+    if (took(i) <= c->least)
+        return true;
+    c->longest[c->held++] = *i;
+    if (c->held == HELD) {
+        qsort(c->longest, c->held, sizeof *c->longest, by_length);
+        c->held = SLOW_MOST;
+        c->least = took(&c->longest[SLOW_MOST - 1]);
+    }
+    return true;
+}
+
+static bool is_slow(const struct slow_choice *c, const struct slow_instance *i)
+{
+    int64_t cut = c->slow_count ? took(&c->slow[c->slow_count - 1]) : INT64_MAX;
+    if (took(i) != cut)
+        return took(i) > cut;
+    for (size_t k = c->slow_count; k > 0 && took(&c->slow[k - 1]) == cut; k--)
+        if (c->slow[k - 1].from == i->from && c->slow[k - 1].process == i->process &&
+            c->slow[k - 1].thread == i->thread)
+            return true;
+    return false;
+}
+
+/* Of those drawn that lie in the middle half, so many, spread evenly over it, as are compared. */
+static void choose_usual(struct slow_choice *c)
+{
+    size_t first = c->drawn_count / 4, last = c->drawn_count - c->drawn_count / 4;
+    size_t among = last - first, step = (among + USUAL_MOST - 1) / USUAL_MOST;
+    qsort(c->drawn, c->drawn_count, sizeof *c->drawn, by_length);
+    for (size_t i = first; i < last; i += step)
+        if (!is_slow(c, &c->drawn[i]))
+            c->usual[c->usual_count++] = c->drawn[i];
+    qsort(c->usual, c->usual_count, sizeof *c->usual, by_time);
+}
+
+static void join_windows(struct slow_choice *c)
+{
+    size_t count = c->slow_count + c->usual_count;
+    struct slow_instance *all =
+        c->longest; /* has room: it is not needed any more, but for the slow ones, which were copied */
+    memcpy(all, c->slow, c->slow_count * sizeof *all);
+    memcpy(all + c->slow_count, c->usual, c->usual_count * sizeof *all);
+    qsort(all, count, sizeof *all, by_time);
+    for (size_t i = 0; i < count; i++) {
+        struct activity_window *last = c->window_count ? &c->windows[c->window_count - 1] : NULL;
+        if (last && all[i].from <= last->until)
+            last->until = all[i].until > last->until ? all[i].until : last->until;
+        else
+            c->windows[c->window_count++] = (struct activity_window){all[i].from, all[i].until};
+    }
+}
+
+int slow_settle(struct slow_choice *c)
+{
+    if (c->count == 0)
+        return 0;
+    double wanted = c->over ? (double)c->over : ceil(c->share * (double)c->count);
+    qsort(c->longest, c->held, sizeof *c->longest, by_length);
+    c->slow_count = c->held < SLOW_MOST ? c->held : SLOW_MOST;
+    if (wanted < (double)c->slow_count)
+        c->slow_count = wanted < 1 ? 1 : (size_t)wanted;
+    c->slow = malloc(c->slow_count * sizeof *c->slow);
+    c->usual = malloc((USUAL_MOST + 1) * sizeof *c->usual);
+    c->windows = malloc((c->slow_count + USUAL_MOST + 1) * sizeof *c->windows);
+    if (!c->slow || !c->usual || !c->windows)
+        return BEZEL_ENOMEM;
+    memcpy(c->slow, c->longest, c->slow_count * sizeof *c->slow);
+    choose_usual(c);
+    join_windows(c);
+    return 0;
+}
+
+void slow_free(struct slow_choice *c)
+{
+    free(c->slow);
+    free(c->usual);
+    free(c->windows);
+    free(c->longest);
+    free(c->drawn);
+    *c = (struct slow_choice){0};
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+struct compared {
+    const struct activity *a;
+    struct slow_terms *t;
+    uint32_t *element; /* of each thread: the first one of the same process and node */
+    size_t capacity;
+    int64_t *now; /* of each term: in this path */
+    size_t *seen; /* of each term: slow paths that have it */
+    size_t now_capacity, seen_capacity;
+    struct hash_index index;
+    struct path path;
+};
+
+static int find_elements(struct compared *c)
+{
+    struct hash_index x = {0};
+    c->element = malloc((c->a->thread_count + 1) * sizeof *c->element);
+    for (size_t i = 0; c->element && i < c->a->thread_count; i++) {
+        const struct activity_thread *t = &c->a->threads[i];
+        uint64_t h = hash_fnv64(HASH_FNV64_START, t->node, strlen(t->node) + 1);
+        h = hash_fnv64(h, t->process, strlen(t->process) + 1);
+        if (!room_for_key(&x, i)) {
+            free(x.slots);
+            return BEZEL_ENOMEM;
+        }
+        int found = hash_index_find(&x, h, 0);
+        if (found < 0)
+            hash_index_put(&x, h, 0, (uint32_t)i);
+        c->element[i] = found < 0 ? (uint32_t)i : (uint32_t)found;
+    }
+    free(x.slots);
+    return c->element ? 0 : BEZEL_ENOMEM;
+}
+
+/* The term that piece `p` counts for, made if it is new; its number, or -1: no memory. */
+static int term_of(struct compared *c, const struct path_piece *p)
+{
+    uint32_t element = c->element[p->thread], peer = p->peer == ACTIVITY_NONE ? p->peer : c->element[p->peer];
+    uint64_t key = (uint64_t)p->is << 60 | (uint64_t)p->why << 56 | (uint64_t)(p->span & 0xffffff) << 32 | element;
+    int found = c->index.slots ? hash_index_find(&c->index, key, peer) : -1;
+    size_t n = c->t->count;
+    if (found >= 0)
+        return found;
+    if (!room_for(&c->t->terms, &c->capacity, n, sizeof *c->t->terms) || !room_for_key(&c->index, n) ||
+        !room_for(&c->now, &c->now_capacity, n, sizeof *c->now) ||
+        !room_for(&c->seen, &c->seen_capacity, n, sizeof *c->seen))
+        return -1;
+    c->t->terms[n] = (struct slow_term){
+        .is = p->is, .why = p->why, .thread = p->thread, .span = p->span, .peer = p->peer, .slow_least = INT64_MAX};
+    c->now[n] = 0;
+    c->seen[n] = 0;
+    hash_index_put(&c->index, key, peer, (uint32_t)n);
+    return (int)c->t->count++;
+}
+
+static void count_path(struct compared *c, bool slow)
+{
+    for (size_t i = 0; i < c->t->count; i++) {
+        struct slow_term *t = &c->t->terms[i];
+        if (c->now[i] == 0)
+            continue;
+        *(slow ? &t->slow : &t->usual) += (double)c->now[i];
+        if (slow) {
+            c->seen[i]++;
+            t->slow_least = c->now[i] < t->slow_least ? c->now[i] : t->slow_least;
+            t->slow_most = c->now[i] > t->slow_most ? c->now[i] : t->slow_most;
+        }
+        c->now[i] = 0;
+    }
+}
+
+/* Adds the path of an instance; *added: its thread is known. */
+static int add_path(struct compared *c, const struct slow_instance *is, bool slow, bool *added)
+{
+    uint32_t thread = activity_find(c->a, is->process, is->thread);
+    *added = thread != ACTIVITY_NONE;
+    if (!*added)
+        return 0;
+    int err = path_walk(c->a, thread, is->from, is->until, &c->path);
+    for (size_t i = 0; i < c->path.count && !err; i++) {
+        const struct path_piece *p = &c->path.pieces[i];
+        int term = term_of(c, p);
+        err = term < 0 ? BEZEL_ENOMEM : 0;
+        if (!err)
+            c->now[term] += p->until - p->from;
+    }
+    c->t->bound = c->path.bound > c->t->bound ? c->path.bound : c->t->bound;
+    if (!err)
+        count_path(c, slow);
+    return err;
+}
+
+static int add_paths(struct compared *c, const struct slow_instance *list, size_t count, bool slow, size_t *added)
+{
+    int err = 0;
+    *added = 0;
+    for (size_t i = 0; i < count && !err; i++) {
+        bool is;
+        err = add_path(c, &list[i], slow, &is);
+        *added += is;
+        c->t->lacking += !is;
+    }
+    return err;
+}
+
+static int by_more(const void *x, const void *y)
+{
+    const struct slow_term *a = x, *b = y;
+    double more_a = a->slow - a->usual, more_b = b->slow - b->usual;
+    return (more_a < more_b) - (more_a > more_b);
+}
+
+/* From sums to means. */
+static void settle_terms(struct compared *c, size_t slow, size_t usual)
+{
+    struct slow_terms *t = c->t;
+    t->usual = usual ? 0 : (double)NAN;
+    for (size_t i = 0; i < t->count; i++) {
+        struct slow_term *term = &t->terms[i];
+        term->slow /= slow ? (double)slow : 1;
+        term->usual /= usual ? (double)usual : 1;
+        if (c->seen[i] < slow || slow == 0)
+            term->slow_least = 0;
+        t->slow += term->slow;
+        t->usual += term->usual;
+        t->slow_unknown += term->is == PATH_UNKNOWN ? term->slow : 0;
+    }
+    if (t->count)
+        qsort(t->terms, t->count, sizeof *t->terms, by_more);
+}
+
+int slow_compare(const struct activity *a, const struct slow_choice *c, struct slow_terms *t)
+{
+    struct compared is = {.a = a, .t = t};
+    size_t slow = 0, usual = 0;
+    *t = (struct slow_terms){0};
+    int err = find_elements(&is);
+    if (!err)
+        err = add_paths(&is, c->slow, c->slow_count, true, &slow);
+    if (!err)
+        err = add_paths(&is, c->usual, c->usual_count, false, &usual);
+    if (!err)
+        settle_terms(&is, slow, usual);
+    free(is.element);
+    free(is.now);
+    free(is.seen);
+    free(is.index.slots);
+    path_fini(&is.path);
+    return err;
+}
+
+void slow_terms_free(struct slow_terms *t)
+{
+    free(t->terms);
+    *t = (struct slow_terms){0};
+}

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/units.h"
+#include "ecs/cli/command_mirror.h"
+#include "ecs/cli/command_time.h"
+#include "ecs/cli/commands.h"
+#include "ecs/course/rundir.h"
+#include "views/why/why.h"
+
+#include <stdio.h>
+
+static const char about[] =
+    "Says why work of a run was slow: where the slow instances of it spent more time than the usual ones, by what "
+    "threads did (ran, were ready while others had the CPU, waited for a message, whose sender is followed in turn), "
+    "and the "
+    "course of the slowest one. What is not known is said, with what would make it known. Without --aspect it takes "
+    "the "
+    "limits that were violated. " COMMAND_RUN COMMAND_ENDPOINT "\n";
+static const char footer[] =
+    "Exit codes: 0 explained, or no limit was violated; 1 failed, or more than half of an answer is unknown, or a "
+    "violated "
+    "limit is not about how long something took; 2 wrong usage, or no such run; 4 the server is not reached.\n";
+
+#define SLOWEST 0.01 /* of all */
+
+static int read_share(const char *text, double *share)
+{
+    const char *why;
+    double percent;
+    if (!text)
+        return OPTIONS_GO_ON;
+    if (units_read_percent(text, &percent, &why) != 0)
+        return options_misuse("--slowest: '%s' is not a percentage: %s", text, why);
+    if (percent <= 0 || percent > 100)
+        return options_misuse("--slowest: '%s' is not above 0 %% and up to 100 %%", text);
+    *share = percent / 100;
+    return OPTIONS_GO_ON;
+}
+
+int cmd_why(int argc, char **argv)
+{
+    struct why_asked asked = {.question = {.share = SLOWEST, .from = INT64_MIN, .until = INT64_MAX, .by_thread = true}};
+    struct why_question *q = &asked.question;
+    struct command_target t = {0};
+    struct command_mirror m = {.dir = NULL};
+    bool gaps = false;
+    char run[PATH_MAX], misuse[512];
+    const char *slowest = NULL, *from = NULL, *until = NULL;
+    struct options o = {.program = "bezel why",
+                        .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
+                        .about = about,
+                        .footer = footer,
+                        .most = 1};
+    const struct options_entry entries[] = {
+        {"aspect", 0, "NAME",
+         "of the records of this aspect: a span by its duration, another one by its field with a unit of time",
+         .value = &q->aspect},
+        {"field", 0, "FIELD", "of --aspect: by this field, in ns unless it has a unit of time", .value = &q->field},
+        {"gaps", 0, NULL, "of --aspect: the times between two records of a thread", .flag = &gaps},
+        {"slowest", 0, "PERCENT",
+         "so many of all are slow (default: those that broke the limit, else \"1 %\"); at most 1,000 are compared",
+         .value = &slowest},
+        {"where", 0, "CONDITION", "of --aspect: only records with a field for which it holds, as `bezel tail` has it",
+         .value = &q->where},
+        {"node", 0, "GLOB", "only work that ends on nodes of this name", .value = &q->node},
+        {"process", 0, "GLOB", "only work that ends in processes of this name", .value = &q->process},
+        {"from", 0, "TIME", "only what ended from this time on: " COMMAND_TIMES, .value = &from},
+        {"until", 0, "TIME", "only what ended before this time", .value = &until},
+        {"json", 'j', NULL, "print it as JSON, with all pieces (docs/WHY.md)", .flag = &asked.json},
+        COMMAND_RUNS(&t),
+        COMMAND_MIRROR(&m),
+        {0},
+    };
+    struct condition condition;
+    const char *why;
+    int code = options_read(&o, entries, argc, argv);
+    if (code == OPTIONS_GO_ON)
+        code = read_share(slowest, &q->share);
+    if (code == OPTIONS_GO_ON && !q->aspect && (q->field || gaps || q->where))
+        code = options_misuse("--field, --gaps and --where go with --aspect");
+    if (code == OPTIONS_GO_ON && gaps && q->field)
+        code = options_misuse("--gaps and --field exclude each other");
+    if (code == OPTIONS_GO_ON && q->where && condition_read(q->where, &condition, &why) != 0)
+        code = options_misuse("--where '%s': %s", q->where, why);
+    if (code == OPTIONS_GO_ON)
+        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
+    if (code == OPTIONS_GO_ON)
+        code = command_read_time("--from", from, run, INT64_MIN, &q->from);
+    if (code == OPTIONS_GO_ON)
+        code = command_read_time("--until", until, run, INT64_MIN, &q->until);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    asked.slowest = slowest != NULL;
+    q->of = gaps ? WHY_GAP : WHY_FIELD;
+    code = why_print(run, rundir_is_running(run), &asked, misuse, sizeof misuse, stdout);
+    return code < 0 ? options_misuse("%s", misuse) : code;
+}

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "views/why/why.h"
+
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/saturate.h"
+#include "base/ulimit.h"
+#include "run/rundb/rundb.h"
+#include "views/report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { NAMES_SHOWN = 8 };
+
+/* The questions of the limits that were violated. Returns 0 or an error. */
+static int ask_limits(const char *run, bool running, struct summary *s, const struct experiment *e,
+                      const struct why_asked *asked, struct why_limits *w)
+{
+    struct interval_table intervals;
+    struct verdict *v;
+    int err = report_judge(run, running, s, e, REPORT_TEXT, &intervals, &v);
+    if (err) {
+        log_error("BEZEL-WHY-MEMORY", "cannot judge the limits: %s", ulimit_reason(err));
+        return err;
+    }
+    for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
+        if (v->limits[i].is >= VERDICT_VIOLATED)
+            why_ask(w, e, &e->limits[i], asked->question.share);
+    for (size_t i = 0; i < w->question_count; i++) {
+        struct why_question *q = &w->questions[i];
+        q->beyond = asked->slowest ? 0 : q->beyond;
+        q->node = asked->question.node;
+        q->process = asked->question.process;
+        q->from = asked->question.from;
+        q->until = asked->question.until;
+    }
+    verdict_free(v);
+    interval_table_free(&intervals);
+    return 0;
+}
+
+/* Aspects that --aspect may name: spans. */
+static void put_spans(const struct summary *s, FILE *out)
+{
+    const char *shown[NAMES_SHOWN];
+    size_t count = 0;
+    for (size_t i = 0; i < s->process_count; i++)
+        for (size_t k = 0; s->processes[i].role == ROLE_SUT && k < s->processes[i].book_count; k++) {
+            const struct summary_book *b = &s->processes[i].books[k];
+            size_t n = 0;
+            while (n < count && strcmp(shown[n], b->name) != 0)
+                n++;
+            if (b->kind == DICT_SPAN && n == count && count < NAMES_SHOWN)
+                shown[count++] = b->name;
+        }
+    fputs(
+        "No limit was violated. `bezel why --aspect NAME` compares the slowest of a span, or of another aspect with a "
+        "time in it, with the usual ones",
+        out);
+    for (size_t n = 0; n < count; n++)
+        fprintf(out, "%s%s", n ? ", " : "; the run has the spans ", shown[n]);
+    fputs(".\n", out);
+}
+
+/* Returns 0 or an error, after logging why. */
+static int answer(const char *run, struct why_limits *w, struct why_answer *answers, char *misuse, size_t size)
+{
+    for (size_t i = 0; i < w->question_count; i++) {
+        int err = why_read(run, &w->questions[i], &answers[i]);
+        if (err == BEZEL_EINVAL && answers[i].misuse[0]) {
+            snprintf(misuse, size, "%s", answers[i].misuse);
+            return err;
+        }
+        if (err) {
+            log_error("BEZEL-WHY", "cannot read %s: %s", run, rundb_why(err));
+            return BEZEL_ESYS;
+        }
+    }
+    return 0;
+}
+
+static int print(const struct why_page *p, const struct summary *s, bool json, FILE *out)
+{
+    bool known = p->refusal_count == 0;
+    if (json)
+        why_json(p, out);
+    else if (p->answer_count + p->refusal_count == 0)
+        put_spans(s, out);
+    else
+        why_text(p, out);
+    if (fflush(out) != 0 || ferror(out)) {
+        log_error("BEZEL-WHY-WRITE", "cannot write the answer: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    for (size_t i = 0; i < p->answer_count; i++)
+        known = known && why_is_known(&p->answers[i]);
+    return known ? EXIT_OK : EXIT_FAILED;
+}
+
+int why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size, FILE *out)
+{
+    struct experiment *e;
+    struct summary *s;
+    struct why_limits w = {0};
+    struct why_answer answers[WHY_LIMITS_MOST] = {0};
+    if (report_load_experiment(run, &e) != 0)
+        return EXIT_FAILED;
+    if (report_load_summary(run, running, &s) != 0) {
+        experiment_free(e);
+        return EXIT_FAILED;
+    }
+    if (asked->question.aspect)
+        w.questions[w.question_count++] = asked->question;
+    int err = asked->question.aspect ? 0 : ask_limits(run, running, s, e, asked, &w);
+    err = err ? err : answer(run, &w, answers, misuse, size);
+    struct why_page p = {.run = run,
+                         .started = saturate_ns(summary_property_number(s, "started")),
+                         .goes_on = running,
+                         .several_nodes = s->node_count > 1,
+                         .answer_count = w.question_count,
+                         .answers = answers,
+                         .refusal_count = w.refusal_count,
+                         .refusals = w.refusals};
+    int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);
+    for (size_t i = 0; i < WHY_LIMITS_MOST; i++)
+        why_free(&answers[i]);
+    summary_free(s);
+    experiment_free(e);
+    return code;
+}

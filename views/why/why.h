@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Why some work of a run was slow: the paths of its slow instances beside those of the usual ones, as text and JSON
+ * (docs/WHY.md). Reads the stored records twice: first to find the instances, then what threads did in them. One
+ * thread; blocks on the disk.
+ */
+#ifndef BEZEL_VIEWS_WHY_WHY_H
+#define BEZEL_VIEWS_WHY_WHY_H
+
+#include "analysis/slow.h"
+#include "base/condition.h"
+#include "config/experiment.h"
+#include "run/read/run_reader.h"
+
+#include <stdio.h>
+
+/** What instances of the work are. */
+enum why_of {
+    WHY_FIELD,    /* a record: so long before it as a field of it says; of a span its duration */
+    WHY_GAP,      /* the time between two records of a thread, or of a process */
+    WHY_INTERVAL, /* from the first record to the last of those that belong together */
+};
+
+/** A question; texts are borrowed. */
+struct why_question {
+    enum why_of of;
+    const char *limit;  /* that was violated, as in the file; NULL: none */
+    const char *aspect; /* whose records end an instance */
+    const char *field;  /* WHY_FIELD; NULL: the duration of a span, or else the only field with a unit of time */
+    const char *node, *process; /* globs; NULL: any */
+    const char *where;          /* a condition that the records meet; NULL: all */
+    bool by_thread;             /* WHY_GAP: between records of one thread; else of one process */
+    const struct experiment_metric *interval;
+    double share; /* as in struct slow_choice, as the next one */
+    int64_t beyond;
+    int64_t from, until; /* ns of the run's time: instances that end from then on, and before then */
+};
+
+struct why_answer {
+    struct why_question question;
+    struct slow_choice choice;
+    struct activity activity;
+    struct slow_terms terms;
+    struct path path;  /* of the slowest instance */
+    uint64_t unplaced; /* instances of an interval whose last record came before the first one */
+    struct run_reader_totals totals;
+    char misuse[512]; /* the run has no such work; "": it has */
+};
+
+/**
+ * Finds the answer in run directory `run`. Returns 0; BEZEL_EINVAL with a->misuse; or an error, which rundb_why()
+ * explains. why_free() in all cases.
+ */
+int why_read(const char *run, const struct why_question *q, struct why_answer *a) BEZEL_MUST_CHECK;
+void why_free(struct why_answer *a);
+
+/** Whether more than half of the time of the slow instances is explained. Pure. */
+bool why_is_known(const struct why_answer *a);
+
+/** How a question could not be put: a limit about something else than how long work took. */
+struct why_refusal {
+    const char *limit, *why; /* static */
+};
+
+/** What is printed of a run. */
+struct why_page {
+    const char *run; /* as it is shown */
+    int64_t started; /* ns of the run's time: times are since then */
+    bool goes_on, several_nodes;
+    size_t answer_count, refusal_count;
+    const struct why_answer *answers;
+    const struct why_refusal *refusals;
+};
+
+/** Print it. Errors show in ferror(out). Pure but for `out`. */
+void why_text(const struct why_page *p, FILE *out);
+void why_json(const struct why_page *p, FILE *out);
+
+enum { WHY_LIMITS_MOST = 8 };
+
+/**
+ * The questions that the violated limits of a run put, as many as WHY_LIMITS_MOST, and those that put none. `share`: of
+ * the slowest, where no bound says which are slow.
+ */
+struct why_limits {
+    size_t question_count, refusal_count;
+    struct why_question questions[WHY_LIMITS_MOST];
+    struct why_refusal refusals[WHY_LIMITS_MOST];
+};
+
+/** What `bezel why` was asked. All zeros: the limits that were violated. */
+struct why_asked {
+    struct why_question question; /* without an aspect: the limits that were violated put the questions */
+    bool slowest;                 /* its share counts, whatever a limit's bound says */
+    bool json;
+};
+
+/**
+ * Answers what is asked of run directory `run`, and prints it to `out`. `running`: its `bezel run` lives. Returns the
+ * exit code, after logging what is wrong; or BEZEL_EINVAL with `misuse`, of `size` bytes, what is wrong with the
+ * question.
+ */
+int why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size,
+              FILE *out) BEZEL_MUST_CHECK;
+
+/** Adds the question of violated limit `l` of `e`, which both are borrowed. Pure. */
+void why_ask(struct why_limits *w, const struct experiment *e, const struct experiment_limit *l, double share);
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by why_*.c; why.h is the interface. */
+#ifndef BEZEL_VIEWS_WHY_WHY_INTERNAL_H
+#define BEZEL_VIEWS_WHY_WHY_INTERNAL_H
+
+#include "views/why/why.h"
+
+struct why_place_text {
+    char s[2 * MESSAGE_NAME_MAX + 8];
+};
+
+/** Calls `put` with each sentence about what the answer rests on, and what would make more of it known. */
+void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
+                 void *context);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/json.h"
+#include "base/units.h"
+#include "views/why/why_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+enum { PIECES_MOST = 10000 };
+
+/* ---- what an answer rests on --------------------------------------------------------------------------------------
+ */
+
+struct remarks {
+    void (*put)(void *context, const char *text);
+    void *context;
+};
+
+static void BEZEL_PRINTF(2, 3) remark(const struct remarks *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    r->put(r->context, text);
+}
+
+/* Whether a hundredth of the time of the slow instances or more is unknown for that reason. */
+static bool has_why(const struct slow_terms *t, enum path_why why)
+{
+    double ns = 0;
+    for (size_t i = 0; i < t->count; i++)
+        ns += t->terms[i].is == PATH_UNKNOWN && t->terms[i].why == why ? t->terms[i].slow : 0;
+    return ns > 0 && ns >= t->slow / 100;
+}
+
+void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
+                 void *context)
+{
+    struct remarks r = {put, context};
+    bool gaps = has_why(&a->terms, PATH_NO_SWITCHES);
+    if (gaps && a->activity.intervals == 0)
+        remark(&r, "No switches were recorded, so nobody knows when threads ran and when they waited; add to the file: "
+                   "sensing: {samplers: {switches: all}}");
+    else if (gaps)
+        remark(&r,
+               "Switches were recorded in part: `sensing: {samplers: {switches: all}}` stores all; docs/SAMPLERS.md, "
+               "Switches, says when the kernel refuses them.");
+    if (has_why(&a->terms, PATH_LOST))
+        remark(&r, "Records were lost in these times; `bezel report` says why, and what to do about it.");
+    if (a->terms.bound > 0)
+        remark(&r, "The clocks of nodes are known so well that a step from one to another is right to %s.",
+               units_duration(a->terms.bound).s);
+    if (a->activity.forgotten)
+        remark(&r, "%s sendings were forgotten, as memory for messages is bounded: their messages count as not sent.",
+               units_count(a->activity.forgotten).s);
+    if (a->unplaced)
+        remark(&r, "%s times of the interval were left out: their last records came before their first ones.",
+               units_count(a->unplaced).s);
+    if (a->totals.cut || a->totals.expired)
+        remark(&r, "%s streams are damaged, and %s records had expired from the store: they are not in the answer.",
+               units_count(a->totals.cut).s, units_count(a->totals.expired).s);
+    if (p->goes_on)
+        remark(&r, "The run goes on: this is about what is stored by now.");
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------------------------
+ */
+
+static void put_process(struct json *j, const char *node, const char *name, const struct why_answer *a, uint32_t thread)
+{
+    const struct activity_thread *t = thread == ACTIVITY_NONE ? NULL : &a->activity.threads[thread];
+    json_text(j, node, t ? t->node : NULL);
+    json_text(j, name, t ? t->process : NULL);
+}
+
+static void put_class(struct json *j, const struct why_answer *a, enum path_class is, enum path_why why,
+                      uint32_t thread, uint32_t span, uint32_t peer)
+{
+    json_text(j, "class", path_class_name(is));
+    json_text(j, "why", why == PATH_KNOWN ? NULL : path_why_name(why));
+    put_process(j, "node", "process", a, thread);
+    json_text(j, "span", span == ACTIVITY_NONE ? NULL : a->activity.names[span]);
+    put_process(j, "sender_node", "sender", a, peer);
+}
+
+static void put_terms(struct json *j, const struct why_answer *a)
+{
+    bool alone = a->choice.usual_count == 0;
+    json_array(j, "terms");
+    for (size_t i = 0; i < a->terms.count; i++) {
+        const struct slow_term *t = &a->terms.terms[i];
+        json_object(j, NULL);
+        put_class(j, a, t->is, t->why, t->thread, t->span, t->peer);
+        json_double(j, "more_ns", t->slow - t->usual);
+        json_double(j, "slow_ns", t->slow);
+        json_double(j, "usual_ns", alone ? (double)NAN : t->usual);
+        json_int(j, "slow_least_ns", t->slow_least);
+        json_int(j, "slow_most_ns", t->slow_most);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void put_slowest(struct json *j, const struct why_page *p, const struct why_answer *a)
+{
+    const struct slow_instance *i = a->choice.slow;
+    json_object(j, "slowest");
+    json_int(j, "from_ns", i->from - p->started);
+    json_int(j, "until_ns", i->until - p->started);
+    json_uint(j, "thread", i->thread);
+    json_array(j, "pieces");
+    for (size_t k = 0; k < a->path.count && k < PIECES_MOST; k++) {
+        const struct path_piece *is = &a->path.pieces[k];
+        json_object(j, NULL);
+        json_int(j, "from_ns", is->from - p->started);
+        json_int(j, "until_ns", is->until - p->started);
+        put_class(j, a, is->is, is->why, is->thread, is->span, is->peer);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_uint(j, "left_out", a->path.count > PIECES_MOST ? a->path.count - PIECES_MOST : 0);
+    json_object_end(j);
+}
+
+static void put_remark(void *context, const char *text)
+{
+    json_text(context, NULL, text);
+}
+
+static void put_answer(struct json *j, const struct why_page *p, const struct why_answer *a)
+{
+    static const char *const of[] = {"field", "gap", "interval"};
+    const struct slow_choice *c = &a->choice;
+    json_object(j, NULL);
+    json_text(j, "limit", a->question.limit);
+    json_text(j, "of", of[a->question.of]);
+    json_text(j, "aspect", a->question.aspect);
+    json_text(j, "field", a->question.of == WHY_FIELD ? a->question.field : NULL);
+    json_text(j, "verdict", why_is_known(a) ? "explained" : "unknown");
+    json_uint(j, "instances", c->count);
+    json_known_int(j, "beyond_ns", c->beyond > 0, c->beyond);
+    json_uint(j, "over", c->over);
+    json_uint(j, "slow", c->slow_count);
+    json_uint(j, "usual", c->usual_count);
+    json_double(j, "slow_ns", c->slow_count ? a->terms.slow : (double)NAN);
+    json_double(j, "usual_ns", c->usual_count ? a->terms.usual : (double)NAN);
+    json_double(j, "unknown_ns", c->slow_count ? a->terms.slow_unknown : (double)NAN);
+    json_known_int(j, "error_ns", a->terms.bound < INT64_MAX, a->terms.bound);
+    put_terms(j, a);
+    if (c->slow_count)
+        put_slowest(j, p, a);
+    json_array(j, "remarks");
+    why_remarks(p, a, put_remark, j);
+    json_array_end(j);
+    json_object_end(j);
+}
+
+void why_json(const struct why_page *p, FILE *out)
+{
+    struct json j = {.out = out};
+    json_object(&j, NULL);
+    json_text(&j, "run", p->run);
+    json_array(&j, "answers");
+    for (size_t i = 0; i < p->answer_count; i++)
+        put_answer(&j, p, &p->answers[i]);
+    json_array_end(&j);
+    json_array(&j, "unanswered");
+    for (size_t i = 0; i < p->refusal_count; i++) {
+        json_object(&j, NULL);
+        json_text(&j, "limit", p->refusals[i].limit);
+        json_text(&j, "why", p->refusals[i].why);
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+    json_object_end(&j);
+    fputc('\n', out);
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What a violated limit asks: which instances were too long, or which gaps between records were. */
+#include "views/why/why.h"
+
+static void refuse(struct why_limits *w, const struct experiment_limit *l, const char *why)
+{
+    if (w->refusal_count < WHY_LIMITS_MOST)
+        w->refusals[w->refusal_count++] = (struct why_refusal){l->text, why};
+}
+
+/* The question of a limit on a statistic of values: too long ones. NULL; or why it is none. */
+static const char *ask_values(struct why_question *q, const struct experiment_limit *l,
+                              const struct experiment_metric *m)
+{
+    if (l->compare != COMPARE_AT_MOST || l->unit != UNIT_DURATION)
+        return "it is not about how long something may take";
+    if (m->arrivals == ARRIVALS_JITTER)
+        return "it is about how regular records are";
+    q->of = m->kind == METRIC_INTERVAL ? WHY_INTERVAL : m->arrivals == ARRIVALS_TIME ? WHY_GAP : WHY_FIELD;
+    q->aspect = m->kind == METRIC_INTERVAL ? experiment_metric_aspect(m, m->interval.count - 1) : m->aspect;
+    q->field = m->field;
+    q->by_thread = true;
+    q->beyond = (int64_t)l->bound;
+    q->interval = m->kind == METRIC_INTERVAL ? m : NULL;
+    return NULL;
+}
+
+/* Of a limit on how often records come: the gaps in which they did not. */
+static const char *ask_gaps(struct why_question *q, const struct experiment_limit *l, const struct experiment_metric *m)
+{
+    if (l->compare != (m->kind == METRIC_MISSES ? COMPARE_AT_MOST : COMPARE_AT_LEAST))
+        return "it is about too many records";
+    q->of = WHY_GAP;
+    q->aspect = m->aspect;
+    q->beyond = m->kind == METRIC_MISSES ? m->period : 0;
+    return NULL;
+}
+
+static const char *ask(struct why_question *q, const struct experiment_limit *l, const struct experiment_metric *m)
+{
+    switch (m->kind) {
+    case METRIC_MEAN:
+    case METRIC_MIN:
+    case METRIC_MAX:
+    case METRIC_LAST:
+    case METRIC_FIRST:
+    case METRIC_QUANTILE:
+    case METRIC_TIME_MEAN:
+    case METRIC_INTERVAL:
+        return ask_values(q, l, m);
+    case METRIC_RATE:
+    case METRIC_COUNT:
+    case METRIC_MISSES:
+        return ask_gaps(q, l, m);
+    case METRIC_PERCENT:
+        return "it is about a share of the records: `bezel why --aspect` takes their aspect";
+    default:
+        return "it is about the monitor: `bezel report --all` has its costs";
+    }
+}
+
+void why_ask(struct why_limits *w, const struct experiment *e, const struct experiment_limit *l, double share)
+{
+    struct why_question q = {.limit = l->text, .share = share, .from = INT64_MIN, .until = INT64_MAX};
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    const char *why = m ? ask(&q, l, m) : "it is about the monitor: `bezel report --all` has its costs";
+    q.where = m ? m->where : NULL;
+    if (!why && q.of != WHY_INTERVAL && experiment_sampler_of(q.aspect) != EXPERIMENT_SAMPLERS)
+        why = "it is about what a sampler recorded, which is no work of a thread";
+    if (!why && w->question_count == WHY_LIMITS_MOST)
+        why = "there are more violated limits than are answered at once";
+    if (why)
+        refuse(w, l, why);
+    else
+        w->questions[w->question_count++] = q;
+}

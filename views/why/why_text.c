@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/plain.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "views/why/why_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TERMS_SHOWN = 8, PIECES_SHOWN = 20 };
+
+static const char *const reasons[PATH_WHYS] = {
+    [PATH_KNOWN] = "?",
+    [PATH_NO_SWITCHES] = "on a CPU or waiting, no switches were recorded here",
+    [PATH_LOST] = "records were lost here",
+    [PATH_BLOCKED] = "waited, and no record says for what",
+    [PATH_UNSENT] = "waited for a message whose sending is not recorded",
+    [PATH_BETWEEN] = "waited, or was ready: the kernel's sums leave it open",
+    [PATH_CLOCKS] = "waited for a message of a node whose clock is not known",
+    [PATH_BEGINNING] = "before the first record of the thread",
+    [PATH_CYCLE] = "messages lead back to where the path was",
+};
+
+/* "-1.2 ms". */
+static struct units_text duration(double ns)
+{
+    struct units_text t, d = units_duration((int64_t)llround(fabs(ns)));
+    if (isnan(ns))
+        snprintf(t.s, sizeof t.s, "-");
+    else
+        snprintf(t.s, sizeof t.s, "%s%.38s", ns <= -0.5 ? "-" : "", d.s);
+    return t;
+}
+
+static struct why_place_text process(const struct why_page *p, const struct why_answer *a, uint32_t thread)
+{
+    const struct activity_thread *t = &a->activity.threads[thread];
+    struct why_place_text text;
+    snprintf(text.s, sizeof text.s, "%s%s%s", p->several_nodes ? t->node : "", p->several_nodes ? "/" : "", t->process);
+    plain_text(text.s);
+    return text;
+}
+
+static void put_what(struct table *t, const struct why_page *p, const struct why_answer *a, enum path_class is,
+                     enum path_why why, uint32_t peer)
+{
+    if (is == PATH_MESSAGE)
+        table_cell(t, "waits for a message of %s", process(p, a, peer).s);
+    else if (is == PATH_UNKNOWN)
+        table_cell(t, "unknown: %s", reasons[why]);
+    else
+        table_cell(t, "%s", is == PATH_RUNNING ? "runs" : "ready, others have the CPU");
+}
+
+static void put_where(struct table *t, const struct why_page *p, const struct why_answer *a, uint32_t thread,
+                      uint32_t span)
+{
+    if (span == ACTIVITY_NONE)
+        table_cell(t, "%s, in no span", process(p, a, thread).s);
+    else
+        table_cell(t, "%s in %s", process(p, a, thread).s, a->activity.names[span]);
+}
+
+/* ---- the slow beside the usual ------------------------------------------------------------------------------------
+ */
+
+static void put_instances(const struct why_question *q, FILE *out)
+{
+    if (q->of == WHY_GAP)
+        fprintf(out, "times between two %s", q->aspect);
+    else if (q->of == WHY_INTERVAL)
+        fprintf(out, "times from %s to %s", experiment_metric_aspect(q->interval, 0), q->aspect);
+    else
+        fprintf(out, "%s%s%s", q->aspect, q->field ? "." : "", q->field ? q->field : "");
+}
+
+static void put_head(const struct why_answer *a, FILE *out)
+{
+    const struct slow_choice *c = &a->choice;
+    if (a->question.limit)
+        fprintf(out, "%s: ", a->question.limit);
+    if (c->count == 0) {
+        fputs(a->question.limit ? "there are no " : "There are no ", out);
+        put_instances(&a->question, out);
+        fputs(" to look at.\n", out);
+        return;
+    }
+    fprintf(out, "%s%s of %s ",
+            c->over             ? ""
+            : a->question.limit ? "the slowest "
+                                : "The slowest ",
+            units_count(c->over ? c->over : c->slow_count).s, units_count(c->count).s);
+    put_instances(&a->question, out);
+    if (c->over)
+        fprintf(out, " took longer than %s", units_duration(c->beyond).s);
+    if (c->over > c->slow_count)
+        fprintf(out, ", the longest %s of which are compared", units_count(c->slow_count).s);
+    fprintf(out, ". They took %s on average", duration(a->terms.slow).s);
+    if (c->usual_count)
+        fprintf(out, ", usual ones %s", duration(a->terms.usual).s);
+    fputs(".\n", out);
+}
+
+static void put_times(struct table *t, double slow, double usual)
+{
+    table_cell(t, "%s", duration(isnan(usual) ? slow : slow - usual).s);
+    table_cell(t, "%s", duration(slow).s);
+    table_cell(t, "%s", duration(usual).s);
+}
+
+static void put_terms(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    static const char *const heads[] = {"more", "slow", "usual", "of the slow", "what", "where"};
+    const struct slow_terms *terms = &a->terms;
+    struct table *t = table_with_heads("rrrrll", heads);
+    bool alone = a->choice.usual_count == 0;
+    double least = (alone ? terms->slow : terms->slow - terms->usual) / 100, slow = 0, usual = 0;
+    for (size_t i = 0; i < terms->count && i < TERMS_SHOWN && terms->terms[i].slow - terms->terms[i].usual >= least;
+         i++) {
+        const struct slow_term *is = &terms->terms[i];
+        put_times(t, is->slow, alone ? (double)NAN : is->usual);
+        table_cell(t, "%s .. %s", duration((double)is->slow_least).s, duration((double)is->slow_most).s);
+        put_what(t, p, a, is->is, is->why, is->peer);
+        put_where(t, p, a, is->thread, is->span);
+        slow += is->slow;
+        usual += is->usual;
+    }
+    put_times(t, terms->slow - slow, alone ? (double)NAN : terms->usual - usual);
+    table_cell(t, "%s", "");
+    table_cell(t, "all else");
+    table_cell(t, "%s", "");
+    table_print(t, 2, out);
+}
+
+/* ---- the slowest one ----------------------------------------------------------------------------------------------
+ */
+
+static int by_size(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a < b) - (a > b);
+}
+
+/* Pieces that are shorter than this are joined in the text. */
+static int64_t least_piece(const struct path *path)
+{
+    int64_t least = 0, *sizes = path->count > PIECES_SHOWN ? malloc(path->count * sizeof *sizes) : NULL;
+    for (size_t i = 0; sizes && i < path->count; i++)
+        sizes[i] = path->pieces[i].until - path->pieces[i].from;
+    if (sizes) {
+        qsort(sizes, path->count, sizeof *sizes, by_size);
+        least = sizes[PIECES_SHOWN - 1];
+    }
+    free(sizes);
+    return least;
+}
+
+static void put_pieces(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    static const char *const heads[] = {"after", "for", "what", "where"};
+    const struct path *path = &a->path;
+    struct table *t = table_with_heads("rrll", heads);
+    int64_t least = least_piece(path), begin = path->count ? path->pieces[0].from : 0;
+    for (size_t i = 0, n; i < path->count; i += n) {
+        const struct path_piece *is = &path->pieces[i];
+        for (n = 0; i + n < path->count && path->pieces[i + n].until - path->pieces[i + n].from < least;)
+            n++;
+        table_cell(t, "%s", duration((double)(is->from - begin)).s);
+        table_cell(t, "%s", duration((double)(path->pieces[i + (n ? n - 1 : 0)].until - is->from)).s);
+        if (n > 0) {
+            table_cell(t, "%zu shorter %s", n, n == 1 ? "piece" : "pieces");
+            table_cell(t, "%s", "");
+            continue;
+        }
+        put_what(t, p, a, is->is, is->why, is->peer);
+        put_where(t, p, a, is->thread, is->span);
+        n = 1;
+    }
+    table_print(t, 2, out);
+}
+
+static void put_slowest(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    const struct slow_instance *i = a->choice.slow;
+    if (a->path.count == 0)
+        return;
+    uint32_t thread = activity_find(&a->activity, i->process, i->thread);
+    fprintf(out, "The slowest took %s, until %.6f s, and ended in thread %u of %s:\n",
+            duration((double)(i->until - i->from)).s, (double)(i->until - p->started) / 1e9, (unsigned)i->thread,
+            process(p, a, thread).s);
+    put_pieces(p, a, out);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------------------------
+ */
+
+static void put_remark(void *context, const char *text)
+{
+    fprintf(context, "%s\n", text);
+}
+
+static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    put_head(a, out);
+    if (a->terms.count)
+        put_terms(p, a, out);
+    if (a->choice.count && !why_is_known(a))
+        fprintf(out, "The cause is unknown: %s of %s are not explained.\n", duration(a->terms.slow_unknown).s,
+                duration(a->terms.slow).s);
+    put_slowest(p, a, out);
+    why_remarks(p, a, put_remark, out);
+}
+
+void why_text(const struct why_page *p, FILE *out)
+{
+    for (size_t i = 0; i < p->answer_count; i++) {
+        if (i > 0)
+            fputc('\n', out);
+        put_answer(p, &p->answers[i], out);
+    }
+    for (size_t i = 0; i < p->refusal_count; i++)
+        fprintf(out, "%s: no path answers it: %s.\n", p->refusals[i].limit, p->refusals[i].why);
+}
