@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "metric/evaluator.h"
 
+#include "base/clock.h"
 #include "mdr/parts.h"
 
 #include <math.h>
@@ -222,6 +223,15 @@ void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uin
     e->level = en_route;
 }
 
+/* A first window that has not passed may hold too much already, and what is made before it has is in no other one. */
+static double least_of(const struct evaluator *e, int64_t now)
+{
+    uint64_t n;
+    if (!e->rate || e->known || !rate_least(e->rate, now, &n))
+        return 0;
+    return e->metric->kind == METRIC_COUNT ? (double)n : (double)n * (double)CLOCK_S / (double)e->metric->window;
+}
+
 void evaluator_take(struct evaluator *e, int64_t now)
 {
     e->known = false;
@@ -241,6 +251,7 @@ void evaluator_take(struct evaluator *e, int64_t now)
     if (e->metric && experiment_metric_is_of_arrivals(e->metric))
         add_silence(e, now);
     e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
+    e->least = least_of(e, now);
 }
 
 static void partial_of_ratio(const struct evaluator *e, struct message_partial *partial)

@@ -33,7 +33,8 @@ struct evaluator {
     /* At the last evaluator_take(). */
     bool known;
     double value, resolution;
-    int64_t at; /* time of the latest record or reading in the value; meaningful where known */
+    double least; /* of a rate or count that is not known: it is this at least; else 0 */
+    int64_t at;   /* time of the latest record or reading in the value; meaningful where known */
 };
 
 /** Starts it for `metric`, which it borrows; does nothing where it is started. Returns 0 or BEZEL_ENOMEM. */
@@ -73,7 +74,7 @@ void evaluator_taken(struct evaluator *e, uint32_t records, int64_t first, int64
 /** Takes in the totals of the SUT's processes: records produced and lost, cumulative, and records under way. */
 void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
 
-/** Brings known, value, resolution and `at` up to date. */
+/** Brings known, value, resolution, `least` and `at` up to date. */
 void evaluator_take(struct evaluator *e, int64_t now);
 
 /**

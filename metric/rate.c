@@ -280,3 +280,16 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n)
     *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
     return true;
 }
+
+bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
+{
+    if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)
+        return false;
+    struct rate_span span = {.from = r->marks - 1, .to = r->marks - 1};
+    while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window)
+        span.from--;
+    if (span.from == span.to)
+        return false;
+    *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    return true;
+}

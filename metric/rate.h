@@ -79,4 +79,10 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
  */
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n);
 
+/**
+ * Until a full window has passed: the number of records of which it is known that they lie in the latest one, of chosen
+ * ones that they came; there may be more. False, and nothing written, where no two readings are in that window.
+ */
+bool rate_least(const struct rate *r, int64_t now, uint64_t *n);
+
 #endif

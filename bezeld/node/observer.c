@@ -42,12 +42,16 @@ static bool reads_samplers(const struct experiment *e)
     return false;
 }
 
-static int observe_begin(void *context, const char *name, enum message_role role)
+/* One that is older than the node may have recorded for others before; those that are there at its start are older. */
+static int observe_begin(void *context, const char *name, enum message_role role, uint64_t started)
 {
     struct node *n = context;
     if (role == ROLE_DAEMON && !reads_samplers(n->options.experiment))
         return BEZEL_ENOENT;
-    return agent_process_add(n->agent, name);
+    int slot = agent_process_add(n->agent, name);
+    if (slot >= 0 && n->clock.began > 0 && started >= (uint64_t)n->clock.began)
+        agent_process_began(n->agent, slot, (int64_t)started);
+    return slot;
 }
 
 static void observe_end(void *context, int slot)

@@ -183,6 +183,13 @@ int agent_process_add(struct agent *agent, const char *name)
     return slot;
 }
 
+void agent_process_began(struct agent *agent, int slot, int64_t at)
+{
+    struct agent_process *p = agent_process(agent, slot);
+    if (p)
+        p->began = at;
+}
+
 const char *agent_process_name(const struct agent *agent, int slot)
 {
     const struct agent_process *p = agent_process(agent, slot);
@@ -217,6 +224,30 @@ const char *agent_lacking(const struct agent *agent, const struct dict_aspect *a
     return NULL;
 }
 
+/* Growth counts from the first reading of a counter. */
+static void agent_source_read(struct agent_source *s, uint64_t attempts, int64_t now, struct agent_source *node)
+{
+    if (!s->read)
+        s->grown_at = now;
+    else if (attempts > s->attempts) {
+        node->attempts += attempts - s->attempts;
+        s->grew = node->grew = true;
+        s->grown_at = node->grown_at = now;
+    }
+    s->read = node->read = true;
+    s->attempts = attempts;
+}
+
+/* What the first reading of a new process finds was made since it began. */
+static void agent_read_beginning(struct agent *agent, struct agent_process *p, int aspect)
+{
+    agent_source_read(&p->sources[aspect], 0, p->began, &agent->node.sources[aspect]);
+    for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
+        struct agent_process *owner = agent_owner(agent, p, m);
+        evaluator_count(&owner->readings[m], owner->sources[aspect].attempts, p->began);
+    }
+}
+
 int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declared)
 {
     struct agent_process *p = agent_process(agent, slot);
@@ -235,6 +266,8 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
     if (p->sources[aspect].watchers == 0) {
         p->sources[aspect].watchers = 1;
         agent->node.sources[aspect].watchers++;
+        if (p->began > 0)
+            agent_read_beginning(agent, p, aspect);
     }
     return slot << WATCH_ASPECT_BITS | aspect;
 }
@@ -350,20 +383,6 @@ void agent_totals(struct agent *agent, uint64_t produced, uint64_t lost, uint64_
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
         evaluator_totals(&agent->node.readings[m], produced, lost, en_route, now);
-}
-
-/* Growth counts from the first reading of a counter. */
-static void agent_source_read(struct agent_source *s, uint64_t attempts, int64_t now, struct agent_source *node)
-{
-    if (!s->read)
-        s->grown_at = now;
-    else if (attempts > s->attempts) {
-        node->attempts += attempts - s->attempts;
-        s->grew = node->grew = true;
-        s->grown_at = node->grown_at = now;
-    }
-    s->read = node->read = true;
-    s->attempts = attempts;
 }
 
 void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)

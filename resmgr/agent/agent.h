@@ -89,6 +89,9 @@ void agent_set_period(struct agent *agent, int64_t period);
 /** A process appeared. Returns its slot, BEZEL_EFULL or BEZEL_ENOMEM. `name` is copied. */
 int agent_process_add(struct agent *agent, const char *name) BEZEL_MUST_CHECK;
 
+/** Before its first agent_watch(): the process in `slot` is new, and its counters were 0 at `at`. */
+void agent_process_began(struct agent *agent, int slot, int64_t at);
+
 /** The process in `slot` ended: its values are dropped, judged time stays. Its watches are no longer valid. */
 void agent_process_remove(struct agent *agent, int slot);
 

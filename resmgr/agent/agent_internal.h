@@ -29,6 +29,7 @@ struct agent_source {
 
 struct agent_process {
     char *name;
+    int64_t began;                                       /* all its counters were 0 then; 0: it is not known when */
     struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
     struct evaluator readings[EXPERIMENT_METRICS_MAX];
     struct statistic_field fields[EXPERIMENT_METRICS_MAX]; /* where metrics find theirs in its records */

@@ -48,10 +48,13 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
 {
     int metric = agent->experiment->limits[limit].metric;
     const struct evaluator *r = &p->readings[metric];
-    struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution};
+    struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution, .least = r->least};
     if (agent->experiment->metrics[metric].aspect) {
         const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
-        v.of_records = true;
+        /* A number of records cannot rise by the end of a process. */
+        bool is_certain = experiment_metric_is_counted(&agent->experiment->metrics[metric]) &&
+                          agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
+        v.of_records = !is_certain;
         v.silent = agent_silence(agent, s, now);
     }
     limit_judge_value(&agent->judges[limit], &p->runs[limit], slot, v);

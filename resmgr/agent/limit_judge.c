@@ -58,6 +58,11 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
     bool hung = v.silent > j->settling;
     if (limit_judge_is_suspect(j, run) && (hung || v.silent == 0))
         j->confirms = true;
+    if (!v.known && j->limit->compare == COMPARE_AT_MOST && v.least > fmax(j->limit->bound, 0)) {
+        v.known = true; /* as far as the limit is concerned */
+        v.value = v.least;
+        v.resolution = 0;
+    }
     if (!v.known) {
         run->broken = false;
         j->open = j->open || v.open;

@@ -157,7 +157,9 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
         x->resumed = x->resumed && (p->state == PROCESS_ENDED || p->role == ROLE_DAEMON);
         p->closing_since = now;
     }
-    p->slot = o->process_begin && p->phase == EXTERNAL_LIVE ? o->process_begin(o->context, p->name, p->role) : -1;
+    p->slot = o->process_begin && p->phase == EXTERNAL_LIVE
+                  ? o->process_begin(o->context, p->name, p->role, p->at->started)
+                  : -1;
     for (uint32_t i = 0; i < RING_ASPECTS; i++)
         p->watch[i] = -1;
     p->watched = 1;

@@ -83,8 +83,8 @@ enum { EXTERNAL_ATTENDED = INT_MAX };
 /** Callbacks about processes and watched records; every function may be NULL. */
 struct external_observer {
     void *context;
-    int (*process_begin)(void *context, const char *name, enum message_role role); /* the observer's number for it,
-                                                                                      or negative */
+    /** The observer's number for it, or negative. `started`: when it made its segment, CLOCK_MONOTONIC. */
+    int (*process_begin)(void *context, const char *name, enum message_role role, uint64_t started);
     void (*process_end)(void *context, int slot);
     /** Its number for an aspect of that process, or negative. */
     int (*watch)(void *context, int slot, enum message_role role, const struct dict_aspect *aspect);

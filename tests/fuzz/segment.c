@@ -58,10 +58,11 @@ static void begin(void)
 
 /* ---- Who looks on ------------------------------------------------------------------------------------------------ */
 
-static int begin_process(void *context, const char *name, enum message_role role)
+static int begin_process(void *context, const char *name, enum message_role role, uint64_t started)
 {
     (void)context;
     (void)role;
+    (void)started;
     return name[0] ? 0 : -1;
 }
 

@@ -164,10 +164,11 @@ static void all_was_shown(const struct view *view, uint64_t records)
         assert_int_equal(view->shown[i], view->watched[i] ? made[i] : 0);
 }
 
-static int begin(void *context, const char *name, enum message_role role)
+static int begin(void *context, const char *name, enum message_role role, uint64_t started)
 {
     (void)context;
     (void)role;
+    (void)started;
     (void)name;
     return 0;
 }

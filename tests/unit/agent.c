@@ -279,6 +279,39 @@ static void while_off_a_limit_is_broken_only_beyond_the_resolution(void **state)
     assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
 }
 
+/*
+ * The only records that a process ever makes, an error that is counted, say: before a reading that found none, or
+ * before the first reading of a process that is new. What an older process had made by then is no matter of this run.
+ * That the process ends soon changes nothing.
+ */
+static void the_first_records_count_against_an_upper_bound(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        limits[0] = (struct experiment_limit){.metric = FPS, .compare = COMPARE_AT_MOST, .bound = 0};
+        limits[1] = (struct experiment_limit){.metric = ALL, .compare = COMPARE_AT_MOST, .bound = 0};
+        limits[0].kind = limits[1].kind = LIMIT_EXPECT;
+        begin(POLICY_NONE, 2);
+        int slot = agent_process_add(agent, "client.1");
+        if (way == 1)
+            agent_process_began(agent, slot, now - 1000);
+        struct worker *w = &workers[0];
+        *w = (struct worker){.slot = slot, .watch = watch(slot, "shown"), .attempts = way == 0 ? 0 : 3};
+        go(EVERY, NAN);
+        assert_int_equal(out->limits[0].state, way == 1 ? LIMIT_VIOLATED : LIMIT_UNKNOWN);
+        assert_int_equal(out->limits[1].state, out->limits[0].state);
+        w->attempts = 3;
+        go(3 * CLOCK_S, NAN);
+        leave(w);
+        go(CLOCK_S, NAN);
+        assert_true(out->limits[0].held > 0);
+        for (int i = 0; i < 2; i++)
+            assert_true(way == 2 ? out->limits[i].violated == 0 : out->limits[i].violated >= 8 * EVERY);
+        agent_free(agent);
+        agent = NULL;
+    }
+}
+
 static void a_long_polling_period_is_not_a_silent_source(void **state)
 {
     (void)state;
@@ -693,6 +726,7 @@ int main(void)
         AGENT_TEST(processes_that_break_in_turn_add_up_to_no_persistence),
         AGENT_TEST(while_off_a_limit_is_broken_only_beyond_the_resolution),
         AGENT_TEST(an_aspect_that_is_switched_off_is_unknown_and_never_violates),
+        AGENT_TEST(the_first_records_count_against_an_upper_bound),
         AGENT_TEST(a_long_polling_period_is_not_a_silent_source),
         AGENT_TEST(a_field_is_read_in_its_own_unit_or_in_ns),
         AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),

@@ -28,10 +28,11 @@ static const struct experiment_rule patient[] = {{(char *)"b*", 3600 * CLOCK_S},
 
 static uint64_t shown[WATCH_UNBOUNDED + 1];
 
-static int begin(void *context, const char *name, enum message_role role)
+static int begin(void *context, const char *name, enum message_role role, uint64_t started)
 {
     (void)context;
     (void)role;
+    (void)started;
     (void)name;
     return 0;
 }

@@ -52,6 +52,31 @@ static int64_t sum(void)
     return seen.settling + seen.held + seen.violated + seen.unknown;
 }
 
+/* What is not known, but too much already, breaks an upper bound; it holds nothing, and no lower bound. */
+static void what_is_too_much_already_is_violated(void **unused)
+{
+    (void)unused;
+    static const struct {
+        enum experiment_compare compare;
+        double bound, least;
+        enum limit_state state;
+    } cases[] = {{COMPARE_AT_MOST, 10, 11, LIMIT_VIOLATED}, {COMPARE_AT_MOST, 10, 10, LIMIT_UNKNOWN},
+                 {COMPARE_AT_MOST, 0, 1, LIMIT_VIOLATED},   {COMPARE_AT_MOST, 0, 0, LIMIT_UNKNOWN},
+                 {COMPARE_AT_MOST, -10, 0, LIMIT_UNKNOWN},  {COMPARE_AT_LEAST, 10, 11, LIMIT_UNKNOWN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(NULL);
+        limit.compare = cases[i].compare;
+        limit.bound = cases[i].bound;
+        for (int k = 0; k < 2; k++)
+            step((struct limit_judge_value){.least = cases[i].least}, (struct limit_judge_value){.known = false});
+        assert_int_equal(seen.state, cases[i].state);
+        assert_int_equal(seen.violated, cases[i].state == LIMIT_VIOLATED ? 100 * CLOCK_MS : 0);
+        assert_int_equal(seen.held, 0);
+        if (cases[i].state == LIMIT_VIOLATED)
+            assert_float_equal(seen.worst, cases[i].least, 1e-9);
+    }
+}
+
 /* What is broken, but not for long enough, is no violation that could be taken back. */
 static void nothing_is_taken_back_that_was_not_counted(void **unused)
 {
@@ -297,6 +322,7 @@ static void adaptation_settles_from_the_first_value_though_it_leaves_it_open(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_is_too_much_already_is_violated, start),
         cmocka_unit_test_setup(nothing_is_taken_back_that_was_not_counted, start),
         cmocka_unit_test_setup(what_the_end_of_a_process_broke_is_taken_back_whole, start),
         cmocka_unit_test_setup(the_interval_in_which_a_process_ends_is_no_sample, start),

@@ -121,8 +121,8 @@ static void a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name(vo
     struct dict_aspect shown = {
         .id = 1, .name = "shown", .field_count = 1, .fields = {{DICT_FLOAT64, "other", "ms", ""}}};
     struct dict_aspect unread = {.id = 2, .name = "unread", .field_count = 0};
-    int first = o.process_begin(o.context, "client.1", ROLE_SUT),
-        second = o.process_begin(o.context, "client.2", ROLE_SUT);
+    int first = o.process_begin(o.context, "client.1", ROLE_SUT, 0),
+        second = o.process_begin(o.context, "client.2", ROLE_SUT, 0);
     assert_true(first >= 0 && second >= 0 && first != second);
     assert_true(o.watch(o.context, second, ROLE_SUT, &unread) < 0);
     assert_int_equal(told.warnings, 0);
@@ -150,13 +150,13 @@ static void of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_r
     struct dict_aspect own = {.id = 2, .name = "bezel_usage", .field_count = 0};
     open_node("");
     struct external_observer o = node_observer(node);
-    assert_true(o.process_begin(o.context, "bezeld", ROLE_DAEMON) < 0);
+    assert_true(o.process_begin(o.context, "bezeld", ROLE_DAEMON, 0) < 0);
     close_node(state);
     assert_int_equal(scratch_begin(state), 0);
     open_node("  - {expect: waits <= 5 ms}\n");
     o = node_observer(node);
-    int daemon = o.process_begin(o.context, "bezeld", ROLE_DAEMON);
-    int program = o.process_begin(o.context, "client", ROLE_SUT);
+    int daemon = o.process_begin(o.context, "bezeld", ROLE_DAEMON, 0);
+    int program = o.process_begin(o.context, "client", ROLE_SUT, 0);
     assert_true(daemon >= 0 && program >= 0);
     assert_true(o.watch(o.context, daemon, ROLE_DAEMON, &sampled) >= 0);
     assert_true(o.watch(o.context, daemon, ROLE_DAEMON, &own) < 0);

@@ -76,6 +76,35 @@ static void is_unknown_until_a_window_after_the_reading_that_found_the_first_rec
     rate_free(r);
 }
 
+/* From the reading that found nothing, until there is a window; never what was there at the first reading. */
+static void what_was_made_before_a_window_has_passed_is_known_to_be_there(void **state)
+{
+    (void)state;
+    for (int is_chosen = 0; is_chosen <= 1; is_chosen++)
+        for (uint64_t before = 0; before <= 7; before += 7) {
+            struct rate *r;
+            uint64_t n = 99;
+            assert_int_equal(rate_new(CLOCK_S, is_chosen, &r), 0);
+            assert_false(rate_least(r, 0, &n));
+            rate_count(r, before, 0);
+            assert_false(rate_least(r, 0, &n) || n != 99);
+            rate_record(r, 3);
+            rate_others(r, ONE_RECORD(4, 0, NULL));
+            rate_count(r, before + 2, 100 * CLOCK_MS);
+            assert_true(rate_least(r, 100 * CLOCK_MS, &n));
+            assert_int_equal(n, is_chosen ? 1 : 2);
+            rate_count(r, before + 2, CLOCK_S);
+            assert_true(rate_least(r, CLOCK_S, &n));
+            assert_int_equal(n, is_chosen ? 1 : 2);
+            rate_count(r, before + 2, CLOCK_S + 1);
+            assert_true(
+                rate_least(r, CLOCK_S + 1, &n)); /* they were made at its reading's time, for all that is known */
+            assert_int_equal(n, 0);
+            assert_false(rate_least(r, 2 * CLOCK_S + 2, &n));
+            rate_free(r);
+        }
+}
+
 static void is_unknown_where_the_counter_was_not_read_for_a_window(void **state)
 {
     (void)state;
@@ -478,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_unknown_until_a_window_after_the_reading_that_found_the_first_record),
+        cmocka_unit_test(what_was_made_before_a_window_has_passed_is_known_to_be_there),
         cmocka_unit_test(is_unknown_where_the_counter_was_not_read_for_a_window),
         cmocka_unit_test(records_give_the_exact_rate_and_the_counter_one_to_within_a_record),
         cmocka_unit_test(turning_collection_off_and_on_moves_the_value_by_no_more_than_the_resolution),
