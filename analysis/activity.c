@@ -247,14 +247,14 @@ static bool take_sent(struct activity *a, uint32_t t, const struct record_item *
 
 /* ---- intervals on a CPU ------------------------------------------------------------------------------------------ */
 
-enum { OF_PROCESS, OF_THREAD, DURATION, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST, INTERVAL_FIELDS };
+enum { DURATION = ACTIVITY_OF_THREAD + 1, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST, INTERVAL_FIELDS };
 
-static bool is_interval(const struct dict_aspect *a)
+bool activity_is_interval(const struct dict_aspect *a)
 {
     if (a->kind != DICT_EVENT || strcmp(a->name, "thread_interval") != 0 || a->field_count < INTERVAL_FIELDS)
         return false;
     for (uint32_t i = 0; i < INTERVAL_FIELDS; i++)
-        if (a->fields[i].type != (i == OF_PROCESS ? DICT_STRING : i == ENDED ? DICT_ENUM : DICT_INT64))
+        if (a->fields[i].type != (i == ACTIVITY_OF_PROCESS ? DICT_STRING : i == ENDED ? DICT_ENUM : DICT_INT64))
             return false;
     return true;
 }
@@ -263,8 +263,8 @@ static bool is_interval(const struct dict_aspect *a)
 static uint32_t thread_of_interval(struct activity *a, const struct record_item *item)
 {
     const struct dict *d = item->process->dict;
-    uint64_t name = packet_value(item->r, OF_PROCESS);
-    uint32_t id = (uint32_t)packet_value(item->r, OF_THREAD), t = ACTIVITY_NONE;
+    uint64_t name = packet_value(item->r, ACTIVITY_OF_PROCESS);
+    uint32_t id = (uint32_t)packet_value(item->r, ACTIVITY_OF_THREAD), t = ACTIVITY_NONE;
     const struct model_process *latest = NULL;
     if (name == 0 || name > d->string_count)
         return t;
@@ -278,16 +278,21 @@ static uint32_t thread_of_interval(struct activity *a, const struct record_item 
     return t != ACTIVITY_NONE || !latest ? t : thread_of_process(a, latest, id, saturate_time(item->time));
 }
 
-static bool take_interval(struct activity *a, const struct record_item *item)
+struct activity_interval activity_interval_of(const struct record_item *item)
 {
     int64_t end = saturate_sub(saturate_time(item->time), (int64_t)packet_value(item->r, AGE));
     int64_t duration = saturate_ns((int64_t)packet_value(item->r, DURATION));
-    struct activity_interval i = {.begin = run_time(item, saturate_sub(end, duration)),
-                                  .end = run_time(item, end),
-                                  .off = saturate_ns((int64_t)packet_value(item->r, OFF)),
-                                  .ready_least = (int64_t)packet_value(item->r, READY_LEAST),
-                                  .ready_most = (int64_t)packet_value(item->r, READY_MOST),
-                                  .ended = (enum activity_ended)(packet_value(item->r, ENDED) & 3)};
+    return (struct activity_interval){.begin = run_time(item, saturate_sub(end, duration)),
+                                      .end = run_time(item, end),
+                                      .off = saturate_ns((int64_t)packet_value(item->r, OFF)),
+                                      .ready_least = (int64_t)packet_value(item->r, READY_LEAST),
+                                      .ready_most = (int64_t)packet_value(item->r, READY_MOST),
+                                      .ended = (enum activity_ended)(packet_value(item->r, ENDED) & 3)};
+}
+
+static bool take_interval(struct activity *a, const struct record_item *item)
+{
+    struct activity_interval i = activity_interval_of(item);
     a->intervals++;
     if (!is_wanted(a, saturate_sub(i.begin, i.off < 0 ? 0 : i.off) - MARGIN, i.end + MARGIN))
         return true;
@@ -300,7 +305,7 @@ static bool take_interval(struct activity *a, const struct record_item *item)
 bool activity_wants(const struct dict_aspect *aspect)
 {
     return aspect->kind == DICT_SPAN || aspect->kind == DICT_SENT || aspect->kind == DICT_RECEIVED ||
-           is_interval(aspect);
+           activity_is_interval(aspect);
 }
 
 static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t, const struct record_item *item)
@@ -329,7 +334,7 @@ bool activity_take(struct activity *a, const struct record_item *item)
     if (!item->r)
         taken = take_loss(a, s, t, item);
     else if (monitor)
-        taken = !is_interval(item->aspect) || take_interval(a, item);
+        taken = !activity_is_interval(item->aspect) || take_interval(a, item);
     else if (item->aspect->kind == DICT_SPAN)
         taken = take_span(a, t, item);
     else if (item->aspect->kind == DICT_SENT)

@@ -104,6 +104,13 @@ struct activity {
 int activity_init(struct activity *a, const struct activity_window *windows, size_t window_count) BEZEL_MUST_CHECK;
 void activity_fini(struct activity *a);
 
+/** The fields by which a record of `thread_interval` names its thread: a string, and the kernel's number. */
+enum { ACTIVITY_OF_PROCESS, ACTIVITY_OF_THREAD };
+
+/** Whether records of this aspect are of intervals on a CPU, and what such a record says. */
+bool activity_is_interval(const struct dict_aspect *aspect);
+struct activity_interval activity_interval_of(const struct record_item *item);
+
 /** Whether records of this aspect say what threads did. */
 bool activity_wants(const struct dict_aspect *aspect);
 

@@ -5,6 +5,7 @@
  * a run is what it asks for. */
 #include "base/clock.h"
 #include "tests/lib/fake_sensor.h"
+#include "tests/lib/interval_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
 #include "views/page/run_view_internal.h"
@@ -367,6 +368,64 @@ static void a_line_is_of_one_process(void **state)
     assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 3/-1/1/2/3/0", &columns) == PACKETS);
 }
 
+/* ---- when threads had a CPU -------------------------------------------------------------------------------------- */
+
+/* A daemon whose sampler records when threads had a CPU; returns its number. */
+static unsigned add_switches(void)
+{
+    unsigned index = fake_add_process(sensor, "bezeld", 50, ROLE_DAEMON);
+    assert_int_equal(fake_add_aspect_like(sensor, index, &interval_aspect_recorded), 3);
+    return index;
+}
+
+static char *strip_of(const char *row)
+{
+    const struct run_view_state is = {.live = false};
+    struct page_request q;
+    char request[256], *bytes;
+    size_t n;
+    snprintf(request, sizeof request, "want 1 -2000000000000000000 2000000000000000000 4000 0 %s", row);
+    ask(&q, request);
+    assert_int_equal(run_view_picture(view, &q, q.from, q.until, &is, INT64_MAX, &bytes, &n), 0);
+    char *strip = memmem(bytes, n, "\"strip\":", 8);
+    char *copy = strip ? strndup(strip, (size_t)(strstr(strip, "]]") - strip) + 2) : strdup("none");
+    free(bytes);
+    return copy;
+}
+
+/* A strip is of the intervals of one thread: string 1, thread 7. In a window this wide they are one piece. Records are
+ * a microsecond apart. */
+static void a_thread_has_its_own_strip(void **state)
+{
+    unsigned daemon = add_switches();
+    long long from, until, running, ready, waiting, either;
+    char row[64];
+    (void)state;
+    fake_cut_one(sensor, daemon, 0, 3,
+                 (const uint64_t[]){1, 7, 200, 0, 0, 0, (uint64_t)-1, (uint64_t)-1, (uint64_t)-1});
+    fake_cut_one(sensor, daemon, 0, 3, (const uint64_t[]){1, 8, 900, 0, 0, 0, 0, 0, 0});
+    fake_cut_one(sensor, daemon, 0, 3, (const uint64_t[]){2, 7, 900, 0, 0, 0, 0, 0, 0});
+    fake_cut_one(sensor, daemon, 0, 3, (const uint64_t[]){1, 7, 300, 0, 0, 0, 2700, 200, 300});
+    take_in();
+    snprintf(row, sizeof row, "2/-1/3/-1/%lld/400", 1 + (7LL << 12));
+    char *strip = strip_of(row);
+    assert_int_equal(sscanf(strip, "\"strip\":[[%lld,%lld,%lld,%lld,%lld,%lld]]", &from, &until, &running, &ready,
+                            &waiting, &either),
+                     6);
+    assert_true(until > from);
+    assert_int_equal(running, 500);
+    assert_int_equal(ready, 200);
+    assert_int_equal(waiting, 2400);
+    assert_int_equal(either, 100);
+    free(strip);
+    strip = strip_of("2/-1/3/-1/4097/400"); /* thread 1 has none */
+    assert_int_equal(strncmp(strip, "\"strip\":[]", 10), 0);
+    free(strip);
+    strip = strip_of("2/-1/1/-1/28673/400"); /* another aspect */
+    assert_string_equal(strip, "none");
+    free(strip);
+}
+
 /* A run may have thousands of processes; what they counted would be ten times the rest. */
 static void a_reader_keeps_nothing_of_what_processes_counted(void **state)
 {
@@ -400,6 +459,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_lies_around_what_stands_out, begin, end),
         cmocka_unit_test_setup_teardown(the_line_of_a_limit_has_each_observation_once, begin, end),
         cmocka_unit_test_setup_teardown(a_line_is_of_one_process, begin, end),
+        cmocka_unit_test_setup_teardown(a_thread_has_its_own_strip, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Of more records than a list takes, it has the newest, and those that break the limit that is looked into. */
+/* Of more records than a list takes, it has the newest, and those that break the limit that is looked into; and threads
+ * have their own row and strip. */
+#include "tests/lib/interval_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
 #include "views/top/top_source.h"
@@ -69,10 +71,80 @@ static void a_list_keeps_the_record_that_breaks_the_limit(void **state)
     top_source_close(s);
 }
 
+enum { MS = 1000000 };
+
+static unsigned daemon_of;
+
+static void record(struct fake_sensor *f, uint32_t aspect, uint64_t name, uint64_t thread, int64_t ran, int64_t off,
+                   int64_t least, int64_t most)
+{
+    f->processes[daemon_of]->rings[0].time += (uint64_t)(ran + (off > 0 ? off : 0));
+    fake_cut_one(
+        f, daemon_of, 0, aspect,
+        (const uint64_t[]){name, thread, (uint64_t)ran, 0, 0, 0, (uint64_t)off, (uint64_t)least, (uint64_t)most});
+}
+
+/* Of `app` thread 7 ran for 100 ms, waited for 400, was either for 100, ready for 200, and ran for 200. */
+static void make_threads(const char *run)
+{
+    static const uint8_t id[16] = "a run's identity";
+    struct fake_sensor *f = fake_new("desk", id, 1);
+    struct stored_run stored = {0};
+    assert_int_equal(mkdir(run, 0777), 0);
+    fake_add_process(f, "app", 100, ROLE_SUT);
+    fake_cut(f, 0, 0, 1);
+    daemon_of = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
+    uint32_t aspect = fake_add_aspect_like(f, daemon_of, &interval_aspect_recorded);
+    uint32_t app = fake_add_string(f, daemon_of, "app");
+    fake_cut(f, daemon_of, 0, 1); /* from now on */
+    record(f, aspect, app, 7, 100 * MS, -1, -1, -1);
+    record(f, aspect, app, 7, 200 * MS, 700 * MS, 200 * MS, 300 * MS);
+    record(f, aspect, 1, 9, MS, MS, 0, 0); /* of a process that there is not */
+    assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&stored), 0);
+    stored_drop(&stored);
+    fake_free(f);
+}
+
+static void a_thread_has_a_row_and_a_strip(void **state)
+{
+    char run[SCRATCH_PATH + 8], did[21] = "";
+    struct top_state shown = {.interval = CLOCK_S + 2 * MS, .follow = true, .span = CLOCK_S};
+    struct top_source *s;
+    struct top_data d = {0};
+    (void)state;
+    snprintf(run, sizeof run, "%s/run", scratch_dir);
+    make_threads(run);
+    assert_int_equal(top_source_open(run, &s), 0);
+    while (top_source_update(s, CLOCK_S) > 0)
+        ;
+    shown.stack[0] = (struct top_place){.view = TOP_THREADS, .scope = TOP_ALL};
+    assert_int_equal(top_source_take(s, &shown, &d), 0);
+    assert_int_equal(d.count, 1);
+    assert_string_equal(d.items[0].texts[0], "app");
+    assert_int_equal(d.items[0].id.field, 7);
+    static const int percent[] = {30, 20, 40, 10};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal((int)(d.items[0].values[i] + 0.5), percent[i]);
+    shown.end = d.time - 2 * MS - 1000; /* each record is 1 us behind the one before */
+    assert_int_equal(top_source_plot(s, &shown, &d.items[0], 20, &d), 0);
+    for (int i = 0; i < 20; i++)
+        did[i] = d.plot.dots[i].did ? d.plot.dots[i].did : '-';
+    assert_string_equal(did, "##........~~++++####");
+    assert_true(d.plot.dots[0].max > 90 && d.plot.dots[0].max <= 100.5 && d.plot.dots[5].max == 0);
+    shown.stack[0].scope.instance = 1;
+    shown.stack[0].scope.node = 0;
+    assert_int_equal(top_source_take(s, &shown, &d), 0); /* of another process */
+    assert_int_equal(d.count, 0);
+    top_source_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_list_keeps_the_record_that_breaks_the_limit, scratch_begin, scratch_end),
+        cmocka_unit_test_setup_teardown(a_thread_has_a_row_and_a_strip, scratch_begin, scratch_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

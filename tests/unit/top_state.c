@@ -224,9 +224,9 @@ static void enter_goes_in_and_escape_comes_back(void **state)
 static void letters_open_views_and_go_into_the_filter_while_it_is_edited(void **state)
 {
     (void)state;
-    static const char letters[] = "npaldLm";
-    static const enum top_view views[] = {TOP_NODES,     TOP_PROCESSES, TOP_ASPECTS, TOP_LIMITS,
-                                          TOP_DECISIONS, TOP_LOSSES,    TOP_MESSAGES};
+    static const char letters[] = "npaldLmt";
+    static const enum top_view views[] = {TOP_NODES,     TOP_PROCESSES, TOP_ASPECTS,  TOP_LIMITS,
+                                          TOP_DECISIONS, TOP_LOSSES,    TOP_MESSAGES, TOP_THREADS};
     struct scene t;
     set_up(&t);
     for (int i = 0; letters[i]; i++) {

@@ -4,6 +4,7 @@
 #include "base/saturate.h"
 #include "views/page/run_view_internal.h"
 #include "views/page/run_view_messages.h"
+#include "views/page/run_view_strip.h"
 #include "views/page/run_view_value.h"
 #include "views/picture/shown_record.h"
 
@@ -418,9 +419,12 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
     json_object(j, NULL);
     if (begin_row(row, from, until, pixels)) {
         struct clock_reading bound = run_clock_at(&row->process->node->run_clock, row->until);
+        struct strip strip = {0};
+        bool is_strip = run_view_is_strip(row->wanted, row->aspect);
         levels_set_deadline(row->v->c.levels, deadline);
-        double before = holds_on(row) ? value_before(row) : NAN;
-        err = columns_of(row);
+        double before = holds_on(row) && !is_strip ? value_before(row) : NAN;
+        err = is_strip ? run_view_strip(row->v, row->wanted, row->streams, from, until, pixels / 2, &strip, &row->cut)
+                       : columns_of(row);
         json_bool(j, "cut", row->cut || levels_was_cut(row->v->c.levels));
         json_uint(j, "columns", row->count);
         json_bool(j, "values", row->wanted->field >= 0);
@@ -428,8 +432,11 @@ static int put_row(struct row *row, const struct page_request *q, int64_t from, 
         json_known_int(j, "bound", bound.bound < INT64_MAX, bound.bound);
         json_double(j, "before", before);
         put_arrays(row, a);
-        if (!err && row->records_most > 0)
+        if (is_strip)
+            run_view_put_strip(row->v, &strip, j);
+        else if (!err && row->records_most > 0)
             err = put_records(row, j);
+        strip_fini(&strip);
         json_bool(j, "damaged", is_damaged(row));
         levels_set_deadline(row->v->c.levels, INT64_MAX);
     }

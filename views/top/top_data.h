@@ -24,6 +24,7 @@ enum top_view {
     TOP_DECISIONS,
     TOP_LOSSES,
     TOP_MESSAGES,
+    TOP_THREADS,
     TOP_VIEWS
 };
 
@@ -65,6 +66,7 @@ struct top_item {
 struct top_dot {
     double min, max;
     bool lost, violated, decided;
+    char did; /* what a thread did: '#' it ran, '+' was ready, '.' waited, '~' ready or waiting; 0: not known */
 };
 
 enum top_unit { TOP_IN_NUMBER, TOP_IN_NS, TOP_IN_RATE, TOP_IN_PERCENT };

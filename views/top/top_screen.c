@@ -90,16 +90,19 @@ static void draw_tabs(struct top_grid *g, unsigned y, enum top_view view)
     static const struct {
         enum top_view view;
         const char *text;
-    } tabs[] = {{TOP_NODES, "n nodes"},      {TOP_PROCESSES, "p processes"}, {TOP_ASPECTS, "a aspects"},
-                {TOP_LIMITS, "l limits"},    {TOP_DECISIONS, "d decisions"}, {TOP_LOSSES, "L losses"},
-                {TOP_MESSAGES, "m messages"}};
+    } tabs[] = {{TOP_NODES, "n nodes"},       {TOP_PROCESSES, "p procs"},     {TOP_ASPECTS, "a aspects"},
+                {TOP_LIMITS, "l limits"},     {TOP_DECISIONS, "d decisions"}, {TOP_LOSSES, "L losses"},
+                {TOP_MESSAGES, "m messages"}, {TOP_THREADS, "t threads"}};
     unsigned x = 0;
     for (size_t i = 0; i < sizeof tabs / sizeof *tabs; i++) {
-        char text[32];
+        unsigned width = (unsigned)strlen(tabs[i].text);
         bool is = tabs[i].view == view;
-        snprintf(text, sizeof text, is ? "[%s]" : " %s ", tabs[i].text);
-        top_grid_put(g, x, y, (unsigned)strlen(text), false, is ? TOP_BOLD : TOP_PLAIN, text);
-        x += (unsigned)strlen(text);
+        if (is)
+            top_grid_put(g, x, y, 1, false, TOP_BOLD, "[");
+        top_grid_put(g, x + 1, y, width, false, is ? TOP_BOLD : TOP_PLAIN, tabs[i].text);
+        x += width + 1;
+        if (is)
+            top_grid_put(g, x++, y, 1, false, TOP_BOLD, "]");
     }
 }
 
@@ -216,17 +219,29 @@ static struct units_text label(const struct top_plot *plot, double value)
     return top_number(value);
 }
 
-/* What happened under the plot: '!' violated, 'x' lost, 'd' decided; and the shown time. */
+/* What dots of the plot are marked with: '!' violated, 'x' lost, 'd' decided; else what the thread did, ready before
+ * all. */
+static char mark_of(const struct top_dot *dots, size_t count)
+{
+    bool violated = false, lost = false, decided = false;
+    char did = '-';
+    for (size_t i = 0; i < count; i++) {
+        violated = violated || dots[i].violated;
+        lost = lost || dots[i].lost;
+        decided = decided || dots[i].decided;
+        did = dots[i].did && (did == '-' || dots[i].did == '+') ? dots[i].did : did;
+    }
+    return violated ? '!' : lost ? 'x' : decided ? 'd' : did;
+}
+
+/* What happened under the plot, and the shown time. */
 static void draw_axis(struct top_grid *g, unsigned y, const struct top_layout *l, const struct top_state *s,
                       const struct top_plot *plot)
 {
     unsigned per = l->dots / l->plot_width ? l->dots / l->plot_width : 1;
     for (unsigned x = 0; x < l->plot_width; x++) {
-        char c[2] = "-";
-        for (unsigned i = x * per; i < (x + 1) * per && i < plot->count; i++) {
-            const struct top_dot *d = &plot->dots[i];
-            *c = d->violated ? '!' : d->lost && *c != '!' ? 'x' : d->decided && *c == '-' ? 'd' : *c;
-        }
+        size_t first = (size_t)x * per, left = first < plot->count ? plot->count - first : 0;
+        char c[2] = {mark_of(&plot->dots[first < plot->count ? first : 0], left < per ? left : per), '\0'};
         top_grid_put(g, LABEL + x, y, 1, false, *c == '!' ? TOP_RED : *c == 'x' ? TOP_YELLOW : TOP_PLAIN, c);
     }
     double share = 1 - (double)(s->end - s->time) / (double)s->span;
@@ -276,7 +291,8 @@ static void draw_foot(struct top_grid *g, const struct top_state *s)
 static void draw_help(struct top_grid *g)
 {
     static const char *const lines[] = {
-        "n p a l d L m   nodes, processes, aspects, limits, decisions, losses, messages",
+        "n p a l d L m t nodes, processes, aspects, limits, decisions, losses, messages,",
+        "                threads",
         "Enter           into the row: node, its processes, their aspects, records",
         "                limit: the time of its violation, and the aspect it is on",
         "Esc, Backspace  back",
@@ -291,7 +307,8 @@ static void draw_help(struct top_grid *g)
         "? q             this help; quit",
         "",
         "Numbers are of the interval that ends with the shown time. Below the plot:",
-        "! a limit is violated, x records are lost, d a decision.",
+        "! a limit is violated, x records are lost, d a decision. Of a thread: # it ran,",
+        "+ was ready, . waited, ~ was ready or waited, - nothing is known.",
     };
     for (unsigned i = 0; i < sizeof lines / sizeof *lines && i + 2 < g->height; i++)
         top_grid_put(g, 0, 1 + i, g->width, false, TOP_PLAIN, lines[i]);

@@ -457,6 +457,8 @@ static int add_items(struct top_source *s, const struct top_state *state, enum t
         return top_source_records(s, state, scope);
     case TOP_MESSAGES:
         return top_source_messages(s, state);
+    case TOP_THREADS:
+        return top_source_threads(s, state, scope);
     case TOP_VIEWS:
         break;
     }

@@ -9,6 +9,7 @@
 #include "metric/quantile.h"
 #include "views/picture/catalogue.h"
 #include "views/picture/shown_record.h"
+#include "views/picture/strip.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
@@ -100,6 +101,7 @@ void top_source_finish_aspects(struct top_source *s);
 /** Rows of the other views. */
 int top_source_records(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
 int top_source_messages(struct top_source *s, const struct top_state *state) BEZEL_MUST_CHECK;
+int top_source_threads(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
 void top_source_decisions(struct top_source *s, struct top_id scope);
 void top_source_losses(struct top_source *s, struct top_id scope);
 void top_source_controller(const struct top_source *s, char *text, size_t size);
@@ -108,6 +110,10 @@ void top_source_controller(const struct top_source *s, char *text, size_t size);
 void top_source_make_record(const struct top_source *s, const struct top_item *item, char *text, size_t size);
 void top_source_make_decision(const struct top_source *s, const struct top_item *item, char *text, size_t size);
 void top_source_make_loss(const struct top_source *s, const struct top_item *item, char *text, size_t size);
+
+/** What thread `id` of a process did, for strip_fini(), also after an error. */
+int top_source_strip(struct top_source *s, size_t process, uint32_t id, int64_t from, int64_t until, size_t parts,
+                     struct strip *strip) BEZEL_MUST_CHECK;
 
 /** The run's time of an event. */
 int64_t top_source_event_time(const struct top_source *s, const struct history_event *e);

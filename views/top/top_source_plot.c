@@ -218,6 +218,29 @@ static void plot_limit(const struct window *w, struct top_id id)
     }
 }
 
+/* How much of each part of the time a thread ran, and what it did there. */
+static int plot_thread(const struct window *w, size_t process, uint32_t id)
+{
+    static const char letters[] = {'#', '+', '.', '~', '\0'};
+    const struct model_process *m = w->s->c.processes[process].process;
+    const char *name = thread_names_at(&m->thread_names, id, INT64_MAX);
+    struct strip strip;
+    int err = top_source_strip(w->s, process, id, w->begin, saturate_add(w->begin, w->span), w->plot->count, &strip);
+    snprintf(w->plot->title, sizeof w->plot->title, "thread %" PRIu32 " %s%sof %s, running", id, name ? name : "",
+             name ? " " : "", m->name);
+    for (size_t i = 0; i < strip.count; i++) {
+        const struct strip_piece *p = &strip.pieces[i];
+        add_count(w, p->from, p->until, (double)p->ns[STRIP_RUNNING]);
+        for (double d = fmax(floor(dot_of(w, p->from)), 0); d < dot_of(w, p->until) && d < (double)w->plot->count; d++)
+            w->plot->dots[(size_t)d].did = letters[strip_most(p)];
+    }
+    for (size_t i = 0; i < w->plot->count; i++)
+        w->plot->dots[i].max *= 100 * (double)w->plot->count / (double)w->span;
+    w->plot->unit = TOP_IN_PERCENT;
+    strip_fini(&strip);
+    return err;
+}
+
 /* ---- what happened ----------------------------------------------------------------------------------------------- */
 
 static void mark_violations(const struct window *w, uint32_t node, int32_t limit)
@@ -268,6 +291,8 @@ static int plot_row(const struct window *w, const struct top_state *state, const
     case TOP_ASPECTS:
     case TOP_RECORDS:
         return process < 0 ? 0 : plot_field(w, (size_t)process, id);
+    case TOP_THREADS:
+        return process < 0 ? 0 : plot_thread(w, (size_t)process, id.field);
     default:
         return 0;
     }

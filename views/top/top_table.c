@@ -56,6 +56,12 @@ static const struct top_column messages[] = {
     {"p50", 8, TOP_IS_DURATION, 1, false}, {"p99", 8, TOP_IS_DURATION, 2, false}, {"max", 8, TOP_IS_DURATION, 3, false},
     {"+-", 8, TOP_IS_DURATION, 4, false},
 };
+static const struct top_column threads[] = {
+    {"process", 10, TOP_IS_TEXT, 0, true},    {"name", 12, TOP_IS_TEXT, 1, false},
+    {"thread", 8, TOP_IS_WHOLE, 4, false},    {"node", 8, TOP_IS_TEXT, 2, false},
+    {"running", 8, TOP_IS_PERCENT, 0, false}, {"ready", 8, TOP_IS_PERCENT, 1, false},
+    {"waiting", 8, TOP_IS_PERCENT, 2, false}, {"either", 7, TOP_IS_PERCENT, 3, false},
+};
 
 #define VIEW(array, name, column, down)                                                                                \
     {                                                                                                                  \
@@ -75,6 +81,7 @@ static const struct {
     [TOP_ASPECTS] = VIEW(aspects, "aspects", 3, true), [TOP_RECORDS] = VIEW(records, "records", 0, true),
     [TOP_LIMITS] = VIEW(limits, "limits", 5, true),    [TOP_DECISIONS] = VIEW(decisions, "decisions", 0, true),
     [TOP_LOSSES] = VIEW(losses, "losses", 0, true),    [TOP_MESSAGES] = VIEW(messages, "messages", 2, true),
+    [TOP_THREADS] = VIEW(threads, "threads", 5, true),
 };
 
 const struct top_column *top_table_columns(enum top_view view, size_t *count)

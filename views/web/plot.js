@@ -284,12 +284,69 @@ const plots = (() => {
         return layer;
     }
 
+    /* What a thread did, in the order in which the server tells it. Heights, so that colours are not needed. */
+    const STRIP_ROOM = 22, STRIP_HEIGHT = 16;
+    const STATES = [{ is: "running", color: 2, share: 1 }, { is: "ready", color: 1, share: 0.6 }, { is: "waiting", color: 7, share: 0.15 }, { is: "ready or waiting", color: 5, share: 0.3 }];
+    const STRIP_LABEL = 70; /* pixels that have room for words */
+
+    const stripLegend = () => STATES.map(s => {
+        const line = elements.make("i", {});
+        line.style.background = colorOf(s.color);
+        line.style.height = `${Math.max(2, Math.round(10 * s.share))}px`;
+        return elements.make("li", {}, line, s.is);
+    });
+
+    /* The state that piece [from, until, ns of each state] is all of; undefined: it has several. */
+    const stateOf = ([from, until, ...ns]) => STATES[ns.findIndex(n => n === until - from)];
+
+    /* A strip of pieces: one of a single state has its height; of several they stand on each other, by their shares. */
+    function drawStrip(p, pieces) {
+        const foot = p.foot - 2;
+        for (const piece of pieces) {
+            const [from, until, ...ns] = piece, x = Math.max(p.x(from), p.left), width = Math.min(p.x(until), p.right) - x, state = stateOf(piece);
+            if (width <= 0)
+                continue;
+            let y = foot;
+            for (const [i, n] of ns.entries()) {
+                const height = STRIP_HEIGHT * (state ? (state === STATES[i] ? state.share : 0) : n / (until - from));
+                p.ink.fillStyle = colorOf(STATES[i].color);
+                p.ink.fillRect(x, y - height, Math.max(width, 1), height);
+                y -= height;
+            }
+            if (state && state !== STATES[0] && width > STRIP_LABEL) {
+                p.ink.fillStyle = p.style("--ink");
+                p.ink.textAlign = "left";
+                p.ink.save();
+                p.ink.beginPath();
+                p.ink.rect(x, foot - STRIP_HEIGHT, width - 2, STRIP_HEIGHT);
+                p.ink.clip();
+                p.ink.fillText(`${state.is} ${duration(until - from)}`, x + 3, foot - 4);
+                p.ink.restore();
+            }
+        }
+    }
+
+    /* What a strip says at a moment; without one, the shares of what is shown. */
+    function stripText(pieces, view, at) {
+        const shown = at === null ? pieces : pieces.filter(([from, until]) => from <= at && at < until);
+        if (at !== null && shown.length === 0)
+            return "not known what it did";
+        if (at !== null && stateOf(shown[0]))
+            return `${stateOf(shown[0]).is} for ${duration(shown[0][1] - shown[0][0])}${shown[0][0] <= view.from || shown[0][1] >= view.to ? " or more" : ""}`;
+        const all = at === null ? view.to - view.from : shown[0][1] - shown[0][0];
+        const sums = STATES.map((s, i) => [s.is, shown.reduce((n, piece) => n + piece[2 + i], 0)]);
+        const known = sums.reduce((n, s) => n + s[1], 0);
+        return [...sums, ["not known", Math.max(all - known, 0)]].filter(s => s[1] > 0.0005 * all).map(s => `${s[0]} ${quantity(Math.round(1000 * s[1] / all) / 10, "%")}`).join(", ");
+    }
+
     /*
      * Spans {from, to, name, depth, index} of a thread, one below the other where they are nested; what is too small to be
-     * drawn is a zigzag. Where there are too many, their columns {at, count} as a shade. Messages {at, sent} are marks.
+     * drawn is a zigzag. Where there are too many, their columns {at, count} as a shade. Messages {at, sent} are marks. Below
+     * them, in `room`, is the strip of what the thread did.
      */
     function lanes() {
-        const layer = { spans: [], messages: [], dense: null };
+        const layer = { spans: [], messages: [], dense: null, strip: [], room: 0, view: null };
+        layer.stripText = at => layer.view ? stripText(layer.strip, layer.view, at) : "";
         layer.set = (spans, messages, dense) => Object.assign(layer, { spans, messages, dense });
         const zigzag = (p, from, to, y) => {
             p.ink.strokeStyle = p.style("--dim");
@@ -309,12 +366,14 @@ const plots = (() => {
             p.ink.globalAlpha = 1;
         };
         layer.draw = p => {
-            const height = 16, small = new Map();
+            const height = 16, small = new Map(), foot = p.foot - layer.room;
+            layer.view = p.view;
+            drawStrip(p, layer.strip);
             if (layer.dense)
                 shade(p);
             for (const s of layer.spans) {
                 const from = Math.max(p.x(s.from), p.left - 2), to = Math.min(p.x(s.to), p.right + 2), y = p.top + 3 + s.depth * (height + 2);
-                if (to < p.left || from > p.right || y > p.foot)
+                if (to < p.left || from > p.right || y > foot)
                     continue;
                 if (to - from < 2) {
                     const run = small.get(y);
@@ -349,7 +408,7 @@ const plots = (() => {
                 zigzag(p, run[0], run[1], y + 5);
             p.ink.fillStyle = p.style("--mark");
             for (const m of layer.messages) {
-                const x = p.x(m.at), y = p.foot - 4;
+                const x = p.x(m.at), y = foot - 4;
                 p.ink.beginPath();
                 p.ink.moveTo(x, y - 8);
                 p.ink.lineTo(x - 4, m.sent ? y : y - 14);
@@ -734,5 +793,5 @@ const plots = (() => {
         }
     }
 
-    return { View, Plot, band, columns, rates, losses, lanes, uncertain, steps, bound, spans, dots, marks, colorOf, duration, moment, count, quantity };
+    return { STRIP_ROOM, stripLegend, View, Plot, band, columns, rates, losses, lanes, uncertain, steps, bound, spans, dots, marks, colorOf, duration, moment, count, quantity };
 })();

@@ -28,12 +28,12 @@ const rows = (() => {
             for (const [stream, [row, ring, thread, name]] of this.streams.entries())
                 this.processes.get(row)?.threads.push({ stream, ring, thread, name });
         }
-        /* The processes of node `name` that have aspect `aspect`, with its number; the monitor's own if it is one of its own. */
-        having(aspect, name) {
+        /* The processes of node `name` that have aspect `aspect`, with its number; the monitor's own if it is one of its own, or a sampler's. */
+        having(aspect, name, monitor = aspect.startsWith("bezel_")) {
             const found = [];
             for (const p of this.processes.values()) {
                 const i = p.aspects.findIndex(a => a.name === aspect);
-                if (i >= 0 && p.monitor === aspect.startsWith("bezel_") && (name === undefined || p.node.name === name))
+                if (i >= 0 && p.monitor === monitor && (name === undefined || p.node.name === name))
                     found.push({ process: p, aspect: i + 1, of: p.aspects[i], field: field => p.aspects[i].fields.findIndex(f => f.name === field) });
             }
             return found;
@@ -230,13 +230,28 @@ const rows = (() => {
         return spans;
     }
 
-    /* The spans and messages of a thread. */
+    /* What sampler `switches` recorded of a thread: a series for each daemon that may have. */
+    function stripsOf(page, process, thread) {
+        return thread.thread === 0 ? [] : page.catalogue.having("thread_interval", process.node.name, true).flatMap(o => {
+            const name = o.process.strings.indexOf(process.name) + 1;
+            return name > 0 && name < 4096 ? [wish(o.process, o.aspect, -1, { key: name + thread.thread * 4096, records: RECORDS })] : [];
+        });
+    }
+
+    /* The spans and messages of a thread, and when it had a CPU. */
     function threadRow(page, item, process, thread) {
+        const strips = stripsOf(page, process, thread);
         const kinds = process.aspects.map((a, i) => ({ a, number: i + 1 })).filter(k => ["span", "sent", "received"].includes(k.a.kind));
         const lane = plots.lanes();
-        const row = new Row(page, item, { lines: [], over: [lane], height: 130 });
+        lane.room = strips.length ? plots.STRIP_ROOM : 0;
+        const row = new Row(page, item, { lines: [], over: [lane], height: 130 + lane.room });
         row.plot.bare = true;
-        row.series = kinds.map(k => wish(process, k.number, k.a.kind === "span" ? 0 : -1, { stream: thread.stream, records: RECORDS }));
+        row.room = lane.room;
+        if (strips.length)
+            row.list.prepend(...plots.stripLegend());
+        row.said = at => strips.length ? lane.stripText(at) : "";
+        const counted = kinds.length ? [] : [wish(process, 0, -1, { stream: thread.stream })]; /* how many records there are is all */
+        row.series = [...counted, ...kinds.map(k => wish(process, k.number, k.a.kind === "span" ? 0 : -1, { stream: thread.stream, records: RECORDS })), ...strips];
         row.messages = [];
         row.stream = thread.stream;
         row.use = pictures => {
@@ -244,8 +259,9 @@ const rows = (() => {
             let dense = null;
             row.messages = [];
             row.arrows = [];
+            lane.strip = pictures.flatMap(p => p.strip || []);
             pictures.forEach((p, i) => {
-                const { a } = kinds[i];
+                const { a } = kinds[i - counted.length] || { a: {} };
                 if (p.records && a.kind === "span")
                     spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: a.name, index: i })));
                 else if (p.records)
@@ -283,7 +299,7 @@ const rows = (() => {
             children: () => [
                 ...process.threads.map(t => ({
                     id: `${id}/t${t.stream}`, title: threadName(t), kind: process.name, depth: depth + 1, words: threadName(t), node: process.node,
-                    make: process.aspects.some(a => ["span", "sent", "received"].includes(a.kind)) ? item => threadRow(page, item, process, t) : item => countRow(page, item, process, 0, t.stream),
+                    make: process.aspects.some(a => ["span", "sent", "received"].includes(a.kind)) || stripsOf(page, process, t).length ? item => threadRow(page, item, process, t) : item => countRow(page, item, process, 0, t.stream),
                     children: () => aspectItems(page, process, `${id}/t${t.stream}`, depth + 2, t.stream),
                 })),
                 ...aspectItems(page, process, id, depth + 1, -1),

@@ -209,7 +209,7 @@
             .filter(a => a.from && a.from !== a.row && inside(a.sentAt) && inside(a.at));
         const place = (row, at) => {
             const box = row.canvas.getBoundingClientRect();
-            return [box.left + window.scrollX + row.plot.x(at), box.top + window.scrollY + box.height - 34];
+            return [box.left + window.scrollX + row.plot.x(at), box.top + window.scrollY + box.height - 34 - (row.room || 0)];
         };
         const nameOf = a => page.catalogue.processes.get(page.catalogue.streams[a.sender]?.[0])?.aspects[a.sentAspect - 1]?.name || "?";
         const shapes = drawn.slice(0, MOST_ARROWS).map(a => {

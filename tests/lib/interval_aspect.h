@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The aspect in which sampler `switches` records when threads had a CPU. */
+#ifndef BEZEL_TESTS_LIB_INTERVAL_ASPECT_H
+#define BEZEL_TESTS_LIB_INTERVAL_ASPECT_H
+
+#include "mdr/dict.h"
+
+static const struct dict_aspect interval_aspect_recorded = {
+    .name = "thread_interval",
+    .kind = DICT_EVENT,
+    .field_count = 9,
+    .fields = {{DICT_STRING, "process", "", ""},
+               {DICT_INT64, "thread", "1", ""},
+               {DICT_INT64, "duration", "ns", ""},
+               {DICT_INT64, "age", "ns", ""},
+               {DICT_INT64, "cpu", "1", ""},
+               {DICT_ENUM, "ended", "", "waited|preempted|exited|goes_on"},
+               {DICT_INT64, "off", "ns", ""},
+               {DICT_INT64, "ready_least", "ns", ""},
+               {DICT_INT64, "ready_most", "ns", ""}}};
+
+#endif
