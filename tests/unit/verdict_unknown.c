@@ -230,18 +230,23 @@ static void lost_records_count_against_a_limit(void **state)
         bool overwrites;
         uint64_t full, off, attempts, missed;
         enum verdict_is is;
-    } cases[] = {{METRIC_MAX, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
-                 {METRIC_MIN, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
-                 {METRIC_MAX, COMPARE_AT_MOST, 0.5, false, 7, 0, 7, 7, VERDICT_HELD},
-                 {METRIC_MAX, COMPARE_AT_MOST, 0.01, false, 70000, 0, 70000, 70000, VERDICT_UNKNOWN},
-                 {METRIC_MAX, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 0, VERDICT_HELD}, /* a larger one changes nothing */
-                 {METRIC_MEAN, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
-                 {METRIC_MEAN, COMPARE_AT_LEAST, 0.5, false, 7, 0, 7, 7, VERDICT_HELD},
-                 {METRIC_QUANTILE, COMPARE_AT_MOST, 0.01, false, 70000, 0, 70000, 70000, VERDICT_UNKNOWN},
-                 {METRIC_LAST, COMPARE_AT_MOST, 0, false, 0, 7, 7, 0, VERDICT_HELD},
-                 {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 7, 7, 0, VERDICT_HELD}, /* nobody wanted them */
-                 {METRIC_MAX, COMPARE_AT_MOST, 0, true, 0, 0, 9, 9, VERDICT_UNKNOWN},
-                 {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 0, 0, 0, VERDICT_HELD}};
+    } cases[] = {
+        {METRIC_MAX, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
+        {METRIC_MIN, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
+        {METRIC_MAX, COMPARE_AT_MOST, 0.5, false, 7, 0, 7, 7, VERDICT_HELD},
+        {METRIC_MAX, COMPARE_AT_MOST, 0.01, false, 70000, 0, 70000, 70000, VERDICT_UNKNOWN},
+        {METRIC_MAX, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 0, VERDICT_HELD}, /* a larger one changes nothing */
+        {METRIC_MEAN, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
+        {METRIC_MEAN, COMPARE_AT_LEAST, 0.5, false, 7, 0, 7, 7, VERDICT_HELD},
+        {METRIC_QUANTILE, COMPARE_AT_MOST, 0.01, false, 70000, 0, 70000, 70000, VERDICT_UNKNOWN},
+        {METRIC_LAST, COMPARE_AT_MOST, 0, false, 0, 7, 7, 7, VERDICT_UNKNOWN},
+        {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 7, 7, 7, VERDICT_UNKNOWN}, /* in a pause, say */
+        {METRIC_PERCENT, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN},
+        {METRIC_COUNT, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN}, /* of those that meet 'where' */
+        {METRIC_COUNT, COMPARE_AT_LEAST, 0, false, 7, 0, 7, 0, VERDICT_HELD},
+        {METRIC_RATE, COMPARE_AT_MOST, 0, false, 0, 7, 7, 7, VERDICT_UNKNOWN},
+        {METRIC_MAX, COMPARE_AT_MOST, 0, true, 0, 0, 9, 9, VERDICT_UNKNOWN},
+        {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 0, 0, 0, VERDICT_HELD}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
         sample_held(&s);
@@ -249,6 +254,7 @@ static void lost_records_count_against_a_limit(void **state)
         s.metrics[0].kind = cases[i].kind;
         s.metrics[0].aspect = (char *)s.books[1][1].name;
         s.metrics[0].field = (char *)"latency";
+        s.metrics[0].where = (char *)"latency > 0";
         s.limits[0].kind = LIMIT_EXPECT;
         s.limits[0].metric = 0;
         s.limits[0].compare = cases[i].compare;
@@ -269,6 +275,52 @@ static void lost_records_count_against_a_limit(void **state)
     }
 }
 
+/* Of a pause; not what the file counts from the start, nor what the counters know, nor of another aspect. */
+static void what_was_not_recorded_counts_unless_nobody_wanted_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *counted, *where, *note;
+        enum experiment_metric_kind kind;
+        enum verdict_is is;
+        bool switched;
+    } cases[] = {{NULL, NULL, "", METRIC_MAX, VERDICT_UNKNOWN, false},
+                 {"frame_*", NULL, "", METRIC_MAX, VERDICT_HELD, false},
+                 {"tick", NULL, "", METRIC_MAX, VERDICT_UNKNOWN, false},
+                 {NULL, NULL, "", METRIC_COUNT, VERDICT_HELD, false},
+                 {NULL, "latency > 5", "", METRIC_COUNT, VERDICT_UNKNOWN, false},
+                 {"*", NULL, "change 2: aspects off: tick frame_*", METRIC_MAX, VERDICT_UNKNOWN, true},
+                 {"*", NULL, "change 2: aspects off: tick frame_*", METRIC_COUNT, VERDICT_UNKNOWN, true},
+                 {"*", NULL, "change 2: aspects off: tick", METRIC_MAX, VERDICT_HELD, false},
+                 {"*", NULL, "change 2: aspects on: frame_*", METRIC_MAX, VERDICT_HELD, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        char *counted[] = {(char *)cases[i].counted, NULL};
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.experiment.sensing.count = counted;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].where = (char *)cases[i].where;
+        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 1e9};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].last_violated = 0;
+        s.rows[0].unknown = cases[i].switched; /* ns */
+        s.rows[0].node = s.processes[1].node;
+        s.summary.limit_count = 1;
+        s.books[1][1].off = s.processes[1].discarded = 7;
+        s.books[1][1].attempts += 7;
+        if (cases[i].note[0])
+            s.notes[s.summary.note_count++] = (struct summary_note){
+                .node = s.processes[1].node, .name = "", .code = "BEZEL-STEERED", .text = cases[i].note};
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->limits[0].switched != cases[i].switched)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        assert_int_equal(v->rows[0].is, v->limits[0].is);
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),
         cmocka_unit_test(an_instant_in_violation_is_one),
         cmocka_unit_test(lost_records_count_against_a_limit),
+        cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

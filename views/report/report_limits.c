@@ -258,6 +258,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_int(j, "unjudged_ns", v->unjudged);
     json_int(j, "from_records_ns", v->again);
     json_uint(j, "missed", v->missed);
+    json_bool(j, "switched_off", v->switched);
     json_double(j, "stray", v->strays ? v->stray : (double)NAN);
     json_array(j, "not_sampled");
     for (uint32_t p = next_unsampled(r, 0); is_of_processes(r->experiment, l) && p < r->experiment->process_count;

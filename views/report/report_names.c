@@ -31,6 +31,9 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
                 units_duration(agent_settling(r->experiment, &r->experiment->limits[limit])).s);
     else if (unknown > 0)
         fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
+    else if (settling == 0 && unjudged == 0 && r->verdict->duration < 2 * r->experiment->adapt.every)
+        fprintf(out, ": the run was over before its first sampling instant, %s after its start",
+                units_duration(r->experiment->adapt.every).s);
     if (unjudged > 0)
         fprintf(out, ", and it was not judged for %s more", units_duration(unjudged).s);
 }

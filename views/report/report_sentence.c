@@ -85,7 +85,7 @@ static bool is_judged_little(const struct verdict_limit *l)
 static bool hides(const struct verdict_limit *l)
 {
     return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays ||
-           l->missed > 0;
+           l->missed > 0 || l->switched;
 }
 
 /*
@@ -122,29 +122,49 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
         fprintf(out, "%s not judged for %s of its records, which were lost", joint, units_count(l->missed).s);
         joint = ", and";
     }
+    if (l->switched) {
+        fprintf(out, "%s not judged while an operator had turned its aspect off", joint);
+        joint = ", and";
+    }
     if (l->strays)
         fprintf(out, "%s not judged when a record had %s%s", joint, report_limit_value(r, (int64_t)i, l->stray).s,
                 of_where(r, i));
+}
+
+/* Of what a limit could not be judged, behind these words. */
+static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    const char *joint = "";
+    if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total)) {
+        fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
+        joint = " and";
+    }
+    if (l->missed > 0 && l->judged > 0) {
+        fprintf(out, "%s for %s of its records, which were lost", joint, units_count(l->missed).s);
+        joint = ", and";
+    }
+    if (l->switched) {
+        fprintf(out, "%s while an operator had turned its aspect off", joint);
+        joint = ", and";
+    }
+    if (l->strays)
+        fprintf(out, "%s when a record had %s%s", l->missed > 0 || l->switched ? joint : "",
+                report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
 }
 
 static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    bool mirrored = r->verdict->partial && l->judged > 0 && l->unjudged == 0 && !l->strays &&
-                    l->missed == 0; /* as far as it is here */
+    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched;
+    bool mirrored = r->verdict->partial && l->judged > 0 && !is_open && !l->strays; /* as far as it is here */
     fprintf(out,
-            mirrored                                        ? "%s held as far as is known here"
-            : running && l->unjudged == 0 && l->missed == 0 ? "%s is not judged yet"
-                                                            : "%s could not be judged",
+            mirrored              ? "%s held as far as is known here"
+            : running && !is_open ? "%s is not judged yet"
+                                  : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
-    if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total))
-        fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
-    if (l->missed > 0 && l->judged > 0)
-        fprintf(out, "%s for %s of its records, which were lost%s", l->unjudged > 0 ? " and" : "",
-                units_count(l->missed).s, l->strays ? ", and" : "");
-    if (l->strays && l->judged > 0)
-        fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
+    say_unjudged_of(r, i, out);
     if (l->judged == 0)
         report_unjudged(r, i, out);
     else if (l->unjudged > 0)
@@ -210,7 +230,7 @@ static void say_limits(const struct report *r, FILE *out)
         }
     }
     if (broken > NAMED_MAX)
-        fprintf(out, "%zu more limits did not hold; ", broken - NAMED_MAX);
+        fprintf(out, "%zu more limit%s did not hold; ", broken - NAMED_MAX, broken == NAMED_MAX + 1 ? "" : "s");
     if (held > 0)
         say_held(r, broken, held, out);
 }

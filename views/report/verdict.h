@@ -43,6 +43,7 @@ struct verdict_limit {
     int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
     uint32_t nodes;          /* over all nodes: how many could judge it */
     uint64_t missed;         /* over all nodes: lost records of its aspect, whose values nobody judged */
+    bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
     bool strays;             /* over all nodes: a stored record is beyond the bound of a maximum or minimum, and worse
                                 than all that was judged ... */
     double stray;            /* ... by this value */

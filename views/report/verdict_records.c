@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Limits that a single record can break: a maximum with <=, a minimum with >=. Two kinds of records were judged by
- * nobody: those that are stored, and that no sampling instant has seen, and those that were lost.
+ * What records make of a limit that nobody judged by them: those that are stored, and that no sampling instant has
+ * seen; those that were lost; and those of a time in which their aspect was off.
  */
 #include "views/report/verdict.h"
 
+#include "base/saturate.h"
 #include "metric/arrivals.h"
 
+#include <fnmatch.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
@@ -130,6 +133,9 @@ static void doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uin
  */
 static void judge_stray(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
+    int metric = e->limits[i].metric;
+    if (v->limits[i].switched && metric >= 0 && experiment_metric_is_of_arrivals(&e->metrics[metric]))
+        return; /* across that time there is no time between records */
     for (size_t p = 0; p < s->process_count; p++) {
         bool is_chosen;
         double stray = verdict_stray(s, e, i, p, &is_chosen);
@@ -145,11 +151,20 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
     }
 }
 
+/* Whether the file itself asks that records of `aspect` are only counted, until somebody turns it on. */
+static bool is_counted_only(const struct experiment *e, const char *aspect)
+{
+    for (char *const *pattern = e->sensing.count; pattern && *pattern; pattern++)
+        if (fnmatch(*pattern, aspect, 0) == 0)
+            return true;
+    return false;
+}
+
 /*
- * Records of the aspect of metric `m` that process `p` was to record, and those of them that were lost. What was not
- * recorded since collection was off is nobody's loss.
+ * Records of the aspect of metric `m` that process `p` was to record, and those of them that were lost, also since
+ * collection was off for a while: a pause, a policy, an operator. What the file does not want is nobody's loss.
  */
-static uint64_t count_missed(const struct summary *s, const struct summary_process *p,
+static uint64_t count_missed(const struct summary *s, const struct experiment *e, const struct summary_process *p,
                              const struct experiment_metric *m, uint64_t *produced)
 {
     uint64_t missed = 0;
@@ -159,23 +174,32 @@ static uint64_t count_missed(const struct summary *s, const struct summary_proce
             continue;
         struct verdict_books sums = verdict_aspect(s, p, &p->books[b]);
         bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
-        missed += sums.full + sums.window + sums.spool + sums.no_ring + (is_overwritten ? (uint64_t)sums.rest : 0);
-        *produced += sums.attempts - sums.off;
+        uint64_t unwanted = is_counted_only(e, m->aspect) ? sums.off : 0;
+        missed += sums.full + sums.window + sums.spool + sums.no_ring + (is_overwritten ? (uint64_t)sums.rest : 0) +
+                  sums.off - unwanted;
+        *produced += sums.attempts - unwanted;
     }
     return missed;
 }
 
 /*
- * Whether lost records count against limit `l`: its metric is of the values of stored records. Of a maximum with <=
- * and a minimum with >= they do; in the other direction one more record can but help. Evaluators themselves do not
- * know times between records, counts and ratios where a record is lost.
+ * Whether lost records count against limit `l`. Of a maximum with <= and a minimum with >= they do; in the other
+ * direction one more record can but help. So it is with the number of those that meet a condition; without one the
+ * counters know it. Of times between records, a further one makes the longest only shorter.
  */
-static bool is_of_stored_values(const struct experiment *e, const struct experiment_limit *l)
+static bool counts_lost(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    if (!m || !m->field || l->kind != LIMIT_EXPECT || experiment_metric_is_of_arrivals(m))
+    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || experiment_limit_is_on_interval(e, l))
         return false;
-    return (m->kind != METRIC_MAX && m->kind != METRIC_MIN) || one_record_breaks(e, l);
+    bool at_most = l->compare == COMPARE_AT_MOST;
+    if (experiment_metric_is_counted(m))
+        return m->where && at_most;
+    if (m->kind == METRIC_MISSES)
+        return !at_most;
+    if (m->kind == METRIC_MAX)
+        return at_most != experiment_metric_is_of_arrivals(m);
+    return m->kind != METRIC_MIN || !at_most;
 }
 
 /*
@@ -185,20 +209,57 @@ static bool is_of_stored_values(const struct experiment *e, const struct experim
 static void judge_missed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
-    if (!is_of_stored_values(e, l))
+    if (!counts_lost(e, l))
         return;
     for (size_t p = 0; p < s->process_count; p++) {
         uint64_t produced;
-        uint64_t missed = count_missed(s, &s->processes[p], &e->metrics[l->metric], &produced);
+        uint64_t missed = count_missed(s, e, &s->processes[p], &e->metrics[l->metric], &produced);
         v->limits[i].missed += missed;
         if (missed > 0 && (double)missed > l->tolerance * (double)produced)
             doubt_on(v, s, i, s->processes[p].node);
     }
 }
 
+/* Whether a note is about a command by which an operator turned `aspect` off (aspect_steering.c): not even counted. */
+static bool turns_off(const struct summary_note *note, const char *aspect)
+{
+    const char *words = strcmp(note->code, "BEZEL-STEERED") == 0 ? strstr(note->text, ": aspects off: ") : NULL;
+    char *patterns = words ? strdup(words + strlen(": aspects off: ")) : NULL, *rest = patterns;
+    bool is = false;
+    for (const char *pattern; rest && !is && (pattern = strsep(&rest, " ")) != NULL;)
+        is = fnmatch(pattern, aspect, 0) == 0;
+    free(patterns);
+    return is;
+}
+
+/* Whether a limit would be violated if it had been so in all of its unknown time. */
+static bool hangs_on_unknown(const struct experiment_limit *l, const struct builtin_limit *row)
+{
+    int64_t open = saturate_add(row->violated, row->unknown), whole = saturate_add(row->held, open);
+    return (double)open > l->tolerance * (double)whole;
+}
+
+/* Nobody knows which records there were while an operator had turned their aspect off: that time is unknown. */
+static void judge_switched(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const char *aspect = l->metric < 0 ? NULL : e->metrics[l->metric].aspect;
+    for (size_t n = 0; aspect && n < s->note_count; n++) {
+        const struct summary_note *note = &s->notes[n];
+        bool off = turns_off(note, aspect);
+        v->limits[i].switched = v->limits[i].switched || off;
+        for (size_t row = 0; off && row < s->limit_count; row++) {
+            const struct builtin_limit *r = &s->limits[row];
+            if (r->limit == i && (r->epoch > 0 || r->node == note->node) && hangs_on_unknown(l, r))
+                doubt_on(v, s, i, note->node);
+        }
+    }
+}
+
 void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     for (uint32_t i = 0; i < v->limit_count; i++) {
+        judge_switched(v, s, e, i);
         judge_stray(v, s, e, i);
         judge_missed(v, s, e, i);
     }
