@@ -335,15 +335,17 @@ static struct clock_reading time_between(const struct mark *a, const struct mark
     return (struct clock_reading){saturate_sub(b->time, a->time), saturate_add(a->bound, b->bound)};
 }
 
-/* Takes a part of the times of `end`. */
-static void take(const struct interval *in, const struct mark *end, uint32_t part, struct clock_reading took,
-                 int64_t now)
+/* Takes the time from `a` to `b`, a part of those of `end`. */
+static void take(const struct interval *in, const struct mark *end, uint32_t part, const struct mark *a,
+                 const struct mark *b, int64_t now)
 {
     struct series *s = in->series[end->series];
+    struct clock_reading took = time_between(a, b);
     statistic_add(s->values[part], (double)took.ns, end->time, now);
     statistic_add(s->bounds[part], (double)took.bound, end->time, now);
     if (in->told)
-        in->told(in->context, in->ends[end->series], part, took.ns, took.bound);
+        in->told(in->context,
+                 &(struct interval_time){in->ends[end->series], part, took, {a->source, a->own}, {b->source, b->own}});
 }
 
 static void tell_whole(struct interval *in, struct entry *e, struct mark *end, const struct chain *c, int64_t now)
@@ -360,7 +362,7 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
         count_grain(in, in->series[end->series]->lost, end->time, 1, false);
     } else {
         in->counts.matched++;
-        take(in, end, INTERVAL_WHOLE, took, now);
+        take(in, end, INTERVAL_WHOLE, c->at[0], end, now);
     }
     e->answers++;
     in->most_answers = e->answers > in->most_answers ? e->answers : in->most_answers;
@@ -383,7 +385,7 @@ static void tell(struct interval *in, struct entry *e, struct mark *end, bool fi
     for (uint32_t i = 0; in->positions > 2 && i + 1 < in->positions; i++)
         if (c.at[i] && c.at[i + 1] && !(end->told >> i & 1)) {
             end->told |= 1U << i;
-            take(in, end, i, time_between(c.at[i], c.at[i + 1]), now);
+            take(in, end, i, c.at[i], c.at[i + 1], now);
         }
 }
 

@@ -100,8 +100,21 @@ struct interval_value {
 
 struct interval;
 
-/** Called for each time that is known, when it is: of `part` of `end`, in ns, within `bound` (INT64_MAX: unknown). */
-typedef void interval_told(void *context, uint32_t end, uint32_t part, int64_t took, int64_t bound);
+/** A record that was added: its process and its time there. */
+struct interval_record {
+    uint32_t source;
+    int64_t own;
+};
+
+/** A time that is known: of `part` of `end`, between two records. */
+struct interval_time {
+    uint32_t end, part;
+    struct clock_reading took; /* bound INT64_MAX: unknown */
+    struct interval_record from, to;
+};
+
+/** Called for each time that is known, when it is. */
+typedef void interval_told(void *context, const struct interval_time *time);
 
 /**
  * For the interval of `metric`, which is not needed any more afterwards. `wait`: ns that records may come later than

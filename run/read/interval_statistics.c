@@ -52,10 +52,11 @@ static struct row *row_of(struct interval_reading *r, uint32_t end, uint32_t par
     return &r->rows[r->count++];
 }
 
-static void take_time(void *context, uint32_t end, uint32_t part, int64_t took, int64_t bound)
+static void take_time(void *context, const struct interval_time *time)
 {
     struct interval_reading *r = context;
-    struct row *row = row_of(r, end, part);
+    struct row *row = row_of(r, time->end, time->part);
+    int64_t took = time->took.ns, bound = time->took.bound;
     struct histogram_cursor cursor = HISTOGRAM_CURSOR;
     if (!row || !histogram_add(&row->times, &cursor, (double)took, &r->memory)) {
         r->short_of_memory = true;

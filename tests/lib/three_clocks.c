@@ -37,7 +37,8 @@ static void put_message(struct grown *g, struct model_process *p, uint32_t aspec
 int main(int argc, char **argv)
 {
     static struct grown g;
-    static const char experiment[] = "experiment: clocks\nprocesses: [{name: p, command: [p]}]\n";
+    static const char experiment[] = "experiment: clocks\nprocesses: [{name: p, command: [p]}]\n"
+                                     "metrics: {hand: {interval: [handed, taken], match: tag, max: yes}}\n";
     struct dict_aspect message = {.id = 3, .name = "handed", .kind = DICT_SENT, .field_count = 2};
     struct model_process *p[NODES];
     char path[PATH_MAX + 32];

@@ -51,11 +51,22 @@ struct round {
 static struct round r;
 static struct list given, wanted;
 
-static void take(void *context, uint32_t end, uint32_t part, int64_t took, int64_t bound)
+/* Whether some record at `position` is the one that is told of. */
+static bool is_record(struct interval_record is, uint32_t position)
+{
+    for (uint32_t key = 0; key < KEYS; key++)
+        if (r.there[key][position][is.source] && r.events[key][position][is.source].own == is.own)
+            return true;
+    return false;
+}
+
+static void take(void *context, const struct interval_time *t)
 {
     struct list *list = context;
     assert_true(list->count < MOST);
-    list->told[list->count++] = (struct told){end, part, took, bound};
+    assert_true(is_record(t->from, t->part == INTERVAL_WHOLE ? 0 : t->part));
+    assert_true(is_record(t->to, t->part == INTERVAL_WHOLE ? r.positions - 1 : t->part + 1));
+    list->told[list->count++] = (struct told){t->end, t->part, t->took.ns, t->took.bound};
 }
 
 static void draw_event(uint32_t key, uint32_t position, uint32_t source)
@@ -112,7 +123,7 @@ static void want(uint32_t part, const struct interval_event *a, const struct int
     if (part == INTERVAL_WHOLE && took + bound < 0)
         r.negative++;
     else
-        take(&wanted, end, part, took, bound);
+        take(&wanted, &(struct interval_time){end, part, {took, bound}, {a->source, a->own}, {b->source, b->own}});
 }
 
 static void search(void)

@@ -38,6 +38,15 @@ static int begin(void **state)
     fake_cut(sensor, 0, 0, 100);
     fake_cut(sensor, 0, 0, 100);
     memset(&stored, 0, sizeof stored);
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/experiment.yaml", run);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs("experiment: e\ncommand: [sleep, \"1\"]\nmetrics:\n"
+                       "  path: {interval: [grab, send, show], match: frame, max: yes}\n"
+                       "  way: {interval: [grab, show], match: frame, max: yes}\n",
+                       file) < 0)
+        return -1;
+    fclose(file);
     if (stored_start(&stored, run, sensor, STORE_SYNC_NEVER) || stored_feed(&stored, UINT64_MAX) ||
         stored_save(&stored) || run_view_open(run, &view) != 0)
         return -1;
@@ -368,6 +377,57 @@ static void a_line_is_of_one_process(void **state)
     assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 3/-1/1/2/3/0", &columns) == PACKETS);
 }
 
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
+
+/* A process that records `name` with a frame; returns its number. */
+static unsigned add_part(const char *process, uint32_t pid, const char *name)
+{
+    struct dict_aspect a = {.name = name, .field_count = 1, .fields = {{DICT_INT64, "frame", "1", ""}}};
+    unsigned index = fake_add_process(sensor, process, pid, ROLE_SUT);
+    assert_int_equal(fake_add_aspect_like(sensor, index, &a), 3);
+    return index;
+}
+
+/* Frames 1 and 2 go a whole way, 3 is never shown. A chain has its stages, two ends the whole. */
+static void intervals_have_edges_between_their_records(void **state)
+{
+    static const char rows[] = "want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/3/-1/-1/100 3/-1/3/-1/-1/100 "
+                               "4/-1/3/-1/-1/100";
+    const struct run_view_state is = {.live = false};
+    struct page_request q;
+    unsigned camera = add_part("camera", 500, "grab"), net = add_part("net", 501, "send"),
+             screen = add_part("screen", 502, "show"), number, stage, from, to, found[3] = {0};
+    long long begin_at, end_at, took;
+    char request[256], *bytes;
+    size_t n;
+    (void)state;
+    for (uint64_t frame = 1; frame <= 3; frame++) {
+        fake_cut_one(sensor, camera, 0, 3, &frame);
+        fake_cut_one(sensor, net, 0, 3, &frame);
+        if (frame < 3)
+            fake_cut_one(sensor, screen, 0, 3, &frame);
+    }
+    take_in();
+    snprintf(request, sizeof request, "%s", rows);
+    ask(&q, request);
+    assert_int_equal(run_view_picture(view, &q, q.from, q.until, &is, INT64_MAX, &bytes, &n), 0);
+    char *edges = memmem(bytes, n, "\"edges\":[[", 10);
+    assert_non_null(edges);
+    edges += 9;
+    for (unsigned i = 0; i < 6; i++, edges = strchr(edges, ']') + 2) {
+        assert_int_equal(
+            sscanf(edges, "[%u,%u,%u,%lld,%u,%lld,%lld,0]", &number, &stage, &from, &begin_at, &to, &end_at, &took), 7);
+        assert_int_equal(end_at - begin_at, took);
+        const char *of[] = {levels_stream(view->c.levels, from)->process->name,
+                            levels_stream(view->c.levels, to)->process->name};
+        assert_string_equal(of[0], stage == 0 ? "camera" : "net");
+        assert_string_equal(of[1], number == 0 && stage == 0 ? "net" : "screen");
+        found[number == 0 ? stage : 2]++;
+    }
+    assert_true(found[0] == 2 && found[1] == 2 && found[2] == 2 && edges[-1] == ']');
+    free(bytes);
+}
+
 /* ---- when threads had a CPU -------------------------------------------------------------------------------------- */
 
 /* A daemon whose sampler records when threads had a CPU; returns its number. */
@@ -459,6 +519,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_lies_around_what_stands_out, begin, end),
         cmocka_unit_test_setup_teardown(the_line_of_a_limit_has_each_observation_once, begin, end),
         cmocka_unit_test_setup_teardown(a_line_is_of_one_process, begin, end),
+        cmocka_unit_test_setup_teardown(intervals_have_edges_between_their_records, begin, end),
         cmocka_unit_test_setup_teardown(a_thread_has_its_own_strip, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };

@@ -4,6 +4,7 @@
 
 #include "base/saturate.h"
 #include "run/rundb/rundb_live.h"
+#include "views/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ int run_view_open(const char *run, struct run_view **v)
         run_view_close(it);
         return err;
     }
+    if (report_load_experiment(run, &it->experiment) != 0)
+        it->experiment = NULL; /* what is wrong was logged */
     *v = it;
     return 0;
 }
@@ -46,6 +49,7 @@ void run_view_close(struct run_view *v)
     if (!v)
         return;
     catalogue_close(&v->c);
+    experiment_free(v->experiment);
     free(v);
 }
 

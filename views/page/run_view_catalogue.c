@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
-#include "views/page/run_view_internal.h"
+#include "views/page/run_view_edges.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -126,6 +126,7 @@ void run_view_catalogue(struct run_view *v, FILE *out)
     json_text(&j, "run", m->run);
     json_int(&j, "started", v->started);
     put_dictionaries(&j, m);
+    run_view_put_intervals(v, &j);
     json_array(&j, "nodes");
     for (const struct model_node *node = m->nodes; node; node = node->next)
         put_node(v, &j, node);

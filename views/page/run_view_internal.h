@@ -5,6 +5,7 @@
 #ifndef BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
 #define BEZEL_VIEWS_PAGE_RUN_VIEW_INTERNAL_H
 
+#include "config/experiment.h"
 #include "views/page/run_view.h"
 #include "views/picture/catalogue.h"
 
@@ -13,7 +14,8 @@
 struct run_view {
     char run[PATH_MAX];
     struct catalogue c; /* its history: of records in which the monitor tells of several limits or metrics at once */
-    int64_t started;    /* ns since 1970 */
+    struct experiment *experiment; /* NULL: it cannot be read */
+    int64_t started;               /* ns since 1970 */
     int64_t newest;
     uint64_t ahead;             /* streams that end in a time that is still to come */
     uint64_t restarts, updates; /* how often the start was found to be another one */

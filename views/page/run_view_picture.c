@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 #include "base/saturate.h"
-#include "views/page/run_view_internal.h"
+#include "views/page/run_view_edges.h"
 #include "views/page/run_view_messages.h"
 #include "views/page/run_view_strip.h"
 #include "views/page/run_view_value.h"
@@ -460,6 +460,9 @@ static int put_rows(struct run_view *v, const struct page_request *q, int64_t fr
         left -= row.records <= row.records_most ? row.records : 0;
     }
     json_array_end(j);
+    levels_set_deadline(v->c.levels, deadline);
+    if (!err)
+        err = run_view_put_edges(v, q, from, until, j);
     levels_set_deadline(v->c.levels, INT64_MAX);
     record_messages_free(messages);
     free(columns);

@@ -341,7 +341,8 @@ const plots = (() => {
 
     /*
      * Spans {from, to, name, depth, index} of a thread, one below the other where they are nested; what is too small to be
-     * drawn is a zigzag. Where there are too many, their columns {at, count} as a shade. Messages {at, sent} are marks. Below
+     * drawn is a zigzag. Where there are too many, their columns {at, count} as a shade. Messages {at, sent}, and records {at, part}
+     * between which intervals are, are marks. Below
      * them, in `room`, is the strip of what the thread did.
      */
     function lanes() {
@@ -409,10 +410,13 @@ const plots = (() => {
             p.ink.fillStyle = p.style("--mark");
             for (const m of layer.messages) {
                 const x = p.x(m.at), y = foot - 4;
+                const end = m.sent ? y : y - 14;
                 p.ink.beginPath();
+                if (m.part)
+                    p.ink.rect(x - 2, y - 10, 4, 4);
                 p.ink.moveTo(x, y - 8);
-                p.ink.lineTo(x - 4, m.sent ? y : y - 14);
-                p.ink.lineTo(x + 4, m.sent ? y : y - 14);
+                p.ink.lineTo(x - 4, m.part ? y - 8 : end);
+                p.ink.lineTo(x + 4, m.part ? y - 8 : end);
                 p.ink.fill();
             }
         };

@@ -240,6 +240,27 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
                 ["commands", r => make("div", {}, ...["records", "scheduling", "machine"].map(k => make("div", {}, `${k}: `, make("code", {}, r[k])))), "text"]], "around the worst violations"));
     }
 
+    /* Times between records that belong together, each stage and the whole, and records without a counterpart. */
+    function intervals() {
+        const rows = known(report.intervals), alone = known(report.unmatched).filter(u => ["lost", "late", "evicted", "ambiguous", "under_way", "repeated", "negative"].some(k => u[k]));
+        if (!rows.length && !alone.length)
+            return;
+        const to = section("Intervals", "intervals"), number = (title, key) => [title, r => count(r[key]), "number"];
+        to.append(table(rows, [["metric", r => r.metric], ["from", r => r.from], ["to", r => r.to], ["of", r => r.of], number("times", "count"),
+            ...["min", "mean", "p50", "p99", "max"].map(key => [key, r => r[`${key}_ns`] === null ? "" : duration(r[`${key}_ns`]), "number"]),
+            ["error up to", r => r.error_ns === null ? "unknown" : duration(r.error_ns), "number"]], "intervals"), ...more("intervals", "rows of intervals"));
+        if (alone.length)
+            to.append(table(alone, [["metric", r => r.metric], ["records of", r => r.aspect], ["without", r => r.ends ? "beginning" : "end"], number("lost", "lost"), number("late", "late"),
+                number("no memory", "evicted"), number("ambiguous", "ambiguous"), number("under way", "under_way"), number("repeated", "repeated"), number("negative", "negative")], "records without counterpart"));
+    }
+
+    function triggers() {
+        const rows = known(report.triggers), time = key => r => r[key] === null ? "" : duration(r[key]);
+        if (rows.length)
+            section("Triggers", "triggers").append(table(rows, [["when", r => r.when], ["fired", r => count(r.fired), "number"], ["suppressed", r => count(r.suppressed), "number"],
+                ["latency", time("latency_median_ns"), "number"], ["99 %", time("latency_p99_ns"), "number"], ["", r => r.silence || "", "text"]], "triggers"), ...more("triggers"));
+    }
+
     function names() {
         const rows = known(report.names);
         if (rows.length)
@@ -247,7 +268,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     function moments() {
-        const own = ["violations", "gaps", "decisions", "polling", "conclusions", "knobs", "snapshots"].flatMap(key => known(report[key]))
+        const own = ["violations", "gaps", "decisions", "polling", "conclusions", "knobs", "snapshots", "firings"].flatMap(key => known(report[key]))
             .filter(x => x.by !== "file" && x.conclusion !== "violated"); /* the file's own settings; its violation is there */
         const all = [
             ...own.map(x => [x.time_ns ?? x.begin_ns, x.node || "all", x.text]),
@@ -258,7 +279,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             return;
         const to = section("What happened", "happened");
         to.append(table(all, [["at", r => when(r[0]), "number"], ["node", r => r[1]], ["what", r => r[2], "text"]], "what happened"));
-        to.append(...["violations", "gaps", "decisions", "polling", "knobs", "notes", "events", "conclusions", "snapshots"].flatMap(key => more(key)));
+        to.append(...["violations", "gaps", "decisions", "polling", "knobs", "notes", "events", "conclusions", "snapshots", "firings"].flatMap(key => more(key)));
     }
 
     const CAUSES = [["ring full", "full"], ["window", "window"], ["spool", "spool"], ["off", "off"], ["overwritten", "overwritten"],
@@ -324,6 +345,8 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
 
     head();
     limits();
+    intervals();
+    triggers();
     names();
     looks();
     if (series)

@@ -17,6 +17,7 @@ const rows = (() => {
     class Catalogue {
         constructor(message) {
             Object.assign(this, message);
+            this.parts = new Set((this.intervals || []).flatMap(i => i.aspects)); /* aspects of intervals */
             this.processes = new Map();
             for (const [index, node] of this.nodes.entries()) {
                 node.index = index;
@@ -202,6 +203,35 @@ const rows = (() => {
         return row;
     }
 
+    /* When the triggers of a node fired, and what was done. */
+    function firingRow(page, item, found) {
+        const dots = plots.dots([], item.node.index);
+        let texts = [];
+        const row = new Row(page, item, { over: [dots], height: 60 });
+        row.plot.bare = true;
+        row.series = found.map(o => wish(o.process, o.aspect, -1, { records: RECORDS }));
+        row.use = pictures => {
+            const column = (i, name) => 3 + found[i].field(name), all = [];
+            pictures.forEach((p, i) => {
+                for (const r of p.records || []) {
+                    const when = page.report?.triggers[r[column(i, "trigger")]]?.when || "a limit's on-violation", of = r[column(i, "process")];
+                    if (r[column(i, "event")] !== "ends")
+                        all.push({ at: r[0], text: `${when}${of ? ` by ${of}` : ""}${r[column(i, "event")] === "undone" ? ", undone" : ""}: ${r[column(i, "done")]}, ${plots.duration(r[column(i, "latency")])} after it` });
+                }
+                for (let k = 0; !p.records && p.at && k < p.at.length; k++)
+                    if (p.count[k] > 0)
+                        all.push({ at: p.at[k], text: `${plots.count(p.count[k])} firings` });
+            });
+            texts = all.sort((a, b) => a.at - b.at);
+            dots.rows = texts;
+        };
+        row.said = at => {
+            const shown = at === null ? [] : texts.filter(t => t.at <= at);
+            return shown.length ? shown[shown.length - 1].text : texts.length ? `${plots.count(texts.length)} firings` : "";
+        };
+        return row;
+    }
+
     function countRow(page, item, process, aspect, stream) {
         const line = plots.rates("records", process.node.index);
         const row = new Row(page, item, { unit: "1/s", lines: [line], height: 70 });
@@ -230,6 +260,9 @@ const rows = (() => {
         return spans;
     }
 
+    /* Whether records of an aspect are drawn in the rows of threads one by one. */
+    const isDrawn = (page, a) => ["span", "sent", "received"].includes(a.kind) || page.catalogue.parts.has(a.name);
+
     /* What sampler `switches` recorded of a thread: a series for each daemon that may have. */
     function stripsOf(page, process, thread) {
         return thread.thread === 0 ? [] : page.catalogue.having("thread_interval", process.node.name, true).flatMap(o => {
@@ -241,7 +274,7 @@ const rows = (() => {
     /* The spans and messages of a thread, and when it had a CPU. */
     function threadRow(page, item, process, thread) {
         const strips = stripsOf(page, process, thread);
-        const kinds = process.aspects.map((a, i) => ({ a, number: i + 1 })).filter(k => ["span", "sent", "received"].includes(k.a.kind));
+        const kinds = process.aspects.map((a, i) => ({ a, number: i + 1 })).filter(k => isDrawn(page, k.a));
         const lane = plots.lanes();
         lane.room = strips.length ? plots.STRIP_ROOM : 0;
         const row = new Row(page, item, { lines: [], over: [lane], height: 130 + lane.room });
@@ -265,7 +298,7 @@ const rows = (() => {
                 if (p.records && a.kind === "span")
                     spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: a.name, index: i })));
                 else if (p.records)
-                    row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent" })));
+                    row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent", part: a.kind !== "sent" && a.kind !== "received" })));
                 else if (p.at && p.at.length && (!dense || p.at.length > dense.at.length))
                     dense = p;
                 for (const [at, sentAt, sender, sentAspect] of p.pairs || [])
@@ -299,7 +332,7 @@ const rows = (() => {
             children: () => [
                 ...process.threads.map(t => ({
                     id: `${id}/t${t.stream}`, title: threadName(t), kind: process.name, depth: depth + 1, words: threadName(t), node: process.node,
-                    make: process.aspects.some(a => ["span", "sent", "received"].includes(a.kind)) || stripsOf(page, process, t).length ? item => threadRow(page, item, process, t) : item => countRow(page, item, process, 0, t.stream),
+                    make: process.aspects.some(a => isDrawn(page, a)) || stripsOf(page, process, t).length ? item => threadRow(page, item, process, t) : item => countRow(page, item, process, 0, t.stream),
                     children: () => aspectItems(page, process, `${id}/t${t.stream}`, depth + 2, t.stream),
                 })),
                 ...aspectItems(page, process, id, depth + 1, -1),
@@ -309,6 +342,12 @@ const rows = (() => {
 
     function clockText(node) {
         return node.clock === "same" ? "the run's clock" : node.bound === null ? "clock: order unknown" : `clock within ${plots.duration(node.bound)}`;
+    }
+
+    function firingItems(page, node) {
+        const found = page.report?.triggers.length ? page.catalogue.having("bezel_trigger", node.name) : [];
+        return found.length === 0 ? [] : [{ id: `n${node.row}/firings`, title: "triggers", kind: "their firings", depth: 1, words: "triggers firings", node,
+            make: item => firingRow(page, item, found), children: () => [] }];
     }
 
     /* The metrics of a node, of all of its processes. */
@@ -332,6 +371,7 @@ const rows = (() => {
             items.push({ id: `n${node.row}`, title: node.name, kind: clockText(node), depth: 0, words: node.name, node, children: () => [
                 ...(c.having("bezel_polling", node.name).length ? [{ id: `n${node.row}/polling`, title: "polling period", kind: "decisions of the controller", depth: 1, words: "polling decisions", node,
                     make: item => pollingRow(page, item, node), children: () => [] }] : []),
+                ...firingItems(page, node),
                 ...metricItems(page, node),
                 ...sut.map(p => processItem(page, p, 1)),
                 ...own.map(p => processItem(page, p, 1)),

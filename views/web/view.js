@@ -14,7 +14,7 @@
     const of = id => document.getElementById(id);
     const page = {
         view: new plots.View(0, 1e9, 10), catalogue: null, report: null, data: null, follow: true, linked: true,
-        open: new Set(), filter: "", shown: new Map(), current: null, order: [], arrowsOf: new Map(), due: false,
+        open: new Set(), filter: "", shown: new Map(), current: null, order: [], edges: [], due: false,
     };
     let live = null, asked = false, applying = false, state = {};
 
@@ -183,6 +183,7 @@
             row.take(p.rows.slice(i, i + row.series.length), p.newest);
             i += row.series.length;
         }
+        page.edges = p.edges || [];
         requestAnimationFrame(drawArrows);
         say();
     }
@@ -199,28 +200,40 @@
         ask();
     }
 
-    /* ---- messages from thread to thread ---------------------------------------------------------------------------- */
+    /* ---- messages and intervals from thread to thread -------------------------------------------------------------- */
 
     /* The server pairs messages, by the rule of <bezel/kinds.h>; an arrow goes from thread to thread, where both are open. */
+    function messageArrows(threads) {
+        const nameOf = a => page.catalogue.processes.get(page.catalogue.streams[a.sender]?.[0])?.aspects[a.sentAspect - 1]?.name || "?";
+        return page.order.flatMap(row => (row.arrows || []).map(a => ({ row, from: threads.get(a.sender), sentAt: a.sentAt, at: a.at, text: `${nameOf(a)} → ${a.aspect}` })))
+            .filter(a => a.from !== a.row);
+    }
+
+    /* It matches the records of intervals, too: a chain has an arrow for each of its stages. */
+    function intervalArrows(threads) {
+        return page.edges.map(([number, stage, begin, sentAt, end, at, took, doubt]) => {
+            const interval = page.catalogue.intervals[number];
+            return interval && { row: threads.get(end), from: threads.get(begin), sentAt, at, took, doubt, interval: true, text: `${interval.metric}: ${interval.aspects[stage]} → ${interval.aspects[stage + 1]}` };
+        }).filter(a => a);
+    }
+
     function drawArrows() {
         const threads = new Map(page.order.filter(r => r.stream !== undefined).map(r => [r.stream, r]));
         const inside = at => at >= page.view.from && at <= page.view.to;
-        const drawn = page.order.flatMap(row => (row.arrows || []).map(a => ({ ...a, row, from: threads.get(a.sender) })))
-            .filter(a => a.from && a.from !== a.row && inside(a.sentAt) && inside(a.at));
+        const drawn = [...messageArrows(threads), ...intervalArrows(threads)].filter(a => a.from && a.row && inside(a.sentAt) && inside(a.at));
         const place = (row, at) => {
             const box = row.canvas.getBoundingClientRect();
             return [box.left + window.scrollX + row.plot.x(at), box.top + window.scrollY + box.height - 34 - (row.room || 0)];
         };
-        const nameOf = a => page.catalogue.processes.get(page.catalogue.streams[a.sender]?.[0])?.aspects[a.sentAspect - 1]?.name || "?";
         const shapes = drawn.slice(0, MOST_ARROWS).map(a => {
-            const [x0, y0] = place(a.from, a.sentAt), [x1, y1] = place(a.row, a.at);
-            const doubt = a.from.node === a.row.node ? 0 : boundBetween(a.from.node, a.row.node);
-            const proven = doubt !== null && a.at - a.sentAt > doubt;
+            const [x0, y0] = place(a.from, a.sentAt), [x1, y1] = place(a.row, a.at), took = a.took ?? a.at - a.sentAt;
+            const doubt = a.interval ? a.doubt : a.from.node === a.row.node ? 0 : boundBetween(a.from.node, a.row.node);
+            const proven = doubt !== null && took > doubt, within = a.interval && doubt ? ` ± ${plots.duration(doubt)}` : "";
             const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
             line.setAttribute("d", `M${x0} ${y0} L${x1} ${y1}`);
-            line.setAttribute("class", proven ? "proven" : "unknown");
+            line.setAttribute("class", (a.interval ? "interval " : "") + (proven ? "proven" : "unknown"));
             const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-            title.textContent = `${nameOf(a)} → ${a.aspect}, ${plots.duration(a.at - a.sentAt)}, order ${proven ? "proven" : "unknown"}`;
+            title.textContent = `${a.text}, ${plots.duration(took)}${within}, order ${proven ? "proven" : "unknown"}`;
             line.append(title);
             return line;
         });
@@ -418,7 +431,7 @@
         of("shown").textContent = `${plots.moment(view.from, width / 100)} to ${plots.moment(view.to, width / 100)}${page.follow ? ", follows" : ""}`;
         if (state.newest !== undefined)
             of("said").textContent = [state.live ? "the run goes on" : "the run is over", state.trouble ? `it cannot be read on: ${state.trouble}` : "", state.behind ? "what is stored is still being read" : "", state.ahead ? `${plots.count(state.ahead)} streams have times that are still to come, which are not followed` : "", `view: ${plots.quantity(state.cpu, "%")} of a CPU, ${plots.quantity(Math.round(state.memory / 104857.6) / 10, "MiB")}`,
-                page.arrows > MOST_ARROWS ? `${plots.count(page.arrows - MOST_ARROWS)} more messages: zoom in` : "", state.skipped ? `${plots.count(state.skipped)} pictures skipped` : ""].filter(t => t).join("; ");
+                page.arrows > MOST_ARROWS ? `${plots.count(page.arrows - MOST_ARROWS)} more messages and intervals: zoom in` : "", state.skipped ? `${plots.count(state.skipped)} pictures skipped` : ""].filter(t => t).join("; ");
     }
 
     /* ---- control --------------------------------------------------------------------------------------------------- */

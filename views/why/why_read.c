@@ -101,15 +101,13 @@ static void take_gap(struct why_find *f)
 }
 
 /* Called for each time of an interval that is known, mostly while its last record is taken. */
-static void take_time(void *context, uint32_t end, uint32_t part, int64_t took, int64_t bound)
+static void take_time(void *context, const struct interval_time *time)
 {
     struct why_find *f = context;
-    (void)end;
-    (void)bound;
-    if (part != INTERVAL_WHOLE)
+    if (time->part != INTERVAL_WHOLE)
         return;
     if (f->item && f->is_end)
-        add(f, took < 0 ? 0 : took);
+        add(f, time->took.ns < 0 ? 0 : time->took.ns);
     else
         f->a->unplaced++;
 }
