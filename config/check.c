@@ -5,6 +5,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "config/aspect_keep.h"
 #include "config/collectors.h"
 #include "config/diagnostics.h"
 #include "config/knobs.h"
@@ -348,6 +349,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_forward(r, root, e);
     choose_connections(root, e);
     check_adapt(r, root, e);
+    aspect_keep_check(r, root, e);
     triggers_check(r, root, e);
     real_time_check(r, root, e);
     check_keys(r, root, e);

@@ -3,6 +3,7 @@
 #include "config/check_internal.h"
 
 #include "base/units.h"
+#include "config/aspect_keep.h"
 #include "config/collectors.h"
 #include "config/diagnostics.h"
 #include "config/knobs.h"
@@ -493,6 +494,7 @@ void check_warn(struct reader *r, const struct tree *root, const struct experime
     warn_forward(r, root, e);
     warn_metric_windows(r, root, e);
     warn_expiries(r, root, e);
+    aspect_keep_warn(r, root, e);
     warn_duration(r, root, e);
     warn_clocks(r, root, e);
     warn_order(r, root, e);

@@ -133,6 +133,7 @@ void experiment_free(struct experiment *e)
         free_process(&e->processes[i]);
     free_judged(e);
     fields_free_rules(e->sensing.expire);
+    fields_free_rules(e->sensing.keep);
     fields_free_rules(e->sensing.importance);
     free(e->sensing.spool_dir);
     fields_free_texts(e->sensing.count);

@@ -184,6 +184,10 @@ struct experiment_rule {
     int64_t value;
 };
 
+/** What of an aspect's records is stored: all; or in place of those that its node evaluates their values
+ * (config/aspect_keep.c). */
+enum experiment_keep { KEEP_ALL, KEEP_REDUCED };
+
 /** What becomes of the intervals that sampler `switches` records: snapshots save them, or all are stored. */
 enum experiment_switches_store { SWITCHES_STORE_SNAPSHOTS, SWITCHES_STORE_ALL };
 
@@ -213,6 +217,7 @@ struct experiment_sensing {
     uint64_t spool_bytes;  /* 1 MiB .. 1024 GiB; default 0: none */
     char *spool_dir;       /* absolute; NULL: EXPERIMENT_SPOOL_DIR */
     struct experiment_rule *expire;     /* latency bounds, ns, 0 .. 1 h, 0: none; ends with pattern NULL; NULL: none */
+    struct experiment_rule *keep;       /* likewise: enum experiment_keep */
     struct experiment_rule *importance; /* likewise: 1 .. EXPERIMENT_IMPORTANCE_MAX */
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
@@ -718,6 +723,13 @@ int experiment_limit_contradicts(const struct experiment *e, uint32_t i);
 
 /** The importance of aspect `name`: that of the last rule that matches, else 1. `rules` may be NULL. Pure. */
 uint32_t experiment_importance(const struct experiment_rule *rules, const char *name);
+
+/**
+ * Whether the records of aspect `aspect` of programs end at their node, which evaluates them. ..._hand_on_period(): how
+ * often it is to record the values of all such, so that each record is in one, ns; 0: there are none. Pure.
+ */
+bool experiment_reduces(const struct experiment *e, const char *aspect);
+int64_t experiment_hand_on_period(const struct experiment *e);
 
 /** The number of CPUs in the set; whether `cpu` is one of them. Pure. */
 uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);

@@ -233,6 +233,7 @@ static const struct schema_field sensing_fields[] = {
     {.key = "spool", .kind = SCHEMA_MAP, .fields = spool_fields},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
     {SCHEMA_ROW_OWN("expire", IN(experiment, sensing.expire), fields_read_expire), .shape = SCHEMA_IS_MAP},
+    {SCHEMA_ROW_OWN("keep", IN(experiment, sensing.keep), fields_read_keep_rules), .shape = SCHEMA_IS_MAP},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
     {.key = "samplers", .kind = SCHEMA_MAP, .fields = schema_samplers},
     {0},

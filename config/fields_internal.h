@@ -35,8 +35,10 @@ void fields_read_environment(struct reader *r, const struct tree *t, void *to);
 void fields_read_patterns(struct reader *r, const struct tree *t, void *to);
 void fields_read_command(struct reader *r, const struct tree *t, void *to);
 
-/** struct experiment_rule *, to be freed with fields_free_rules(): {frame_shown: 100 ms}; {frame_shown: 10}. */
+/** struct experiment_rule *, to be freed with fields_free_rules(): {frame_shown: 100 ms}; {pixel: reduced};
+ * {frame_shown: 10}. */
 void fields_read_expire(struct reader *r, const struct tree *t, void *to);
+void fields_read_keep_rules(struct reader *r, const struct tree *t, void *to);
 void fields_read_importance(struct reader *r, const struct tree *t, void *to);
 
 /** struct experiment_rule *: {"debug_*": on}, with values of fields_aspect_modes. */

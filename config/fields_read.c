@@ -6,11 +6,13 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/units.h"
+#include "config/aspect_keep.h"
 #include "config/diagnostics.h"
 #include "config/intervals.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -666,15 +668,38 @@ void fields_read_importance(struct reader *r, const struct tree *t, void *to)
 const struct schema_word fields_aspect_modes[] = {
     {"on", MODE_ON, false}, {"count", MODE_COUNT, false}, {"off", MODE_OFF, false}, {NULL, 0, false}};
 
-static bool read_mode(struct reader *r, const struct tree *t, const char *text, int64_t *value)
+/* Looks up the word `text`. */
+static bool read_word(struct reader *r, const struct tree *t, const char *text, const struct schema_word *words,
+                      int64_t *value)
 {
-    for (const struct schema_word *w = fields_aspect_modes; w->word; w++)
+    char allowed[64] = "";
+    for (const struct schema_word *w = words; w->word; w++) {
         if (strcmp(w->word, text) == 0) {
             *value = w->value;
             return true;
         }
-    reader_wrong(r, t, "%s is unknown; allowed: on, count, off", diagnostics_quote(text).s);
+        size_t n = strlen(allowed);
+        snprintf(allowed + n, sizeof allowed - n, "%s%s", n ? ", " : "", w->word);
+    }
+    reader_wrong(r, t, "%s is unknown; allowed: %s", diagnostics_quote(text).s, allowed);
     return false;
+}
+
+static bool read_mode(struct reader *r, const struct tree *t, const char *text, int64_t *value)
+{
+    return read_word(r, t, text, fields_aspect_modes, value);
+}
+
+static bool read_keep(struct reader *r, const struct tree *t, const char *text, int64_t *value)
+{
+    return read_word(r, t, text, aspect_keep_words, value);
+}
+
+void fields_read_keep_rules(struct reader *r, const struct tree *t, void *to)
+{
+    static const struct value_kind keeps = {"words is expected, such as {\"pixel_*\": reduced}",
+                                            "a word such as reduced", read_keep};
+    read_rules(r, t, &keeps, to);
 }
 
 void fields_read_modes(struct reader *r, const struct tree *t, void *to)

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
+#include "config/aspect_keep.h"
 #include "config/collectors.h"
 #include "config/intervals.h"
 #include "config/knobs.h"
@@ -164,14 +165,18 @@ static void print_process(const struct experiment *e, const struct experiment_pr
         schema_print_map(schema_process + 2 /* behind name and node */, p, &schema_default_process, true, out);
 }
 
-static void print_rules(const struct experiment_rule *rules, bool durations, FILE *out)
+enum rule_value { RULE_DURATION, RULE_WEIGHT, RULE_KEEP };
+
+static void print_rules(const struct experiment_rule *rules, enum rule_value value, FILE *out)
 {
     fputc('{', out);
     for (const struct experiment_rule *each = rules; each && each->pattern; each++) {
         fputs(each > rules ? ", " : "", out);
         schema_print_text(each->pattern, out);
-        if (durations)
+        if (value == RULE_DURATION)
             fprintf(out, ": %s", units_exact_duration(each->value).s);
+        else if (value == RULE_KEEP)
+            fprintf(out, ": %s", aspect_keep_words[each->value].word);
         else
             fprintf(out, ": %" PRId64, each->value);
     }
@@ -239,10 +244,12 @@ static void print_sensing(const struct experiment *e, FILE *out)
     fputs(", off: ", out);
     schema_print_list(&s->off, out);
     fputs(", importance: ", out);
-    print_rules(s->importance, false, out);
+    print_rules(s->importance, RULE_WEIGHT, out);
     fputs("}\n", out);
     fputs("  expire: ", out);
-    print_rules(s->expire, true, out);
+    print_rules(s->expire, RULE_DURATION, out);
+    fputs("\n  keep: ", out);
+    print_rules(s->keep, RULE_KEEP, out);
     fputc('\n', out);
     print_section("  real-time", real_time_fields, e, out);
     if (s->sampled_unasked) /* said in the file it could cost more */

@@ -41,7 +41,8 @@
     ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)                                                   \
     ASPECT(EXCHANGE,    exchange,    "exchanges",    NODE,   EVERY)                                                    \
     ASPECT(THREAD,      thread,      "threads",      NODE,   EVERY)                                                    \
-    ASPECT(TRIGGER,     trigger,     "triggers",     NODE,   EVERY) /* a new one is the last: rundb_renew() */
+    ASPECT(TRIGGER,     trigger,     "triggers",     NODE,   EVERY)                                                    \
+    ASPECT(REDUCED,     reduced,     "reductions",   DAEMON, EVERY) /* a new one is the last: rundb_renew() */
 
 /*
  * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
@@ -242,6 +243,18 @@
     FIELD(INT,   looked,     "1",             "records that were looked at so far; of a limit: instants at which it was known") \
     FIELD(TEXT,  done,       "1",             "what was done, and what of it failed")                                  \
     FIELD(TEXT,  mark,       "1",             "the file's text for it; none: it has none")
+
+/**
+ * Records of an aspect whose records end at a reducer, its node (sensing.keep); recorded behind the values that have
+ * them. Cumulative over the session of the process, whatever lives the daemon has.
+ */
+#define BUILTIN_REDUCED_FIELDS(KEY, FIELD)                                                                             \
+    FIELD(TEXT,  process,  "1", "name of the process")                                                                 \
+    FIELD(TEXT,  aspect,   "1", "name of the aspect")                                                                  \
+    FIELD(INT,   instance, "1", "of the process")                                                                      \
+    FIELD(INT,   taken,    "1", "records that the reducer took")                                                       \
+    FIELD(INT,   handed,   "1", "those of them of which it has handed on values")                                      \
+    FIELD(INT,   lost,     "1", "those that were lost with a daemon, which had not handed them on when it was killed")
 
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */

@@ -30,12 +30,15 @@ static void sample(struct node *n, int64_t now)
         n->took_sut = false;
     }
     bool second = schedule_takes(&n->schedule.metric_due, now, CLOCK_S);
+    if (n->hand_on_every && schedule_takes(&n->schedule.hand_on_due, now, n->hand_on_every - agent_period(n->agent)))
+        node_hand_on(n, -1);
     node_record_threads(n, second, now);
     if (second) {
         node_record_metrics(n);
         node_record_clock(n);
         node_record_totals(n);
         node_record_expired(n);
+        node_record_reduced(n);
         manager_client_record(n);
     }
     schedule_stepped(&n->schedule, now, agent_period(n->agent));
@@ -56,7 +59,7 @@ static bool may_sleep(const struct node *n)
 {
     return !n->schedule.busy_wait && polls(n) && !n->draining && n->options.experiment->limit_count == 0 &&
            n->options.experiment->trigger_count == 0 && samplers_due(n->samplers) == INT64_MAX &&
-           sender_connected(n->sender);
+           sender_connected(n->sender) && !external_reduces(n->external);
 }
 
 static void wake(struct node *n, int64_t now)

@@ -193,6 +193,7 @@ int node_open(const struct node_options *options, struct node **out)
     int64_t now = clock_now();
     n->last_received = now;
     schedule_start(&n->schedule, now, agent_period(n->agent));
+    n->hand_on_every = experiment_hand_on_period(options->experiment);
     cpu_usage_start(&n->usage, options->experiment, now, clock_process_cpu());
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
@@ -274,6 +275,8 @@ static void drain(struct node *n)
     node_clock_end(n);
     external_collect(n->external, true); /* the rings are drained even if the policy turned polling off */
     external_flush(n->external, now);
+    node_hand_on_last(n, -1);
+    node_record_reduced(n);
     node_triggers_end(n, now);
     samplers_end(n->samplers);
     snapshot_take_end(n, now);

@@ -7,8 +7,8 @@
  *
  * Files call downward only, in this order: loop.c; node_commands.c; node.c; manager_client.c, node_knobs.c;
  * node_triggers.c; global_limits.c, knob_steering.c; snapshot_take.c, node_polling.c, knob_set.c; conclusions.c,
- * node_record.c, observer.c, node_rt_setup.c, node_clock.c; and the modules that do not know struct node (schedule,
- * cpu_usage, limit_changes, poll_settings, aspect_steering, snapshot, own_trace).
+ * node_reduce.c; node_record.c, observer.c, node_rt_setup.c, node_clock.c; and the modules that do not know struct node
+ * (schedule, cpu_usage, limit_changes, poll_settings, aspect_steering, snapshot, own_trace).
  */
 #ifndef BEZEL_BEZELD_NODE_NODE_INTERNAL_H
 #define BEZEL_BEZELD_NODE_NODE_INTERNAL_H
@@ -138,6 +138,7 @@ struct node {
     struct cpu_usage usage;             /* cpu_usage.h */
     struct limit_changes limits;        /* limit_changes.h */
     struct policy_setting policy;       /* how the node polls, by the last decision (node_polling.c) */
+    int64_t hand_on_every;              /* ns, with the step at which it is found due (node_reduce.c); 0: nothing is */
     struct poll_settings poll_settings; /* how file and operator want it to poll (poll_settings.h) */
     int64_t gap;                        /* ns from the last poll to the next (node_polling.c) */
     uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
@@ -179,6 +180,7 @@ void node_record_metric(struct node *n, const char *name, const char *process, d
  * threads or of all, limits.
  */
 void node_record_metrics(struct node *n);
+void node_record_values(struct node *n, uint32_t metric, int slot); /* of one metric; slot -1: of all processes */
 void node_record_sample(struct node *n);
 void node_record_clock(struct node *n);
 void node_record_totals(struct node *n);
@@ -189,6 +191,16 @@ void node_record_limit(struct node *n, uint32_t i, const struct agent_limit *l, 
 void node_record_limits(struct node *n, const struct agent_outcome *o);
 void node_record_observations(struct node *n, const struct agent_outcome *o, int64_t now);
 void node_record_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
+
+/**
+ * Reducing (node_reduce.c). ..._hand_on(): records the values that the last step found, of the process in `slot` or
+ * (-1) of all, in place of the records that they have; ..._last(): evaluates them before. ..._record_reduced(): records
+ * how many records were reduced, where that has changed.
+ */
+bool node_reduces(const struct node *n, const char *aspect);
+void node_hand_on(struct node *n, int slot);
+void node_hand_on_last(struct node *n, int slot);
+void node_record_reduced(struct node *n);
 
 /** Records conclusions of the policy that changed, and carries out its load shedding (conclusions.c). */
 void node_record_conclusions(struct node *n, const struct agent_outcome *o);

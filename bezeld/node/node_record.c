@@ -12,19 +12,25 @@ void node_record_metric(struct node *n, const char *name, const char *process, d
     own_trace_record_metric(n->own_trace, &(struct builtin_metric){.metric = name, .process = process, .value = value});
 }
 
+void node_record_values(struct node *n, uint32_t metric, int slot)
+{
+    const struct experiment *e = n->options.experiment;
+    double value;
+    if (agent_metric(n->agent, metric, -1, &value))
+        node_record_metric(n, e->metrics[metric].name, e->nodes[n->options.node].name, value);
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (p && p->slot >= 0 && (slot < 0 || p->slot == slot) && agent_metric(n->agent, metric, p->slot, &value))
+            node_record_metric(n, e->metrics[metric].name, p->name, value);
+    }
+}
+
 void node_record_metrics(struct node *n)
 {
     const struct experiment *e = n->options.experiment;
-    for (uint32_t m = 0; m < e->metric_count; m++) {
-        double value;
-        if (agent_metric(n->agent, m, -1, &value))
-            node_record_metric(n, e->metrics[m].name, e->nodes[n->options.node].name, value);
-        for (uint32_t i = 0; i < external_process_count(n->external); i++) {
-            const struct external_process *p = external_process(n->external, i);
-            if (p && p->slot >= 0 && agent_metric(n->agent, m, p->slot, &value))
-                node_record_metric(n, e->metrics[m].name, p->name, value);
-        }
-    }
+    for (uint32_t m = 0; m < e->metric_count; m++)
+        if (!e->metrics[m].aspect || !node_reduces(n, e->metrics[m].aspect)) /* else node_hand_on() records them */
+            node_record_values(n, m, -1);
 }
 
 void node_record_sample(struct node *n)

@@ -57,6 +57,7 @@ static int observe_begin(void *context, const char *name, enum message_role role
 static void observe_end(void *context, int slot)
 {
     struct node *n = context;
+    node_hand_on_last(n, slot);
     agent_process_remove(n->agent, slot);
     if (n->triggers.set)
         trigger_remove(n->triggers.set, slot);
@@ -116,6 +117,11 @@ static void observe_stored(void *context, uint32_t records, int64_t first, int64
     agent_stored(((struct node *)context)->agent, records, first, last, now);
 }
 
+static bool observe_reduces(void *context, const char *name)
+{
+    return node_reduces(context, name);
+}
+
 struct external_observer node_observer(struct node *n)
 {
     return (struct external_observer){n,
@@ -124,7 +130,8 @@ struct external_observer node_observer(struct node *n)
                                       observe_watch,
                                       observe_records,
                                       observe_taken,
-                                      agent_wants_stored(n->agent) ? observe_stored : NULL};
+                                      agent_wants_stored(n->agent) ? observe_stored : NULL,
+                                      observe_reduces};
 }
 
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
@@ -149,7 +156,7 @@ static void report_totals(struct node *n, int64_t now)
     if (!schedule_takes(&n->schedule.totals_due, now, TOTALS_EVERY))
         return;
     struct external_totals f = external_totals(n->external);
-    agent_totals(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool,
+    agent_totals(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool + f.reducer,
                  f.in_rings + f.in_window, now);
 }
 

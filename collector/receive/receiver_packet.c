@@ -31,7 +31,7 @@ static enum received_as take_next(struct store *store, const void *frame, struct
         s->behind = true;
         return RECEIVED_FAILED;
     }
-    validate_advance(s, &a->header, a->found.lost);
+    validate_advance(s, &a->header);
     s->process->refusals = 0;
     model_touch(s);
     return RECEIVED_STORED;

@@ -68,7 +68,7 @@ static BEZEL_PRINTF(2, 3) void report_damaged(struct rundb *f, const char *forma
 static const char *recover_packet(const struct recovery *r, const struct rundb_bounds *b, struct model_stream *s,
                                   const char *path, const struct packet_header *h, const uint8_t *packet)
 {
-    uint64_t lost = h->discarded - s->at.discarded;
+    uint64_t lost = packet_lost(h, s->at.discarded);
     if (!dict_includes(s->process->dict, h->dictionary))
         return "it uses a dictionary that run.db does not have";
     rundb_set_section(r->rundb, rundb_section_of(b, s->bytes));

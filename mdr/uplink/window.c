@@ -116,6 +116,7 @@ static void stream_save(struct saved_stream *saved, const struct packet_header *
     saved->state[!saved->current] = (struct saved_state){.next_seq = s.next_seq,
                                                          .next_ordinal = s.next_ordinal,
                                                          .discarded = s.discarded,
+                                                         .reduced = s.reduced,
                                                          .last_ns = s.last_ns,
                                                          .closed = s.closed};
     atomic_signal_fence(memory_order_seq_cst); /* a kill between the two leaves the old state in force */

@@ -41,6 +41,7 @@ struct window_stream {
     uint32_t ring;
     uint32_t stream_id;
     uint64_t next_seq, next_ordinal, discarded;
+    uint64_t reduced;     /* of these: records that ended at a reducer */
     uint64_t last_ns;     /* timestamp_end of its last packet */
     uint64_t acked_seq;   /* every packet before it is acknowledged */
     uint64_t sent_seq;    /* no packet from it on was ever sent, as far as known: acked_seq <= sent_seq <= next_seq */

@@ -14,7 +14,7 @@
 #define WINDOW_MAGIC UINT64_C(0x42455a454c574e31) /* "BEZELWN1" */
 
 enum {
-    WINDOW_VERSION = 1,
+    WINDOW_VERSION = 2,
     WINDOW_ALIGN = 16,
     WINDOW_PACKETS = 16,                      /* it has room for so many of the longest */
     WINDOW_STREAM_SLOTS = 4 * WINDOW_STREAMS, /* of the index: streams, and a key for each process */
@@ -22,7 +22,7 @@ enum {
 };
 
 struct saved_state {
-    uint64_t next_seq, next_ordinal, discarded, last_ns;
+    uint64_t next_seq, next_ordinal, discarded, reduced, last_ns;
     uint32_t closed, reserved;
 };
 
@@ -81,6 +81,7 @@ static inline void stream_apply(struct window_stream *s, const struct packet_hea
     uint64_t lost = h->discarded - s->discarded;
     s->next_seq = h->seq + 1;
     s->next_ordinal = h->first_ordinal + h->records + lost;
+    s->reduced += packet_reduced(h, s->discarded);
     s->discarded = h->discarded;
     s->last_ns = h->timestamp_end;
     s->closed = h->kind == PACKET_CLOSE;
@@ -95,6 +96,7 @@ static inline struct window_stream stream_from(const struct saved_stream *saved)
                                   .next_seq = state->next_seq,
                                   .next_ordinal = state->next_ordinal,
                                   .discarded = state->discarded,
+                                  .reduced = state->reduced,
                                   .last_ns = state->last_ns,
                                   .acked_seq = state->next_seq,
                                   .sent_seq = state->next_seq,

@@ -123,6 +123,9 @@ bool agent_sheds(const struct agent *agent, const char *name);
 /** Records of watched aspect `watch` arrived at `now`; runs may come in any order. Only a quantile allocates. */
 void agent_records(struct agent *agent, int watch, const struct packet_run *run, int64_t now);
 
+/** Brings the values of all metrics up to date, for agent_metric(); agent_step() does so, too. */
+void agent_evaluate(struct agent *agent, int64_t now);
+
 /** A poll at `now` took `records` records of the SUT out of a ring, with timestamps from `first` to `last`. */
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
 

@@ -30,7 +30,7 @@ static void agent_read_silences(const struct agent *agent, struct agent_process 
     }
 }
 
-static void agent_read_all(struct agent *agent, int64_t now)
+void agent_evaluate(struct agent *agent, int64_t now)
 {
     for (uint32_t i = 0; i < agent->aspects; i++)
         for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m])
@@ -243,7 +243,7 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
     struct agent_outcome *out = &agent->outcome;
     out->cause = -1;
     out->limit_changed = false;
-    agent_read_all(agent, now);
+    agent_evaluate(agent, now);
     double sensor_cpu = agent_sensor_cpu(agent, measured);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
         if (agent->experiment->limits[i].global) {

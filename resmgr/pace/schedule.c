@@ -9,6 +9,7 @@ void schedule_start(struct schedule *s, int64_t now, int64_t every)
     s->poll_due = s->housekeep_due = now;
     s->step_due = now + every;
     s->metric_due = now + CLOCK_S;
+    s->hand_on_due = now;
 }
 
 void schedule_turn(struct schedule *s, int64_t now)

@@ -19,6 +19,7 @@ struct schedule {
     int64_t turned, turns; /* when the last turn was; how many there were */
     int64_t poll_due, step_due, housekeep_due;
     int64_t sample_due, metric_due; /* records of the node's use, and of its metrics */
+    int64_t hand_on_due;            /* values that are stored in place of records */
     int64_t totals_due;             /* totals for the agent's flow limits */
     bool busy_wait;                 /* polls have no phase to keep: the period counts from the last one */
     bool asleep;                    /* no polls and no sampling, until a process wakes the node */

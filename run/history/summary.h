@@ -46,16 +46,17 @@ struct summary_field {
 };
 
 /**
- * The books of one aspect of one process instance: attempts = stored + full + off + no_ring + window + spool + rest,
- * exactly. The rest is unfinished, overwritten, or in flight.
+ * The books of one aspect of one process instance: attempts = stored + reduced + full + off + no_ring + window + spool
+ * + reducer + rest, exactly. The rest is unfinished, overwritten, or in flight.
  */
 struct summary_book {
     uint32_t aspect;
     const char *name;
     uint64_t attempts; /* produced */
     uint64_t stored;
-    uint64_t full, off, no_ring, window, spool; /* lost, by cause */
-    int64_t first_ns, last_ns;                  /* times of the first and last stored record; 0, 0 where none */
+    uint64_t reduced;                                    /* ended at the reducer, which has handed on their values */
+    uint64_t full, off, no_ring, window, spool, reducer; /* lost, by cause */
+    int64_t first_ns, last_ns; /* times of the first and last stored record; 0, 0 where none */
     enum dict_kind kind;
     size_t field_count;
     struct summary_field *fields; /* the numeric ones, in their order */
@@ -80,7 +81,7 @@ struct summary_expired {
 /** The stored part of a stream of a process. */
 struct summary_stream {
     uint32_t ring;
-    uint64_t next_ordinal; /* every attempt before it is stored or counted as lost */
+    uint64_t next_ordinal; /* every attempt before it is stored, reduced, or counted as lost */
     bool open;             /* its closing packet is not stored: the ordinals from next_ordinal on are unknown */
     struct summary_expired expired;
 };
@@ -98,8 +99,9 @@ struct summary_process {
     enum message_process_state state; /* as the external sensor last saw it */
     uint64_t unfinished; /* lost: records begun but not completed when it was killed; known when it is not RUNNING */
     uint64_t unobserved; /* processes that it forked and that were not observed: their records are unknown */
-    uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
-    int64_t last_loss;   /* of these, when the last one was known; 0: none */
+    uint64_t discarded;  /* not stored, by ordinals: the sum of its streams' events_discarded */
+    uint64_t reduced;    /* of these: ended at the reducer; the others are lost */
+    int64_t last_loss;   /* when the last lost one was known; 0: none */
     struct summary_expired expired; /* of all its streams */
     struct summary_latency latency;
     struct dict *dict; /* its aspects, fields and units, also those that were never recorded; NULL: not known */

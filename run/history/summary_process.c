@@ -143,6 +143,21 @@ static void take_last_loss(struct summary_loading *l, sqlite3_stmt *s)
         p->last_loss = summary_ns(s, 1);
 }
 
+static void take_reduced(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    const char *aspect = summary_text(l, s, 1);
+    uint64_t lost = summary_u64(s, 5);
+    if (p)
+        p->reduced = p->discarded > lost ? p->discarded - lost : 0;
+    for (size_t i = 0; p && aspect && i < p->book_count; i++) {
+        if (strcmp(p->books[i].name, aspect) != 0)
+            continue;
+        p->books[i].reduced = summary_u64(s, 3);
+        p->books[i].reducer = summary_u64(s, 4);
+    }
+}
+
 void summary_load_processes(struct summary_loading *l)
 {
     summary_each(l,
@@ -168,6 +183,12 @@ void summary_load_processes(struct summary_loading *l)
         " USING (process, ring) ORDER BY process, ring",
         take_stream);
     summary_each(l, "SELECT process, max(end_ns) FROM losses GROUP BY process ORDER BY process", take_last_loss);
+    summary_each(l,
+                 "SELECT processes.id, aspect, max(at), handed, lost, (SELECT ifnull(sum(count), 0) FROM losses WHERE"
+                 " process = processes.id) FROM reductions JOIN processes d ON d.id = daemon"
+                 " JOIN processes ON processes.node = d.node AND processes.instance = reductions.instance"
+                 " GROUP BY processes.id, aspect",
+                 take_reduced);
 }
 
 #define DECLARED "5" /* SET_BY_NONE */

@@ -51,7 +51,7 @@ static struct levels_track *track_of(struct levels_tree *t, const struct dict *d
 
 static int add_loss(struct levels_tree *t, const struct dict *d, const struct packet_header *h)
 {
-    uint64_t lost = h->discarded - t->at.chain.discarded;
+    uint64_t lost = packet_lost(h, t->at.chain.discarded);
     if (!lost)
         return 0;
     struct levels_track *k = track_of(t, d, LEVELS_LOSSES);

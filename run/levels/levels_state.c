@@ -12,13 +12,13 @@
  * magic. What is read is checked for what the code relies on: sizes, counts, and that the open leaf lies in its cell.
  */
 
-#define STATE_MAGIC UINT64_C(0x334c564c5a4c5a42)
+#define STATE_MAGIC UINT64_C(0x344c564c5a4c5a42)
 
 struct head {
     uint64_t magic, nonce, file_bytes, instance;
     uint8_t uuid[16];
     uint32_t ring, block_bytes;
-    uint64_t records, bytes, first, next_ordinal, mark_at, time;
+    uint64_t records, bytes, first, next_ordinal, reduced, mark_at, time;
     uint32_t tracks, zero;
     uint8_t last[PACKET_HEADER_BYTES];
 };
@@ -106,6 +106,7 @@ int levels_state_write(const struct levels_tree *t, const struct levels_identity
                      .bytes = t->at.bytes,
                      .first = t->at.first,
                      .next_ordinal = t->at.chain.next_ordinal,
+                     .reduced = t->at.chain.reduced,
                      .mark_at = t->mark_at,
                      .time = t->time,
                      .tracks = t->count};
@@ -242,7 +243,8 @@ static int get_head(struct levels_tree *t, const struct head *h, const struct le
         err = packet_get_cover(h->last, sizeof h->last, &t->at.last, &records);
     if ((err && err != BEZEL_EAGAIN) || h->magic != STATE_MAGIC || h->instance != of->instance || h->ring != of->ring ||
         memcmp(h->uuid, of->uuid, sizeof h->uuid) != 0 || h->block_bytes != t->store->block_bytes ||
-        t->at.last.size_bytes > h->bytes || h->bytes > INT64_MAX || h->file_bytes > INT64_MAX || h->time > INT64_MAX)
+        t->at.last.size_bytes > h->bytes || h->bytes > INT64_MAX || h->file_bytes > INT64_MAX || h->time > INT64_MAX ||
+        h->reduced > t->at.last.discarded)
         return BEZEL_ENOENT;
     t->at.records = h->records;
     t->at.bytes = h->bytes;
@@ -250,6 +252,7 @@ static int get_head(struct levels_tree *t, const struct head *h, const struct le
     t->at.chain = (struct packet_chain){.next_seq = t->at.last.seq + 1,
                                         .next_ordinal = h->next_ordinal,
                                         .discarded = t->at.last.discarded,
+                                        .reduced = h->reduced,
                                         .last_end = t->at.last.timestamp_end,
                                         .closed = t->at.last.kind == PACKET_CLOSE};
     t->mark_at = h->mark_at;

@@ -12,7 +12,7 @@ void levels_ring_publish(struct levels_ring *ring)
     struct levels_stream *s = &ring->is;
     s->records = at->records;
     s->bytes = at->bytes;
-    s->lost = at->chain.discarded;
+    s->lost = at->chain.discarded - at->chain.reduced;
     s->first = (int64_t)at->first;
     s->last = at->bytes ? (int64_t)at->last.timestamp_end : -1;
     s->thread = at->bytes ? at->last.thread : s->thread;

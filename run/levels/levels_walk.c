@@ -45,7 +45,7 @@ static int get_header(struct walker *w, uint64_t packet, uint64_t at)
 /* Gives the loss that the packet counts, if it lies in the time. */
 static int give_loss(struct walker *w)
 {
-    uint64_t lost = w->h.discarded - w->discarded;
+    uint64_t lost = packet_lost(&w->h, w->discarded);
     w->discarded = w->h.discarded;
     if (!lost || w->h.timestamp_end < w->to->from || w->h.timestamp_end > w->to->until)
         return 0;

@@ -24,10 +24,11 @@ const char *packet_chain_check(const struct packet_chain *c, const struct packet
 
 uint64_t packet_chain_take(struct packet_chain *c, const struct packet_header *h)
 {
-    uint64_t lost = h->discarded - c->discarded;
+    uint64_t lost = packet_lost(h, c->discarded), more = h->discarded - c->discarded;
     *c = (struct packet_chain){.next_seq = h->seq + 1,
-                               .next_ordinal = h->first_ordinal + h->records + lost,
+                               .next_ordinal = h->first_ordinal + h->records + more,
                                .discarded = h->discarded,
+                               .reduced = c->reduced + more - lost,
                                .last_end = h->timestamp_end,
                                .closed = h->kind == PACKET_CLOSE};
     return lost;

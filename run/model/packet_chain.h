@@ -6,8 +6,9 @@
  * or reads them from files checks them by this. Pure.
  *
  * A stream begins with an opening packet, and nothing follows a closing one. Packets are numbered without gaps. A data
- * packet covers as many ordinals as it has records, a loss packet as many as events_discarded grew by: so ordinals have
- * no gaps either, and the records and losses of a stream add up to its next ordinal. The first packet has the ordinal
+ * packet covers as many ordinals as it has records, a loss packet as many as events_discarded grew by, and a reduced
+ * packet both: so ordinals have no gaps either, and the records and losses of a stream, and the records that ended at a
+ * reducer, add up to its next ordinal. The first packet has the ordinal
  * at which they begin. Times do not fall.
  */
 #ifndef BEZEL_RUN_MODEL_PACKET_CHAIN_H
@@ -18,6 +19,7 @@
 /** How far a chain was taken: behind some packet, or behind a cover. All zeros: before the first packet. */
 struct packet_chain {
     uint64_t next_seq, next_ordinal, discarded;
+    uint64_t reduced;  /* of the discarded ones: those that ended at a reducer, since the cover */
     uint64_t last_end; /* timestamp_end of the last packet */
     bool closed;       /* the last packet was the closing one */
 };

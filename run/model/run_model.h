@@ -82,8 +82,9 @@ struct model_stream {
     uint64_t bytes;    /* length of the file up to its last complete packet */
     uint64_t pushed;   /* of these, bytes that the kernel was asked to write */
     uint64_t packets, records;
-    uint64_t sum;   /* checksum of all packets (base/checksum.h) */
-    uint64_t noted; /* bytes, when the present section of the store began */
+    uint64_t reduced; /* records that ended at a reducer, as far as packets were read in this life */
+    uint64_t sum;     /* checksum of all packets (base/checksum.h) */
+    uint64_t noted;   /* bytes, when the present section of the store began */
     struct model_saved saved;
     struct model_expired expired;
     uint64_t covered;                   /* bytes of these that were freed */

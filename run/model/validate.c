@@ -35,19 +35,21 @@ const char *validate_check(const struct model_process *process, const struct mod
         return "the stream class of another process";
     struct packet_chain chain = chain_of(s);
     const char *reason = packet_chain_check(&chain, h);
-    found->lost = h->discarded - s->at.discarded;
+    found->lost = packet_lost(h, s->at.discarded);
     found->since = s->last_end;
     return reason ? reason : check_alone(process, h, p, &found->all);
 }
 
-void validate_advance(struct model_stream *s, const struct packet_header *h, uint64_t lost)
+void validate_advance(struct model_stream *s, const struct packet_header *h)
 {
+    uint64_t lost = packet_lost(h, s->at.discarded), more = h->discarded - s->at.discarded;
     struct model_totals *totals = &s->process->node->model->totals;
     if (s->packets++ == 0)
         totals->streams++;
     s->records += h->records;
     s->at.next_seq = h->seq + 1;
-    s->at.next_ordinal = h->first_ordinal + h->records + lost;
+    s->at.next_ordinal = h->first_ordinal + h->records + more;
+    s->reduced += more - lost;
     s->at.discarded = h->discarded;
     s->last_end = h->timestamp_end;
     s->closed = h->kind == PACKET_CLOSE;
@@ -63,7 +65,7 @@ const char *validate_take(struct model_stream *s, const struct packet_header *h,
     const char *reason = check_alone(s->process, h, p, &all);
     if (reason)
         return reason;
-    validate_advance(s, h, h->discarded - s->at.discarded);
+    validate_advance(s, h);
     s->bytes += h->size_bytes;
     statistics_count(s, h, p, &all, 0);
     return NULL;

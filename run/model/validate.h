@@ -27,9 +27,8 @@ const char *validate_check(const struct model_process *process, const struct mod
 
 /**
  * Advances a stream's position (not its bytes) and the totals over a stored packet that validate_check() has accepted.
- * `lost`: as found.
  */
-void validate_advance(struct model_stream *s, const struct packet_header *h, uint64_t lost);
+void validate_advance(struct model_stream *s, const struct packet_header *h);
 
 /**
  * Takes packet `p` of a stream file, which is the next one of `s` by its reader (run/store/trace_reader.h), and whose

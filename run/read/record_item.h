@@ -29,8 +29,9 @@ struct record_item {
     const struct packet_record *r;    /* NULL: `lost` records of the stream were lost up to then */
     const struct dict_aspect *aspect; /* of the record */
     uint64_t lost;
-    size_t stream;           /* its number */
-    uint64_t time;           /* on the node's clock, ns */
+    uint64_t missing; /* records of its stream that were lost up to then, but for a constant; not of remote ones */
+    size_t stream;    /* its number */
+    uint64_t time;    /* on the node's clock, ns */
     struct clock_reading at; /* the same in the run's time (run/model/run_clock.h) */
     int64_t arrived;         /* when it was stored, ns of CLOCK_REALTIME; 0: before its reader began */
     int64_t logical;         /* logical time, ns: see record_logical(); of who gives the order */
@@ -75,7 +76,7 @@ static inline struct packet_run record_item_run(const struct record_item *item)
                                .value_count = item->r->value_count,
                                .first = item->r->values - PACKET_RECORD_BYTES,
                                .stream = (uint32_t)item->stream,
-                               .missing = item->packet->discarded,
+                               .missing = item->missing,
                                .dict = item->process->dict};
 }
 

@@ -274,6 +274,7 @@ static void fill_item(struct record_item *item, const struct record_stream *s, c
     item->r = is ? &s->record : NULL;
     item->aspect = is ? s->aspect : NULL;
     item->lost = is ? 0 : s->lost;
+    item->missing = s->file.at.last.discarded - s->file.at.chain.reduced;
     item->stream = s->number;
     item->time = s->time;
     item->at = node->at;

@@ -115,7 +115,7 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
 {
     struct model_stream *s = f->stream;
     struct model_process *p = s->process;
-    uint64_t lost = h->discarded - s->at.discarded;
+    uint64_t lost = packet_lost(h, s->at.discarded);
     take_dictionary(f, p, h);
     if (f->walk->rows)
         rundb_set_section(f->walk->rows, rundb_section_of(&f->bounds, s->bytes));

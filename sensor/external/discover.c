@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "sensor/external/external_internal.h"
+#include "sensor/external/reduce.h"
 #include "sensor/shm/litter.h"
 
 #include <dirent.h>
@@ -172,6 +173,9 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
                                    : 0] += p->role == ROLE_SUT;
     atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: set by a predecessor, if any */
     unobserved_begin(&a->segment->unobserved);
+    if (reduce_adopt(x, p) != 0)
+        notes_record(x, p, now, "BEZEL-REDUCE",
+                     "out of memory: records that were lost with the bezeld before this one are missing in the books");
     external_refresh(x, p);
     aspect_rules_apply(x, p);
     note_same_name(x, (uint32_t)place, now);

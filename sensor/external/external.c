@@ -6,6 +6,7 @@
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
 #include "sensor/external/program_knobs.h"
+#include "sensor/external/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,9 @@ static void refresh_watches(struct external *x, struct external_process *p)
         if (expiry_watch(x, p, id) != 0)
             notes_record(x, p, clock_now(), "BEZEL-EXPIRY",
                          "out of memory: its expired records are not counted, and are used for control");
+        if (reduce_watch(x, p, id) != 0)
+            notes_record(x, p, clock_now(), "BEZEL-REDUCE",
+                         "out of memory: records of it that were to end at this node are stored");
     }
 }
 
@@ -66,10 +70,13 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     bitset_remove(&x->idle, i);
     p->state = state;
     p->closing_since = now;
+    if (p->reduce) /* what its rings hold later is stored: nobody evaluates it any more */
+        packetize_process(x, p, now);
     if (x->options.observer.process_end && p->slot >= 0)
         x->options.observer.process_end(x->options.observer.context, p->slot);
     p->slot = -1;
     expiry_unwatch(p);
+    reduce_unwatch(p);
 }
 
 /* Whether some ring of `p` is not read to its end. */
@@ -110,6 +117,7 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
         attempts += row.attempts;
         dropped += row.no_ring + row.full + row.off + row.window + row.spool;
     }
+    dropped += reduce_taken(p);
     if (attempts < dropped || attempts - dropped < packetized) {
         bool is_older = dropped + packetized - attempts <= count_older_rings(p);
         p->at->disbelieved = rests && !is_older; /* else a record was counted between two reads, if not before */
@@ -238,6 +246,7 @@ void external_release(struct external_process *p, bool remove)
     segment_detach(p->at, remove);
     free(p->user_clock);
     free(p->expiry);
+    free(p->reduce);
     free(p->closed_rows);
     free(p);
 }
@@ -304,7 +313,7 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         return;
     if (!p->closed_at)
         p->closed_at = now;
-    if (!x->finishing && !expiry_is_reported(p))
+    if (!x->finishing && (!expiry_is_reported(p) || !reduce_is_told(p)))
         return;
     /*
      * At the end all processes stay, unless another waits for their place, which would be lost without one. A process
@@ -507,6 +516,25 @@ void external_books(const struct external_process *p, int64_t now, struct messag
     books->row_count = p->closed_rows ? p->closed_count : read_rows(p, books->rows);
     if (p->closed_rows)
         memcpy(books->rows, p->closed_rows, p->closed_count * sizeof *p->closed_rows);
+}
+
+void external_hand_on(struct external *x, int slot)
+{
+    for
+        BITSET_EACH (i, &x->present) {
+            struct external_process *p = x->processes[i];
+            if (p->reduce && p->reduce->waits && (slot < 0 || p->slot == slot))
+                reduce_hand_on(p);
+        }
+}
+
+bool external_reduces(const struct external *x)
+{
+    for
+        BITSET_EACH (i, &x->present)
+            if (x->processes[i]->reduce && x->processes[i]->reduce->waits)
+                return true;
+    return false;
 }
 
 uint64_t external_node_unobserved(const struct external *x)

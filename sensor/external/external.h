@@ -35,6 +35,7 @@ enum external_phase { EXTERNAL_LIVE, EXTERNAL_CLOSING, EXTERNAL_CLOSED };
  * numbers. */
 struct external_totals {
     uint64_t produced, full, off, no_ring, overwritten, window, spool;
+    uint64_t reduced, reducer;    /* taken by the reducer; lost with one that was killed, of these */
     uint64_t in_rings, in_window; /* neither lost nor packetized; packetized, and not freed from the window */
 };
 
@@ -71,6 +72,7 @@ struct external_process {
     int slot;                         /* the observer's number for it; -1: none */
     int watch[RING_ASPECTS];          /* the observer's number for each aspect; negative: not watched */
     struct expiry *expiry;            /* of aspects with a latency bound; NULL: it has none */
+    struct reduce *reduce;            /* of aspects whose records are reduced; NULL: it has none, and never had */
     uint32_t watched;                 /* aspects below this number have their entry in `watch` */
     uint32_t steered;                 /* for bezeld: a bit for each knob that has its decided value */
     uint32_t knobs_told;              /* for bezeld: how many of its knobs the own trace has as declared */
@@ -95,6 +97,9 @@ struct external_observer {
     void (*taken)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);
     /** The receiver has acknowledged so many records of a process of the SUT. Not called for snapshots. */
     void (*stored)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);
+    /** Whether records of aspect `name`, which it watches, end at it: it then calls external_hand_on() once it has
+     * recorded values of all that it was passed, and in process_end(). */
+    bool (*reduces)(void *context, const char *name);
 };
 
 struct external_options {
@@ -141,6 +146,7 @@ struct external_saved {
 };
 
 struct expiry;
+struct reduce;
 struct user_clock;
 struct experiment_rule;
 struct external;
@@ -180,6 +186,13 @@ void external_go_on(struct external *x, bool goes_on);
  * their last books have state LEFT. Call it before external_finish(), or soon after.
  */
 void external_end_run(struct external *x);
+
+/**
+ * The observer has handed on values of all records that it was passed of the process in `slot`; of all processes: -1.
+ * ..._reduces(): some are not handed on yet.
+ */
+void external_hand_on(struct external *x, int slot);
+bool external_reduces(const struct external *x);
 
 /** Closes and frees it; with `clean`, removes window, doorbell and the segments of ended processes. */
 void external_close(struct external *x, bool clean);

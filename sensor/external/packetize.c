@@ -8,6 +8,7 @@
  */
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
+#include "sensor/external/reduce.h"
 #include "sensor/external/user_clock.h"
 
 static uint64_t time_of(const struct packetizer *c, uint64_t ticks)
@@ -50,6 +51,7 @@ static void take_generation(struct packetizer *c, uint32_t low)
 static void begin_packet(struct packetizer *c, uint8_t *packet, uint32_t room, uint64_t time)
 {
     packetize_header(c, PACKET_DATA, time, time);
+    c->reduced = 0;
     c->packet = packet;
     c->at = packet + PACKET_HEADER_BYTES;
     c->end = packet + room;
@@ -78,13 +80,19 @@ static void add_saved(struct external_saved *s, const struct packet_header *h)
 
 static void end_packet(struct packetizer *c)
 {
+    uint32_t taken = packetize_covers(c);
     c->h.size_bytes = (uint64_t)(c->at - c->packet);
+    if (c->reduced) {
+        c->h.kind = PACKET_REDUCED;
+        c->h.discarded += c->reduced;
+        reduce_commit(c->p, c->h.ring, c->h.first_ordinal + taken);
+    }
     packetize_commit(c, c->packet);
     if (c->p->user_clock)
         timebase_seal(&c->p->user_clock->timebase, c->last_ticks);
     ring_release(c->reader);
-    c->x->counts.records += c->h.records;
-    c->x->counts.sut_records += c->p->role == ROLE_SUT ? c->h.records : 0;
+    c->x->counts.records += taken;
+    c->x->counts.sut_records += c->p->role == ROLE_SUT ? taken : 0;
     if (c->reader == &c->ring->copy) {
         add_saved(&c->x->saved, &c->h);
         add_saved(&c->x->saved_lately, &c->h);
@@ -92,7 +100,7 @@ static void end_packet(struct packetizer *c)
     c->packet = NULL;
     const struct external_observer *o = &c->x->options.observer;
     if (o->taken && c->p->role == ROLE_SUT && c->p->at->when_full != SEGMENT_OVERWRITE)
-        o->taken(o->context, c->h.records, (int64_t)c->h.timestamp_begin, (int64_t)c->h.timestamp_end, c->now);
+        o->taken(o->context, taken, (int64_t)c->h.timestamp_begin, (int64_t)c->h.timestamp_end, c->now);
 }
 
 /* Bytes of a packet for at most `limit` records out of `waiting` bytes of slots. */
@@ -175,7 +183,7 @@ static bool packetize_one(struct packetizer *c, uint32_t head)
     struct ring_reader *reader = c->reader, before = *reader;
     struct ring_record r;
     if (!ring_take(reader, head - reader->tail, &r) || !explained(c, &r) ||
-        ring_ordinals_ahead(c->h.first_ordinal + c->h.records, r.ordinal_low) != 0 ||
+        ring_ordinals_ahead(c->h.first_ordinal + packetize_covers(c), r.ordinal_low) != 0 ||
         r.generation_low != (uint8_t)c->ring->generation || c->at + PACKET_RECORD_BYTES + 8 * r.count > c->end) {
         *reader = before;
         return false;
@@ -188,7 +196,7 @@ static bool packetize_one(struct packetizer *c, uint32_t head)
 static void packetize_rest(struct packetizer *c, uint32_t waiting, uint32_t limit)
 {
     uint32_t head = c->reader->tail + waiting;
-    while (c->h.records < limit && c->reader->tail != head &&
+    while (packetize_covers(c) < limit && c->reader->tail != head &&
            (packetize_run(c, head, limit) || packetize_mixed(c, head, limit) || packetize_one(c, head)))
         ;
 }
@@ -221,7 +229,7 @@ static uint32_t take_waiting(struct packetizer *c, uint32_t ring, uint32_t limit
         if (next == PACKETIZE_AGAIN)
             continue;
         packetize_rest(c, head - c->reader->tail, limit - done);
-        done += c->h.records;
+        done += packetize_covers(c);
         end_packet(c);
     }
     return done;

@@ -21,7 +21,8 @@ struct packetizer {
     struct ring_reader *reader; /* the ring's, or its copy's */
     struct window_stream *stream;
     int64_t now;
-    bool stuck; /* the window has no room for it */
+    bool stuck;       /* the window has no room for it */
+    uint32_t reduced; /* records that the packet covers, and that are not in it: they were reduced */
     uint8_t *packet, *at, *end;
     uint64_t last_ticks;       /* of the last record in the packet */
     struct timebase_line line; /* the line that converted the last run */
@@ -54,8 +55,14 @@ void packetize_broken(struct packetizer *c, const char *what);
 bool packetize_run(struct packetizer *c, uint32_t head, uint32_t limit);
 bool packetize_mixed(struct packetizer *c, uint32_t head, uint32_t limit);
 
+/** Records that the packet covers. */
+static inline uint32_t packetize_covers(const struct packetizer *c)
+{
+    return c->h.records + c->reduced;
+}
+
 /** Passes `n` records of `aspect`, of `values` values each, from `first` on, to expiry and observer, if they are
- * watched. */
+ * watched. Those that are reduced leave the packet, at whose end they stand. */
 void packetize_attend(struct packetizer *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first);
 
 #endif

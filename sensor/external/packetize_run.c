@@ -7,8 +7,11 @@
  */
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
+#include "sensor/external/reduce.h"
 
 #include <string.h>
+
+static const bool none[RING_ASPECTS];
 
 enum { MIX = 64, ALIKE = 8 /* in a row: packetize_run() is better at them */ };
 
@@ -63,6 +66,11 @@ static uint32_t record_run_take(struct record_run *run, uint32_t most, uint32_t 
                         : record_run_copy(run, most, count);
 }
 
+static inline bool is_reduced(const struct packetizer *c, uint32_t aspect)
+{
+    return c->p->reduce && c->p->reduce->is[aspect];
+}
+
 void packetize_attend(struct packetizer *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first)
 {
     if (c->p->watch[aspect] < 0)
@@ -73,8 +81,14 @@ void packetize_attend(struct packetizer *c, uint32_t aspect, uint32_t values, ui
                                    .value_count = values,
                                    .first = first,
                                    .stream = (uint32_t)c->ring->stream,
-                                   .missing = c->h.discarded};
+                                   .missing = c->h.discarded - c->stream->reduced};
     expiry_take(c->x, c->p, &run, c->now);
+    if (!is_reduced(c, aspect))
+        return;
+    c->p->reduce->in_packet[aspect] += n;
+    c->reduced += n;
+    c->h.records -= n;
+    c->at -= (size_t)n * run.stride;
 }
 
 /* Whether the dictionary explains records of this shape (the low bits of a slot's first word: values and aspect). */
@@ -94,7 +108,7 @@ static struct record_run begin_run(struct packetizer *c)
 {
     struct record_run run = {.slot = ring_slot(c->reader, c->reader->tail),
                              .at = c->at,
-                             .word = ring_word(c->h.first_ordinal + c->h.records, c->ring->generation),
+                             .word = ring_word(c->h.first_ordinal + packetize_covers(c), c->ring->generation),
                              .last = c->h.timestamp_end,
                              .until = (uint64_t)c->now + PACKETIZE_FUTURE_NS};
     if (run.slot[1] - c->line.ticks >= c->line.span)
@@ -136,7 +150,7 @@ bool packetize_run(struct packetizer *c, uint32_t head, uint32_t limit)
     run.word |= shape;
     uint32_t room = (uint32_t)(c->end - c->at) / (PACKET_RECORD_BYTES + 8 * count);
     const uint8_t *first = c->at;
-    uint32_t n = record_run_take(&run, least(least(slots / of_each, room), limit - c->h.records), count);
+    uint32_t n = record_run_take(&run, least(least(slots / of_each, room), limit - packetize_covers(c)), count);
     if (n == 0)
         return false;
     end_run(c, &run, n, n * of_each, run.slot - of_each * BEZEL_SLOT_WORDS);
@@ -156,12 +170,14 @@ struct mixed {
     } records[MIX];
 };
 
-/* The loop works on locals: for the compiler, a store into the packet may change anything else. */
+/* Records that are reduced end it: they are taken by packetize_run(), or alone. The loop works on locals: for the
+ * compiler, a store into the packet may change anything else. */
 static void take_mixed(const struct packetizer *c, struct record_run *run, uint32_t slots, uint32_t most,
                        struct mixed *m)
 {
     const struct dict *const d = c->p->at->dict;
     const int *const watch = c->p->watch;
+    const bool *const reduced = c->p->reduce ? c->p->reduce->is : none;
     const struct timebase_line line = run->line;
     const uint64_t *slot = run->slot, *last_slot = slot;
     const uint8_t *const end = c->end;
@@ -174,7 +190,7 @@ static void take_mixed(const struct packetizer *c, struct record_run *run, uint3
         uint64_t after = slot[1] - line.ticks, time = timebase_along(&line, after);
         uint32_t shape = (uint32_t)word & RING_SHAPE_MASK, count = shape >> BEZEL_COUNT_SHIFT;
         uint32_t of_it = bezel_record_slots(count);
-        if (word - shape != expected || !explains(d, shape) || of_it > left ||
+        if (word - shape != expected || !explains(d, shape) || reduced[shape & 0xff] || of_it > left ||
             end - at < PACKET_RECORD_BYTES + 8 * (ptrdiff_t)count || after >= line.span || time < last || time > until)
             break;
         m->records[watched].at = at;
@@ -221,7 +237,7 @@ bool packetize_mixed(struct packetizer *c, uint32_t head, uint32_t limit)
 {
     struct mixed m;
     struct record_run run = begin_run(c);
-    take_mixed(c, &run, slots_ahead(c->reader, head), least(MIX, limit - c->h.records), &m);
+    take_mixed(c, &run, slots_ahead(c->reader, head), least(MIX, limit - packetize_covers(c)), &m);
     if (m.taken == 0)
         return false;
     end_run(c, &run, m.taken, m.slots, m.last_slot);

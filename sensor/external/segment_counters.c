@@ -148,6 +148,8 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         write_counter(&s->base[id].full, sums[id].full);
         write_counter(&s->base[id].off, sums[id].off);
         s->loss_causes[id] = (struct segment_loss_causes){.state = {{.seen = sums[id].full}}};
+        if (s->reductions[id].state[0].taken || s->reductions[id].state[1].taken) /* the page stays a hole */
+            s->reductions[id] = (struct segment_reductions){0};
     }
     if (memcmp(s->session, run, sizeof s->session) != 0) /* else the session before set them, for this run */
         segment_reset_knobs(a);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "sensor/external/external_internal.h"
+#include "sensor/external/reduce.h"
 
 /* Brings the totals of `p` up to date. False: its counters are impossible. */
 static bool refresh(struct external *x, struct external_process *p)
@@ -15,13 +16,16 @@ static bool refresh(struct external *x, struct external_process *p)
         t.no_ring += row.no_ring;
         t.window += row.window;
         t.spool += row.spool;
+        t.reducer += p->reduce ? p->reduce->now[id].lost : 0;
     }
+    t.reduced = reduce_taken(p);
     if (p->at->disbelieved)
         return false;
     uint64_t packetized = packetize_records(x, p, &discarded);
     if (p->at->when_full == SEGMENT_OVERWRITE && discarded > t.off)
         t.overwritten = discarded - t.off;
-    uint64_t gone = t.full + t.off + t.no_ring + t.window + t.spool + t.overwritten + p->unfinished + packetized;
+    uint64_t gone =
+        t.full + t.off + t.no_ring + t.window + t.spool + t.overwritten + p->unfinished + packetized + t.reduced;
     t.in_rings = t.produced > gone ? t.produced - gone : 0; /* counters are read one by one */
     p->totals = t;
     return true;
@@ -40,6 +44,8 @@ void totals_add(struct external *x, struct external_process *p, struct external_
     sum->window += p->totals.window;
     sum->spool += p->totals.spool;
     sum->overwritten += p->totals.overwritten;
+    sum->reduced += p->totals.reduced;
+    sum->reducer += p->totals.reducer;
     sum->in_rings += p->totals.in_rings;
 }
 

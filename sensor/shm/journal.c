@@ -150,6 +150,14 @@ void journal_lose(struct journal *j, uint32_t id, uint64_t count)
             writer_drop(&j->writer, id, j->writer.ring->full);
 }
 
+uint64_t journal_lost(const struct journal *j)
+{
+    uint64_t lost = 0;
+    for (uint32_t id = 1; id < RING_ASPECTS; id++)
+        lost += bezel_tally_get(&j->writer.ring->full[id]);
+    return lost;
+}
+
 uint32_t journal_string(struct journal *j, const char *text)
 {
     for (uint32_t i = 0; j && i < j->string_count; i++)

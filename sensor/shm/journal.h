@@ -45,6 +45,9 @@ void journal_record_at(struct journal *j, uint32_t id, int64_t ns, const uint64_
 /** Counts `count` records of aspect `id` as lost here, because a ring was full: one from which they were to come. */
 void journal_lose(struct journal *j, uint32_t id, uint64_t count);
 
+/** How many records found no room in its ring. */
+uint64_t journal_lost(const struct journal *j);
+
 /** The id of `text` as a value of type DICT_STRING; 0 if there is no room for one more. Allocates for a new text. */
 uint32_t journal_string(struct journal *j, const char *text);
 

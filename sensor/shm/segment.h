@@ -8,9 +8,9 @@
  *
  * The process writes the head, the dictionary, the ring states, heads and counters. The external sensor writes
  * `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`, `knob_shift`, the
- * bases, the loss causes, the tails, and words of slots that it has read, as they are. Processes forked from it add to
- * `unobserved`. Each side treats the other's words as hostile: it checks them before use, and no content makes it
- * crash.
+ * bases, the loss causes, the reductions, the tails, and words of slots that it has read, as they are. Processes forked
+ * from it add to `unobserved`. Each side treats the other's words as hostile: it checks them before use, and no content
+ * makes it crash.
  *
  * Two locks on the file (fcntl) show who is alive: the process holds byte SEGMENT_LOCK_PROCESS, and the one external
  * sensor that may read holds byte SEGMENT_LOCK_READER.
@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 6,
+    SEGMENT_VERSION = 7,
     SEGMENT_RINGS_DEFAULT = 128,
     SEGMENT_RINGS_MAX = 1024,
     SEGMENT_DICT_BYTES = 65536,
@@ -138,6 +138,23 @@ struct segment_loss_causes {
     uint64_t current;
 };
 
+/**
+ * The records of an aspect that a reducer took, which is in the reader's memory: all of them; those whose values it has
+ * handed on since; and those that were lost with a reader that had not handed them on. It goes for the records that the
+ * window says were taken: the state is in force once the stream of `ring` there goes on at `ordinal`.
+ */
+struct segment_reduction {
+    uint64_t taken, handed, lost;
+    uint64_t ordinal;
+    uint64_t ring;
+};
+
+/** As struct segment_loss_causes. */
+struct segment_reductions {
+    struct segment_reduction state[2];
+    uint64_t current;
+};
+
 struct segment {
     uint64_t magic;
     uint32_t version;
@@ -199,6 +216,8 @@ struct segment {
     alignas(RING_LINE) _Atomic uint32_t knob_shift[SEGMENT_KNOBS];
 
     alignas(RING_LINE) uint8_t dict[SEGMENT_DICT_BYTES];
+
+    alignas(RING_LINE) struct segment_reductions reductions[RING_ASPECTS]; /* the external sensor's */
 };
 
 /** Bytes from one ring to the next, for rings of `slots` slots. */

@@ -78,7 +78,7 @@ static uint64_t walk(const struct model_process *p, const uint8_t *data, size_t 
            h.ring == RING && memcmp(h.uuid, uuid, sizeof uuid) == 0 && (!expired || h.stream_id == cover.stream_id) &&
            h.seq == s->at.next_seq && dict_includes(p->dict, h.dictionary) &&
            !validate_check(other, s, &h, data + at, &found)) {
-        validate_advance(s, &h, found.lost);
+        validate_advance(s, &h);
         at += h.size_bytes;
     }
     model_free(m);

@@ -153,6 +153,8 @@ static const char *lacking(const struct summary *s, const struct summary_process
         return "the end of a process is unknown";
     if (b->no_ring > 0 || p->unfinished > 0 || (b->stored == 0 && b->attempts > 0))
         return "records were lost, it is not known when";
+    if (b->reduced + b->reducer > 0)
+        return "records ended at their node (sensing.keep)";
     if (p->expired.packets > 0)
         return "records have expired from the store";
     return NULL;

@@ -72,7 +72,7 @@ static const struct summary_process *process_of(const struct summary *s, int64_t
  */
 static uint64_t rest_of(const struct summary_book *b)
 {
-    uint64_t known = b->stored + b->full + b->window + b->spool + b->off + b->no_ring;
+    uint64_t known = b->stored + b->full + b->window + b->spool + b->off + b->no_ring + b->reduced + b->reducer;
     return b->attempts > known ? b->attempts - known : 0;
 }
 
@@ -86,7 +86,8 @@ static uint64_t lost_of(const void *summary, int64_t row, const char *aspect, bo
             continue;
         if (timed)
             return b->full + b->window + b->spool + (p->overwrites ? rest_of(b) : 0);
-        return b->off + b->no_ring + (p->overwrites ? 0 : rest_of(b)) + p->expired.records + verdict_is_open(s, p);
+        return b->off + b->no_ring + b->reduced + b->reducer + (p->overwrites ? 0 : rest_of(b)) + p->expired.records +
+               verdict_is_open(s, p);
     }
     return 0;
 }

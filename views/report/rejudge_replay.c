@@ -142,7 +142,7 @@ static int replay_find_processes(struct replay *r)
     for (size_t i = 0; i < r->s->process_count; i++) {
         const struct summary_process *p = &r->s->processes[i];
         struct replay_process is = {
-            .p = p, .begin = INT64_MAX, .closed = INT64_MIN, .slot = -1, .lossy = p->discarded > 0};
+            .p = p, .begin = INT64_MAX, .closed = INT64_MIN, .slot = -1, .lossy = p->discarded > p->reduced};
         for (size_t b = 0; b < p->book_count; b++) {
             if (p->books[b].stored == 0)
                 continue;

@@ -14,16 +14,18 @@ static const struct column {
     bool rare, of_process; /* of_process: it is not known of aspects */
 } columns[] = {{"produced", "produced", offsetof(struct verdict_books, attempts), false, false},
                {"stored", "stored", offsetof(struct verdict_books, stored), false, false},
+               {"reduced", "reduced", offsetof(struct verdict_books, reduced), true, false},
                {"full", "full", offsetof(struct verdict_books, full), false, false},
                {"window", "window", offsetof(struct verdict_books, window), true, false},
                {"spool", "spool", offsetof(struct verdict_books, spool), true, false},
                {"off", "off", offsetof(struct verdict_books, off), false, false},
                {"overwritten", "overwritten", offsetof(struct verdict_books, overwritten), true, false},
                {"no-ring", "no_ring", offsetof(struct verdict_books, no_ring), false, false},
+               {"reducer", "reducer", offsetof(struct verdict_books, reducer), true, false},
                {"unfinished", "unfinished", offsetof(struct verdict_books, unfinished), false, true},
                {"unstored", "unstored", offsetof(struct verdict_books, unstored), true, true}};
 
-enum { COLUMNS = sizeof columns / sizeof *columns, LOSSES_FROM = 2 };
+enum { COLUMNS = sizeof columns / sizeof *columns, LOSSES_FROM = 3 };
 
 static uint64_t count_of(const struct verdict_books *b, size_t column)
 {
@@ -267,11 +269,11 @@ static void print_unobserved(const struct report *r, FILE *out)
 
 /* ---- Remarks ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t sum_discarded(const struct summary *s)
+static uint64_t sum_lost(const struct summary *s)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < s->process_count; i++)
-        sum += s->processes[i].discarded;
+        sum += s->processes[i].discarded - s->processes[i].reduced;
     return sum;
 }
 
@@ -338,7 +340,7 @@ static void print_balance(const struct report *r, FILE *out)
 
 static void print_trace(const struct report *r, FILE *out)
 {
-    uint64_t discarded = r->all ? sum_discarded(r->summary) : 0;
+    uint64_t lost = r->all ? sum_lost(r->summary) : 0;
     if (r->all)
         print_in_trace(r, out);
     if (r->verdict->behind)
@@ -347,9 +349,14 @@ static void print_trace(const struct report *r, FILE *out)
                 "killed.\n"
                 "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run %s).\n",
                 r->run);
-    if (discarded > 0)
+    if (lost > 0)
         fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",
-                units_count(discarded).s);
+                units_count(lost).s);
+    if (r->verdict->sut.reduced > 0)
+        fputs(
+            "  Reduced: the records ended at their node (sensing.keep); the values of its metrics are stored in their "
+            "place.\n",
+            out);
     if (r->summary->refused > 0)
         fprintf(out, "  Refused by the collector as malformed: %s packets and messages.\n",
                 units_count(r->summary->refused).s);

@@ -247,9 +247,9 @@ static void say_lost(const struct report *r, FILE *out)
     const struct {
         uint64_t count;
         const char *cause;
-    } losses[] = {{b->full, "ring full"},        {b->window, "window full"},      {b->spool, "spool full"},
-                  {b->off, "collection off"},    {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
-                  {b->unfinished, "unfinished"}, {b->unstored, "not stored"}};
+    } losses[] = {{b->full, "ring full"},     {b->window, "window full"},      {b->spool, "spool full"},
+                  {b->off, "collection off"}, {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
+                  {b->reducer, "reducer"},    {b->unfinished, "unfinished"},   {b->unstored, "not stored"}};
     fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
     const char *before = " (";
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -319,6 +319,8 @@ void report_sentence(const struct report *r, FILE *out)
     } else {
         fprintf(out, "%s record%s of %u process%s stored, ", units_count(b->stored).s, b->stored == 1 ? "" : "s",
                 b->processes, b->processes == 1 ? "" : "es");
+        if (b->reduced)
+            fprintf(out, "%s reduced to values, ", units_count(b->reduced).s);
         say_lost(r, out);
     }
     struct summary_expired gone = report_expired_from_store(r, ROLE_SUT);

@@ -343,7 +343,14 @@ static void downgrade_uncertain(struct verdict *v, const struct summary *s, cons
 
 uint64_t verdict_lost(const struct verdict_books *b)
 {
-    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->unfinished + b->unstored;
+    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->reducer + b->unfinished +
+           b->unstored;
+}
+
+/* Records that are neither stored nor under way. */
+static uint64_t gone(const struct verdict_books *b)
+{
+    return verdict_lost(b) + b->reduced;
 }
 
 static void add_books(struct verdict_books *sum, const struct verdict_books *b)
@@ -352,6 +359,8 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->before += b->before;
     sum->attempts += b->attempts;
     sum->stored += b->stored;
+    sum->reduced += b->reduced;
+    sum->reducer += b->reducer;
     sum->full += b->full;
     sum->off += b->off;
     sum->overwritten += b->overwritten;
@@ -385,7 +394,8 @@ uint64_t verdict_begun_before(const struct summary_process *p)
         ordinals += p->streams[i].next_ordinal;
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
-        uint64_t of_rings = b->full + b->off + b->window + b->spool, found = b->stored + of_rings + b->no_ring;
+        uint64_t of_rings = b->full + b->off + b->window + b->spool + b->reduced + b->reducer;
+        uint64_t found = b->stored + of_rings + b->no_ring;
         lost += of_rings;
         stored += b->stored;
         beyond += found > b->attempts ? found - b->attempts : 0;
@@ -414,13 +424,15 @@ struct verdict_books verdict_aspect(const struct summary *s, const struct summar
 {
     struct verdict_books b = {.attempts = book->attempts,
                               .stored = book->stored,
+                              .reduced = book->reduced,
+                              .reducer = book->reducer,
                               .full = book->full,
                               .window = book->window,
                               .spool = book->spool,
                               .off = book->off,
                               .no_ring = book->no_ring};
-    raise_attempts(&b, s, p, verdict_lost(&b));
-    b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    raise_attempts(&b, s, p, gone(&b));
+    b.rest = (int64_t)(b.attempts - b.stored - gone(&b));
     return b;
 }
 
@@ -440,12 +452,14 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
         add_books(&b, &aspect);
     }
     /* Ordinals count these losses, too, but not records without a ring. */
-    uint64_t otherwise = b.full + b.window + b.spool + b.off + b.unfinished;
+    if (summary_property_number(s, "ended") != 0 && p->reduced > b.reduced + b.reducer)
+        b.reducer = p->reduced - b.reduced; /* nobody will say any more that these were handed on */
+    uint64_t otherwise = b.full + b.window + b.spool + b.off + b.unfinished + b.reduced + b.reducer;
     if (p->overwrites && p->discarded > otherwise)
         b.overwritten = p->discarded - otherwise;
-    uint64_t lost = verdict_lost(&b), by_ordinals = p->discarded + b.no_ring;
-    raise_attempts(&b, s, p, by_ordinals > lost ? by_ordinals : lost);
-    b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    uint64_t known = gone(&b), by_ordinals = p->discarded + b.no_ring;
+    raise_attempts(&b, s, p, by_ordinals > known ? by_ordinals : known);
+    b.rest = (int64_t)(b.attempts - b.stored - gone(&b));
     if (b.rest > 0 && p->state != PROCESS_RUNNING && (lacks_an_end(p) || is_given_up(s, p->node))) {
         b.unstored = (uint64_t)b.rest;
         b.rest = 0;

@@ -59,15 +59,17 @@ struct verdict_limit {
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen);
 
 /**
- * Sums of books. attempts = stored + full + window + spool + off + overwritten + no_ring + unfinished + unstored +
- * rest, exactly. Unstored are records that a node still held when draining was given up. If a process could not be
- * read or stored to its end, they are the records by which its counters exceed the known ones. Overwritten records are
- * counted by the gaps between ordinals, not by the counters of attempts: the two must agree.
+ * Sums of books. attempts = stored + reduced + full + window + spool + off + overwritten + no_ring + reducer +
+ * unfinished + unstored + rest, exactly. Reduced are those whose values their reducer has handed on; lost by `reducer`
+ * those that it took, and had not when it was killed. Unstored are records that a node still held when draining was
+ * given up. If a process could not be read or stored to its end, they are the records by which its counters exceed the
+ * known ones. Overwritten records are counted by the gaps between ordinals, not by the counters of attempts: the two
+ * must agree.
  */
 struct verdict_books {
     uint32_t processes;
     uint64_t before; /* of the lost ones, those that were begun before the run observed their process */
-    uint64_t attempts, stored, full, window, spool, off, overwritten, no_ring, unfinished, unstored;
+    uint64_t attempts, stored, reduced, full, window, spool, off, overwritten, no_ring, reducer, unfinished, unstored;
     int64_t rest; /* 0: the books balance; else in flight while the run goes on, unexplained after its end */
 };
 

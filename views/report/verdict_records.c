@@ -72,6 +72,26 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
     return stray_of(m, l, &f, chosen, judged_worst(s, p->node, i));
 }
 
+/*
+ * Of records that were reduced their values in the store are those of the metric. The last ones, of the end of a
+ * process or of the run, are of no sampling instant.
+ */
+static double stray_reduced(const struct summary *s, const struct experiment *e, uint32_t i,
+                            const struct summary_process *p, double worst)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const char *of = m->per_process ? p->name : s->nodes[p->node].name;
+    for (size_t k = 0; k < s->metric_count; k++) {
+        const struct history_series *h = &s->metrics[k];
+        if (h->node != p->node || strcmp(h->metric, m->name) != 0 || strcmp(h->process, of) != 0)
+            continue;
+        struct summary_field f = {.count = h->count, .min.d = h->min, .max.d = h->max, .unit = "ns"};
+        return stray_of(m, l, &f, NULL, worst);
+    }
+    return NAN;
+}
+
 /* The worst stray value in the books of process `number`, for limit `i`; NaN: none. */
 static double find_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
 {
@@ -82,6 +102,10 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     double found = NAN, worst = judged_worst(s, p->node, i);
     for (size_t b = 0; b < p->book_count; b++) {
         const struct summary_book *book = &p->books[b];
+        if (book->reduced > 0 && strcmp(book->name, m->aspect) == 0) {
+            double stray = stray_reduced(s, e, i, p, worst);
+            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
+        }
         for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
             double stray =
                 strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], chosen, worst) : NAN;
@@ -175,8 +199,8 @@ static uint64_t count_missed(const struct summary *s, const struct experiment *e
         struct verdict_books sums = verdict_aspect(s, p, &p->books[b]);
         bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
         uint64_t unwanted = is_counted_only(e, m->aspect) ? sums.off : 0;
-        missed += sums.full + sums.window + sums.spool + sums.no_ring + (is_overwritten ? (uint64_t)sums.rest : 0) +
-                  sums.off - unwanted;
+        missed += sums.full + sums.window + sums.spool + sums.no_ring + sums.reducer +
+                  (is_overwritten ? (uint64_t)sums.rest : 0) + sums.off - unwanted;
         *produced += sums.attempts - unwanted;
     }
     return missed;

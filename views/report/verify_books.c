@@ -45,10 +45,15 @@ static void verify_ordinals(const struct subject *w, const struct verdict_books 
     for (size_t i = 0; i < w->p->stream_count; i++)
         if (w->p->streams[i].open)
             return;
-    if (!w->p->overwrites && lost != w->p->discarded + b->before)
+    uint64_t reduced = b->reduced + b->reducer;
+    if (!w->p->overwrites && lost + reduced != w->p->discarded + b->before)
         report_finding(w, VERIFY_DAMAGED, "unbalanced",
                        "the books count %" PRIu64 " records as lost in its rings, the ordinals of the trace %" PRIu64,
-                       lost, w->p->discarded);
+                       lost, w->p->discarded - w->p->reduced);
+    else if (reduced != w->p->reduced && w->p->expired.packets == 0)
+        report_finding(w, VERIFY_DAMAGED, "unbalanced",
+                       "the books count %" PRIu64 " records that its reducer took, the ordinals of the trace %" PRIu64,
+                       reduced, w->p->reduced);
 }
 
 /* No aspect accounts for more records than were attempted; the aspect of an unfinished record is not known. */
@@ -56,7 +61,7 @@ static void verify_aspects(const struct subject *w)
 {
     for (size_t i = 0; i < w->p->book_count; i++) {
         const struct summary_book *b = &w->p->books[i];
-        uint64_t found = b->stored + b->full + b->off + b->no_ring + b->window + b->spool;
+        uint64_t found = b->stored + b->reduced + b->full + b->off + b->no_ring + b->window + b->spool + b->reducer;
         if (found > b->attempts)
             report_finding(w, VERIFY_DAMAGED, "unbalanced",
                            "aspect %.100s: %" PRIu64 " records are accounted for, but only %" PRIu64 " were produced",
@@ -83,11 +88,11 @@ static void verify_process(const struct subject *w)
                        "%" PRIu64 " records were given up: they did not reach the store", b.unstored);
     if (b.rest != 0)
         report_finding(w, VERIFY_DAMAGED, "unbalanced",
-                       "%" PRIu64 " records are %s: produced %" PRIu64 ", stored %" PRIu64
+                       "%" PRIu64 " records are %s: produced %" PRIu64 ", stored %" PRIu64 ", reduced %" PRIu64
                        ", lost by all causes %" PRIu64,
                        b.rest > 0 ? (uint64_t)b.rest : -(uint64_t)b.rest,
                        b.rest > 0 ? "neither stored nor counted as lost" : "accounted for twice", b.attempts, b.stored,
-                       verdict_lost(&b));
+                       b.reduced, verdict_lost(&b));
     else if (!open && b.unstored == 0)
         verify_ordinals(w, &b);
     if (!open && b.before == 0)

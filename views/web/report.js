@@ -283,17 +283,17 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     const CAUSES = [["ring full", "full"], ["window", "window"], ["spool", "spool"], ["off", "off"], ["overwritten", "overwritten"],
-        ["no ring", "no_ring"], ["unfinished", "unfinished"], ["unstored", "unstored"]];
+        ["no ring", "no_ring"], ["reducer", "reducer"], ["unfinished", "unfinished"], ["unstored", "unstored"]];
 
     function books() {
         const to = section("Books", "books"), b = report.books;
         const used = CAUSES.filter(c => b.processes.some(p => p.lost[c[1]]) || b.sut.lost[c[1]] || b.daemons.lost[c[1]]);
         const number = (title, of, cls) => [title, r => count(of(r)), cls || "number"];
         const rows = [...b.processes, { process: "all of the experiment", ...b.sut }, { process: "all daemons", ...b.daemons }];
-        to.append(make("p", {}, b.balanced ? "The books balance: each record that was produced is stored, or counted as lost with its cause."
+        to.append(make("p", {}, b.balanced ? "The books balance: each record that was produced is stored, reduced to values, or counted as lost with its cause."
             : "The books do not balance, or are not complete."));
         to.append(table(rows, [["process", r => r.pid ? `${r.process} (${r.pid})` : r.process], ["node", r => r.node || ""], number("produced", r => r.produced),
-            number("stored", r => r.stored), ...used.map(c => number(c[0], r => r.lost[c[1]] || 0, "number lost")), number("rest", r => r.rest),
+            number("stored", r => r.stored), ...(b.sut.reduced ? [number("reduced", r => r.reduced)] : []), ...used.map(c => number(c[0], r => r.lost[c[1]] || 0, "number lost")), number("rest", r => r.rest),
             ["latency p99", r => r.latency && r.latency.records ? duration(r.latency.p99_ns) : "", "number"]], "books"));
         to.append(...known(b.remedies).map(m => make("p", {}, `${count(m.records)} records were lost (${m.cause}): ${m.text}`)),
             ...more("processes"));
