@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN INT64_C(1000000) /* ns around a window in which events are kept, too */
+#define MARGIN INT64_C(50000) /* ns around a window in which events are kept, too */
 #define JOINED INT64_C(1000)    /* ns: times that are so near each other are one, but for the reading of clocks */
 
 static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)

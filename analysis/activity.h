@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SENT_MEMORY = 64 << 20 };
+enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SENT_MEMORY = 32 << 20 };
 
 struct activity_window {
     int64_t from, until;

@@ -182,6 +182,7 @@ static bool waited_in_span(const struct walk *w, size_t k)
 static void step_unrecorded(struct walk *w, int64_t from)
 {
     const struct activity_thread *t = thread_of(w);
+    from = from < w->from ? w->from : from;
     enum path_why why = lost_intervals(w, from, w->at) ? PATH_LOST : PATH_NO_SWITCHES;
     size_t k = activity_event_at(t, saturate_add(w->at, 1));
     while (k > 0 && t->events[k - 1].at > from && !waited_in_span(w, k - 1))
