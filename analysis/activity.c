@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MARGIN INT64_C(50000) /* ns around a window in which events are kept, too */
-#define JOINED INT64_C(1000)    /* ns: times that are so near each other are one, but for the reading of clocks */
+#define JOINED INT64_C(1000)  /* ns: times that are so near each other are one, but for the reading of clocks */
 
 static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 {
@@ -46,6 +46,8 @@ void activity_fini(struct activity *a)
         free(a->threads[i].inner);
         free(a->threads[i].intervals);
         free(a->threads[i].events);
+        free(a->threads[i].rivals);
+        free(a->threads[i].waits);
     }
     free(a->threads);
     free(a->names);
@@ -178,6 +180,31 @@ bool activity_add_event(struct activity *a, uint32_t thread, struct activity_eve
     return true;
 }
 
+/* What overlaps the one before, or is empty, is cut off. */
+bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_rival r)
+{
+    struct activity_thread *t = &a->threads[thread];
+    if (t->rival_count && r.begin < t->rivals[t->rival_count - 1].end)
+        r.begin = t->rivals[t->rival_count - 1].end;
+    if (r.begin >= r.end)
+        return true;
+    if (!room_for(&t->rivals, &t->rival_capacity, t->rival_count, sizeof *t->rivals))
+        return false;
+    t->rivals[t->rival_count++] = r;
+    return true;
+}
+
+bool activity_add_wait(struct activity *a, uint32_t thread, struct activity_wait w)
+{
+    struct activity_thread *t = &a->threads[thread];
+    if (w.begin >= w.end || (t->wait_count && w.begin < t->waits[t->wait_count - 1].end))
+        return true;
+    if (!room_for(&t->waits, &t->wait_capacity, t->wait_count, sizeof *t->waits))
+        return false;
+    t->waits[t->wait_count++] = w;
+    return true;
+}
+
 static int64_t clamp(int64_t value, int64_t least, int64_t most)
 {
     return value < least ? least : value > most ? most : value;
@@ -247,20 +274,37 @@ static bool take_sent(struct activity *a, uint32_t t, const struct record_item *
 
 /* ---- intervals on a CPU ------------------------------------------------------------------------------------------ */
 
-enum { DURATION = ACTIVITY_OF_THREAD + 1, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST, INTERVAL_FIELDS };
+enum { DURATION = ACTIVITY_OF_THREAD + 1, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST, SWITCHES_FIELDS };
+enum { RIVAL = 5, RIVAL_PID, STATE = 4, WOKEN_BY, WAKER, WAKER_PID, WAKER_THREAD };
 
-bool activity_is_interval(const struct dict_aspect *a)
+/* The aspects of sampler `switches`, and the types of their fields: s text, i integer, e enum. */
+enum switches_aspect { OF_INTERVAL, OF_READY, OF_WAIT, SWITCHES_ASPECTS };
+static const char *const switches_names[] = {"thread_interval", "thread_ready", "thread_wait"};
+static const char *const switches_types[] = {"siiiieiii", "siiiisiii", "siiieesii"};
+
+static enum switches_aspect switches_aspect(const struct dict_aspect *a)
 {
-    if (a->kind != DICT_EVENT || strcmp(a->name, "thread_interval") != 0 || a->field_count < INTERVAL_FIELDS)
-        return false;
-    for (uint32_t i = 0; i < INTERVAL_FIELDS; i++)
-        if (a->fields[i].type != (i == ACTIVITY_OF_PROCESS ? DICT_STRING : i == ENDED ? DICT_ENUM : DICT_INT64))
-            return false;
-    return true;
+    enum switches_aspect is = OF_INTERVAL;
+    if (a->kind != DICT_EVENT || a->field_count < SWITCHES_FIELDS || a->name[0] != 't')
+        return SWITCHES_ASPECTS;
+    while (is < SWITCHES_ASPECTS && strcmp(a->name, switches_names[is]) != 0)
+        is++;
+    for (uint32_t i = 0; i < SWITCHES_FIELDS && is < SWITCHES_ASPECTS; i++)
+        if (a->fields[i].type != (switches_types[is][i] == 's'   ? DICT_STRING
+                                  : switches_types[is][i] == 'e' ? DICT_ENUM
+                                                                 : DICT_INT64))
+            return SWITCHES_ASPECTS;
+    return is;
 }
 
-/* The thread that an interval is of: known already by its records, or one of the latest process of that name. */
-static uint32_t thread_of_interval(struct activity *a, const struct record_item *item)
+bool activity_is_interval(const struct dict_aspect *aspect)
+{
+    return switches_aspect(aspect) == OF_INTERVAL;
+}
+
+/* The thread that a record of the sampler is about: known already by its records, or one of the latest process of that
+ * name. */
+static uint32_t thread_of_switches(struct activity *a, const struct record_item *item)
 {
     const struct dict *d = item->process->dict;
     uint64_t name = packet_value(item->r, ACTIVITY_OF_PROCESS);
@@ -278,26 +322,82 @@ static uint32_t thread_of_interval(struct activity *a, const struct record_item 
     return t != ACTIVITY_NONE || !latest ? t : thread_of_process(a, latest, id, saturate_time(item->time));
 }
 
-struct activity_interval activity_interval_of(const struct record_item *item)
+/* The time that a record of the sampler is about. */
+static struct activity_window time_of(const struct record_item *item)
 {
     int64_t end = saturate_sub(saturate_time(item->time), (int64_t)packet_value(item->r, AGE));
     int64_t duration = saturate_ns((int64_t)packet_value(item->r, DURATION));
-    return (struct activity_interval){.begin = run_time(item, saturate_sub(end, duration)),
-                                      .end = run_time(item, end),
+    return (struct activity_window){run_time(item, saturate_sub(end, duration)), run_time(item, end)};
+}
+
+/*
+ * A process of the run by its pid, or else a command, as a name; ACTIVITY_NONE: it is unknown, or memory is short.
+ * *thread: its thread `id`, if that is known.
+ */
+static uint32_t name_of_other(struct activity *a, const struct record_item *item, uint32_t field, int64_t id,
+                              bool *monitor, uint32_t *thread)
+{
+    const struct dict *d = item->process->dict;
+    uint64_t text = packet_value(item->r, field);
+    int64_t pid = (int64_t)packet_value(item->r, field + 1);
+    const char *name = text && text <= d->string_count ? d->strings[text - 1] : "";
+    *monitor = strncmp(name, "bezel", 5) == 0 && (name[5] == '\0' || name[5] == 'd' || name[5] == '-');
+    *thread = ACTIVITY_NONE;
+    for (const struct model_process *p = item->process->node->processes; p && pid > 0; p = p->next) {
+        uint32_t known = (int64_t)p->pid == pid ? activity_find(a, p->row, (uint32_t)id) : (uint32_t)ACTIVITY_NONE;
+        *thread = known != ACTIVITY_NONE ? known : *thread;
+        *monitor = *monitor || ((int64_t)p->pid == pid && p->role == ROLE_DAEMON);
+        name = (int64_t)p->pid == pid && p->role == ROLE_SUT ? p->name : name;
+    }
+    return *name && strcmp(name, "unknown") != 0 ? activity_name(a, name) : (uint32_t)ACTIVITY_NONE;
+}
+
+static bool take_ready(struct activity *a, uint32_t t, const struct record_item *item)
+{
+    struct activity_window time = time_of(item);
+    struct activity_rival r = {.begin = time.from, .end = time.until};
+    uint32_t thread;
+    r.name = name_of_other(a, item, RIVAL, -1, &r.monitor, &thread);
+    return activity_add_rival(a, t, r);
+}
+
+static bool take_wait(struct activity *a, uint32_t t, const struct record_item *item)
+{
+    struct activity_window time = time_of(item);
+    uint64_t state = packet_value(item->r, STATE), woken = packet_value(item->r, WOKEN_BY);
+    bool monitor;
+    struct activity_wait w = {.begin = time.from,
+                              .end = time.until,
+                              .state = state <= ACTIVITY_STOPPED ? (enum activity_state)state : ACTIVITY_UNSEEN,
+                              .woken = woken <= ACTIVITY_NOT_YET ? (enum activity_woken)woken : ACTIVITY_BY_UNKNOWN};
+    w.name = name_of_other(a, item, WAKER, (int64_t)packet_value(item->r, WAKER_THREAD), &monitor, &w.waker);
+    return activity_add_wait(a, t, w);
+}
+
+struct activity_interval activity_interval_of(const struct record_item *item)
+{
+    struct activity_window time = time_of(item);
+    return (struct activity_interval){.begin = time.from,
+                                      .end = time.until,
                                       .off = saturate_ns((int64_t)packet_value(item->r, OFF)),
                                       .ready_least = (int64_t)packet_value(item->r, READY_LEAST),
                                       .ready_most = (int64_t)packet_value(item->r, READY_MOST),
                                       .ended = (enum activity_ended)(packet_value(item->r, ENDED) & 3)};
 }
 
-static bool take_interval(struct activity *a, const struct record_item *item)
+static bool take_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)
 {
-    struct activity_interval i = activity_interval_of(item);
-    a->intervals++;
-    if (!is_wanted(a, saturate_sub(i.begin, i.off < 0 ? 0 : i.off) - MARGIN, i.end + MARGIN))
+    struct activity_window time = time_of(item);
+    int64_t off = is == OF_INTERVAL ? saturate_ns((int64_t)packet_value(item->r, OFF)) : 0;
+    a->intervals += is == OF_INTERVAL;
+    if (!is_wanted(a, saturate_sub(time.from, off < 0 ? 0 : off) - MARGIN, time.until + MARGIN))
         return true;
-    uint32_t t = thread_of_interval(a, item);
-    return t == ACTIVITY_NONE || activity_add_interval(a, t, i);
+    uint32_t t = thread_of_switches(a, item);
+    if (t == ACTIVITY_NONE)
+        return true;
+    return is == OF_INTERVAL ? activity_add_interval(a, t, activity_interval_of(item))
+           : is == OF_READY  ? take_ready(a, t, item)
+                             : take_wait(a, t, item);
 }
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */
@@ -305,7 +405,7 @@ static bool take_interval(struct activity *a, const struct record_item *item)
 bool activity_wants(const struct dict_aspect *aspect)
 {
     return aspect->kind == DICT_SPAN || aspect->kind == DICT_SENT || aspect->kind == DICT_RECEIVED ||
-           activity_is_interval(aspect);
+           switches_aspect(aspect) < SWITCHES_ASPECTS;
 }
 
 static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t, const struct record_item *item)
@@ -333,8 +433,10 @@ bool activity_take(struct activity *a, const struct record_item *item)
         return false;
     if (!item->r)
         taken = take_loss(a, s, t, item);
+    else if (monitor && switches_aspect(item->aspect) < SWITCHES_ASPECTS)
+        taken = take_switches(a, switches_aspect(item->aspect), item);
     else if (monitor)
-        taken = !activity_is_interval(item->aspect) || take_interval(a, item);
+        taken = true;
     else if (item->aspect->kind == DICT_SPAN)
         taken = take_span(a, t, item);
     else if (item->aspect->kind == DICT_SENT)
@@ -456,4 +558,16 @@ size_t activity_event_at(const struct activity_thread *t, int64_t at)
 size_t activity_interval_before(const struct activity_thread *t, int64_t at)
 {
     return count_before(t->intervals, t->interval_count, sizeof *t->intervals, at);
+}
+
+size_t activity_rival_before(const struct activity_thread *t, int64_t at)
+{
+    return count_before(t->rivals, t->rival_count, sizeof *t->rivals, at);
+}
+
+const struct activity_wait *activity_wait_in(const struct activity_thread *t, int64_t begin, int64_t end)
+{
+    size_t i = count_before(t->waits, t->wait_count, sizeof *t->waits, end);
+    return i && t->waits[i - 1].end > begin && t->waits[i - 1].end <= saturate_add(end, JOINED) ? &t->waits[i - 1]
+                                                                                                : NULL;
 }

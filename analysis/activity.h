@@ -45,6 +45,31 @@ struct activity_interval {
     enum activity_ended ended;
 };
 
+/** While the thread was ready to run, `name` had the CPU: a process of the run, or else a command. */
+struct activity_rival {
+    int64_t begin, end;
+    uint32_t name; /* an index in activity.names */
+    bool monitor;  /* it is of the monitor */
+};
+
+/** What the kernel says of a wait; the order is that of the labels of `thread_wait`. */
+enum activity_state { ACTIVITY_UNSEEN, ACTIVITY_SLEEP, ACTIVITY_DISK, ACTIVITY_STOPPED };
+enum activity_woken {
+    ACTIVITY_BY_UNKNOWN,
+    ACTIVITY_BY_THREAD,
+    ACTIVITY_BY_SOFTIRQ,
+    ACTIVITY_BY_INTERRUPT,
+    ACTIVITY_NOT_YET
+};
+
+struct activity_wait {
+    int64_t begin, end;
+    enum activity_state state;
+    enum activity_woken woken;
+    uint32_t name;  /* who ended it, as struct activity_rival has it; ACTIVITY_NONE: that is not known */
+    uint32_t waker; /* its thread; ACTIVITY_NONE: that has recorded nothing */
+};
+
 enum activity_event_kind {
     ACTIVITY_SENT,
     ACTIVITY_RECEIVED,
@@ -65,11 +90,14 @@ struct activity_thread {
     uint32_t id;   /* of the kernel, on its node */
     int64_t first; /* time of its first record of a kind that is wanted; INT64_MAX: none yet */
     size_t older;  /* of the thread that had its stream before, plus 1; 0: none */
-    size_t span_count, span_capacity, inner_count, interval_count, interval_capacity, event_count, event_capacity;
+    size_t span_count, span_capacity, inner_count, interval_count, interval_capacity, event_count, event_capacity,
+        rival_count, rival_capacity, wait_count, wait_capacity;
     struct activity_span *spans;
     struct activity_inner *inner;        /* in the order of time; made by activity_settle() */
     struct activity_interval *intervals; /* in the order of time, which do not overlap */
-    struct activity_event *events;       /* in the order of time */
+    struct activity_event *events;       /* in the order of time, as the next two */
+    struct activity_rival *rivals;
+    struct activity_wait *waits;
 };
 
 /** Intervals of threads of a node were lost. */
@@ -80,7 +108,7 @@ struct activity_gap {
 struct activity {
     size_t thread_count, name_count, gap_count;
     struct activity_thread *threads;
-    char (*names)[DICT_NAME_MAX + 1]; /* of spans, each once */
+    char (*names)[DICT_NAME_MAX + 1]; /* of spans, processes and commands, each once */
     struct activity_gap *gaps;
     uint64_t intervals;         /* that came, in windows or not */
     uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
@@ -138,11 +166,19 @@ size_t activity_event_at(const struct activity_thread *t, int64_t at);
 /** The number of the last interval that begins before `at`, plus 1; 0: none does. */
 size_t activity_interval_before(const struct activity_thread *t, int64_t at);
 
+/** The number of the last rival of thread `t` that had the CPU before `at`, plus 1; 0: none did. */
+size_t activity_rival_before(const struct activity_thread *t, int64_t at);
+
+/** The wait of thread `t` that ended last, behind `begin` and up to `end`; NULL: none is known. */
+const struct activity_wait *activity_wait_in(const struct activity_thread *t, int64_t begin, int64_t end);
+
 /** For tests: adds a thread, and what it did, as activity_take() does. ACTIVITY_NONE or false: no memory. */
 uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is);
 uint32_t activity_name(struct activity *a, const char *name);
 bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span);
 bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval interval);
 bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event);
+bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_rival rival);
+bool activity_add_wait(struct activity *a, uint32_t thread, struct activity_wait wait);
 
 #endif

@@ -13,7 +13,7 @@
  * say that the message was received before it was sent; of such steps in a row there are at most HOPS_MOST.
  */
 
-enum { HOPS_MOST = 64 };
+enum { HOPS_MOST = 64, NESTED_MOST = 16 };
 
 #define LOSS_LATE INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
 
@@ -21,8 +21,13 @@ struct walk {
     const struct activity *a;
     struct path *p;
     uint32_t thread;
-    int64_t at, from;
-    unsigned hops; /* without a move back */
+    int64_t at, from; /* down to which it goes on in this thread, or in those that are followed from it */
+    unsigned hops;    /* without a move back */
+    unsigned depth;   /* of waits whose wakers are followed: where the path was, to go on there */
+    struct {
+        uint32_t thread;
+        int64_t from;
+    } left[NESTED_MOST];
     bool short_of_memory;
 };
 
@@ -36,7 +41,8 @@ static const struct activity_thread *thread_of(const struct walk *w)
 /* Two pieces that follow each other and differ in nothing are one. */
 static bool is_same(const struct path_piece *a, const struct path_piece *b)
 {
-    return a->is == b->is && a->why == b->why && a->thread == b->thread && a->span == b->span && a->peer == b->peer;
+    return a->is == b->is && a->why == b->why && a->thread == b->thread && a->span == b->span && a->peer == b->peer &&
+           a->by == b->by;
 }
 
 /* Explains the time from `from`, or where the window begins, to the place of the walk, which moves there. */
@@ -59,15 +65,38 @@ static void put(struct walk *w, int64_t from, struct path_piece as)
         p->pieces[p->count++] = as;
 }
 
-/* The same in as many pieces as there are changes of the innermost span. */
-static void put_spans(struct walk *w, int64_t from, enum path_class is, enum path_why why)
+/* Who had the CPU just before the place of the walk, while its thread was ready, and since when, as far as is known. */
+static const struct activity_rival *rival_of(const struct walk *w, int64_t *since)
+{
+    const struct activity_thread *t = thread_of(w);
+    size_t i = activity_rival_before(t, w->at);
+    bool has = i > 0 && t->rivals[i - 1].end >= w->at;
+    *since = i == 0 ? INT64_MIN : has ? t->rivals[i - 1].begin : t->rivals[i - 1].end;
+    return has ? &t->rivals[i - 1] : NULL;
+}
+
+/* The same in as many pieces as there are changes of the innermost span, and of who had the CPU. */
+static void put_stretch(struct walk *w, int64_t from, struct path_piece as)
 {
     from = from < w->from ? w->from : from;
     while (w->at > from && !w->short_of_memory) {
-        int64_t since;
-        uint32_t span = activity_inner_before(thread_of(w), w->at, &since);
-        put(w, since > from ? since : from, (struct path_piece){0, 0, is, why, w->thread, span, ACTIVITY_NONE});
+        struct path_piece piece = as;
+        int64_t since, had = INT64_MIN;
+        const struct activity_rival *rival = as.is == PATH_READY ? rival_of(w, &had) : NULL;
+        piece.thread = w->thread;
+        piece.span = activity_inner_before(thread_of(w), w->at, &since);
+        if (rival) {
+            piece.is = rival->monitor ? PATH_MONITOR : PATH_READY;
+            piece.by = rival->name;
+        }
+        since = had > since ? had : since;
+        put(w, since > from ? since : from, piece);
     }
+}
+
+static void put_spans(struct walk *w, int64_t from, enum path_class is, enum path_why why)
+{
+    put_stretch(w, from, (struct path_piece){.is = is, .why = why, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE});
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -79,7 +108,7 @@ static void follow(struct walk *w, const struct activity_event *e)
     uint32_t span = activity_inner_before(thread_of(w), w->at, &since);
     if (e->bound > w->p->bound)
         w->p->bound = e->bound;
-    put(w, e->from, (struct path_piece){0, 0, PATH_MESSAGE, PATH_KNOWN, w->thread, span, e->peer});
+    put(w, e->from, (struct path_piece){0, 0, PATH_MESSAGE, PATH_KNOWN, w->thread, span, e->peer, ACTIVITY_NONE});
     w->thread = e->peer;
     w->hops++;
     /* A record is made on a CPU. If it stands behind the end of an interval by the error of a clock, it belongs there.
@@ -138,6 +167,37 @@ static enum path_why explain(const struct walk *w, size_t i, const struct activi
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
+/* Goes over to thread `waker`, which ended the wait that began at `waited`, for as long as that lasted. */
+static void follow_waker(struct walk *w, uint32_t waker, int64_t waited)
+{
+    w->left[w->depth].thread = w->thread;
+    w->left[w->depth++].from = w->from;
+    w->from = waited > w->from ? waited : w->from;
+    w->thread = waker;
+}
+
+/* Explains a wait from `waited` to the place of the walk, that no message does, by what the kernel says of it. */
+static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_why why)
+{
+    const struct activity_wait *x = activity_wait_in(thread_of(w), waited, ready);
+    struct path_piece as = {.is = PATH_UNKNOWN, .why = why, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE};
+    bool by_thread = x && x->woken == ACTIVITY_BY_THREAD;
+    if (by_thread && x->waker != ACTIVITY_NONE && x->waker != w->thread && w->depth < NESTED_MOST) {
+        follow_waker(w, x->waker, waited);
+        return;
+    }
+    if (x && (x->state == ACTIVITY_DISK || x->state == ACTIVITY_STOPPED)) {
+        as.is = x->state == ACTIVITY_DISK ? PATH_IO : PATH_STOPPED;
+        as.why = PATH_KNOWN;
+    } else if (why == PATH_BLOCKED && x && x->woken == ACTIVITY_BY_INTERRUPT) {
+        as.why = PATH_INTERRUPT;
+    } else if (why == PATH_BLOCKED && x && x->name != ACTIVITY_NONE) {
+        as.why = PATH_WOKEN;
+        as.by = x->name;
+    }
+    put_stretch(w, waited, as);
+}
+
 /*
  * The thread was off the CPU from the interval before number `i` to that one, and the walk is in between. If another
  * one took its CPU away, it was ready all the time.
@@ -159,7 +219,7 @@ static void step_off(struct walk *w, size_t i)
     if (why == PATH_KNOWN)
         follow(w, e);
     else
-        put_spans(w, waited, PATH_UNKNOWN, why);
+        put_wait(w, waited, next->begin, why);
 }
 
 /*
@@ -226,8 +286,14 @@ int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t u
     struct walk w = {.a = a, .p = p, .thread = thread, .at = until, .from = from};
     p->count = 0;
     p->bound = 0;
-    while (w.at > from && w.hops < HOPS_MOST && !w.short_of_memory)
+    while (w.at > from && w.hops < HOPS_MOST && !w.short_of_memory) {
         step(&w);
+        while (w.depth && w.at <= w.from) { /* the wait is explained */
+            w.thread = w.left[--w.depth].thread;
+            w.from = w.left[w.depth].from;
+        }
+    }
+    w.from = from;
     put_spans(&w, from, PATH_UNKNOWN, PATH_CYCLE);
     reverse(p);
     return w.short_of_memory ? BEZEL_ENOMEM : 0;
@@ -241,13 +307,14 @@ void path_fini(struct path *p)
 
 const char *path_class_name(enum path_class is)
 {
-    static const char *const names[PATH_CLASSES] = {"running", "ready", "message", "unknown"};
+    static const char *const names[PATH_CLASSES] = {"running", "ready",   "monitor", "message",
+                                                    "io",      "stopped", "unknown"};
     return names[is];
 }
 
 const char *path_why_name(enum path_why why)
 {
-    static const char *const names[PATH_WHYS] = {"known",   "no_switches", "lost",      "blocked", "unsent",
-                                                 "between", "clocks",      "beginning", "cycle"};
+    static const char *const names[PATH_WHYS] = {"known",  "no_switches", "lost",   "blocked",   "woken", "interrupt",
+                                                 "unsent", "between",     "clocks", "beginning", "cycle"};
     return names[why];
 }

@@ -9,7 +9,9 @@
  * A thread that was off the CPU and received a message next was waiting for that message, if the message was sent
  * meanwhile; between nodes also if it was under way already. Then the path goes on where it was sent. Without intervals
  * of `switches`, a thread is known to wait in one case: a span has nothing in it but the receiving, and the message was
- * sent during the span. What is not known is a piece of PATH_UNKNOWN, with the reason.
+ * sent during the span. Where the kernel says which thread of the run ended another wait, that thread is followed for
+ * as long as the wait lasted, and then the path goes on where it was. What is not known is a piece of PATH_UNKNOWN,
+ * with the reason.
  *
  * Times of two nodes are compared as far as their clocks are known: `bound` of a path is the widest error of a step
  * from one thread to another. Pure.
@@ -23,7 +25,10 @@
 enum path_class {
     PATH_RUNNING, /* on a CPU */
     PATH_READY,   /* ready to run: others had the CPU */
+    PATH_MONITOR, /* ready to run: the monitor had the CPU */
     PATH_MESSAGE, /* it waited for a message, which had been sent; woken without `switches`, also until it ran */
+    PATH_IO,      /* it waited in the kernel, for a disk or for memory */
+    PATH_STOPPED, /* by a signal or a debugger */
     PATH_UNKNOWN,
     PATH_CLASSES
 };
@@ -33,6 +38,8 @@ enum path_why {
     PATH_NO_SWITCHES, /* when the thread was on a CPU is not recorded here */
     PATH_LOST,        /* records were lost here */
     PATH_BLOCKED,     /* it waited, and no record says for what */
+    PATH_WOKEN,       /* it waited until `by` ended that, of which nothing is recorded */
+    PATH_INTERRUPT,   /* it waited for a timer or a device */
     PATH_UNSENT,      /* it waited for a message whose sending is not recorded */
     PATH_BETWEEN,     /* it waited, or was ready: the kernel's sums do not say when the one became the other */
     PATH_CLOCKS,      /* it waited for a message of a node whose clock is not known */
@@ -48,6 +55,7 @@ struct path_piece {
     uint32_t thread;   /* an index in activity.threads */
     uint32_t span;     /* the innermost one that the thread was in, an index in activity.names; ACTIVITY_NONE */
     uint32_t peer;     /* of PATH_MESSAGE the thread that sent it; else ACTIVITY_NONE */
+    uint32_t by;       /* who had the CPU, or ended the wait, an index in activity.names; ACTIVITY_NONE */
 };
 
 struct path {

@@ -185,7 +185,7 @@ static int find_elements(struct compared *c)
 /* The term that piece `p` counts for, made if it is new; its number, or -1: no memory. */
 static int term_of(struct compared *c, const struct path_piece *p)
 {
-    uint32_t element = c->element[p->thread], peer = p->peer == ACTIVITY_NONE ? p->peer : c->element[p->peer];
+    uint32_t element = c->element[p->thread], peer = p->peer == ACTIVITY_NONE ? p->by | 1u << 31 : c->element[p->peer];
     uint64_t key = (uint64_t)p->is << 60 | (uint64_t)p->why << 56 | (uint64_t)(p->span & 0xffffff) << 32 | element;
     int found = c->index.slots ? hash_index_find(&c->index, key, peer) : -1;
     size_t n = c->t->count;
@@ -195,8 +195,13 @@ static int term_of(struct compared *c, const struct path_piece *p)
         !room_for(&c->now, &c->now_capacity, n, sizeof *c->now) ||
         !room_for(&c->seen, &c->seen_capacity, n, sizeof *c->seen))
         return -1;
-    c->t->terms[n] = (struct slow_term){
-        .is = p->is, .why = p->why, .thread = p->thread, .span = p->span, .peer = p->peer, .slow_least = INT64_MAX};
+    c->t->terms[n] = (struct slow_term){.is = p->is,
+                                        .why = p->why,
+                                        .thread = p->thread,
+                                        .span = p->span,
+                                        .peer = p->peer,
+                                        .by = p->by,
+                                        .slow_least = INT64_MAX};
     c->now[n] = 0;
     c->seen[n] = 0;
     hash_index_put(&c->index, key, peer, (uint32_t)n);

@@ -56,9 +56,9 @@ void slow_free(struct slow_choice *c);
 struct slow_term {
     enum path_class is;
     enum path_why why;
-    uint32_t thread, span, peer;   /* one of those that it stands for: all of their process, on their node */
-    double slow, usual;            /* mean of the slow instances, and of the usual ones, ns */
-    int64_t slow_least, slow_most; /* of the slow ones */
+    uint32_t thread, span, peer, by; /* one of those that it stands for: all of their process, on their node */
+    double slow, usual;              /* mean of the slow instances, and of the usual ones, ns */
+    int64_t slow_least, slow_most;   /* of the slow ones */
 };
 
 struct slow_terms {

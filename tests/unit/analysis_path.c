@@ -300,6 +300,89 @@ static void test_clocks_of_records_and_of_intervals(void **state)
     is_piece(4, PATH_RUNNING, PATH_KNOWN, t, 6000, 6050);
 }
 
+static void had(uint32_t t, const char *who, bool monitor, int64_t begin, int64_t end)
+{
+    assert_true(activity_add_rival(&a, t, (struct activity_rival){begin, end, activity_name(&a, who), monitor}));
+}
+
+static void woke(uint32_t t, int64_t begin, int64_t end, enum activity_state state, enum activity_woken by,
+                 const char *who, uint32_t waker)
+{
+    assert_true(activity_add_wait(
+        &a, t,
+        (struct activity_wait){begin, end, state, by, who ? activity_name(&a, who) : (uint32_t)ACTIVITY_NONE, waker}));
+}
+
+static void test_who_had_the_cpu(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1);
+    runs(t, 0, 10, 0);
+    runs(t, 100, 200, 90);
+    had(t, "stress", false, 15, 40);
+    had(t, "bezeld", true, 40, 70);
+    span(t, "work", 5, 55);
+    walk(t, 0, 110);
+    is_piece(2, PATH_READY, PATH_KNOWN, t, 10, 15);
+    is_piece(3, PATH_READY, PATH_KNOWN, t, 15, 40);
+    assert_string_equal(a.names[p.pieces[3].by], "stress");
+    is_piece(4, PATH_MONITOR, PATH_KNOWN, t, 40, 55);
+    is_piece(5, PATH_MONITOR, PATH_KNOWN, t, 55, 70);
+    assert_int_equal(p.pieces[5].span, ACTIVITY_NONE);
+    is_piece(6, PATH_READY, PATH_KNOWN, t, 70, 100);
+    assert_int_equal(p.pieces[6].by, ACTIVITY_NONE);
+}
+
+/* The waker is followed while the wait lasts, also through a wait of its own; before that, the path is the thread's. */
+static void test_a_waker_is_followed(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1), v = add_thread("v", 1);
+    runs(v, 0, 60, 0);
+    runs(u, 0, 20, 0);
+    runs(u, 60, 100, 0);
+    woke(u, 20, 60, ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "v", v);
+    runs(t, 0, 50, 0);
+    runs(t, 95, 120, 5);
+    woke(t, 50, 90, ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "u", u);
+    walk(t, 0, 120);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, t, 0, 50);
+    is_piece(1, PATH_RUNNING, PATH_KNOWN, v, 50, 60);
+    is_piece(2, PATH_RUNNING, PATH_KNOWN, u, 60, 90);
+    is_piece(3, PATH_READY, PATH_KNOWN, t, 90, 95);
+    is_piece(4, PATH_RUNNING, PATH_KNOWN, t, 95, 120);
+    walk(t, 55, 120);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, v, 55, 60);
+}
+
+static void test_what_the_kernel_says_of_waits(void **state)
+{
+    (void)state;
+    static const struct {
+        enum activity_state state;
+        enum activity_woken by;
+        const char *who;
+        enum path_class is;
+        enum path_why why;
+    } cases[] = {
+        {ACTIVITY_DISK, ACTIVITY_BY_INTERRUPT, NULL, PATH_IO, PATH_KNOWN},
+        {ACTIVITY_STOPPED, ACTIVITY_BY_THREAD, "sh", PATH_STOPPED, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NULL, PATH_UNKNOWN, PATH_INTERRUPT},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "cat", PATH_UNKNOWN, PATH_WOKEN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, "cat", PATH_UNKNOWN, PATH_WOKEN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NULL, PATH_UNKNOWN, PATH_BLOCKED},
+    };
+    uint32_t t = add_thread("t", 1);
+    runs(t, 0, 10, 0);
+    for (int64_t i = 0; i < 6; i++) {
+        runs(t, 100 * i + 90, 100 * i + 110, 0);
+        woke(t, 100 * i + 10, 100 * i + 90, cases[i].state, cases[i].by, cases[i].who, ACTIVITY_NONE);
+    }
+    walk(t, 0, 610);
+    for (size_t i = 0; i < 6; i++)
+        is_piece(2 * i + 1, cases[i].is, cases[i].why, t, (int64_t)i * 100 + 10, (int64_t)i * 100 + 90);
+}
+
 /* Two messages, each of which is received before the other was sent: some tags are wrong. */
 static void test_a_cycle(void **state)
 {
@@ -327,6 +410,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lost_records, start, finish),
         cmocka_unit_test_setup_teardown(test_messages_that_explain_nothing, start, finish),
         cmocka_unit_test_setup_teardown(test_clocks_of_records_and_of_intervals, start, finish),
+        cmocka_unit_test_setup_teardown(test_who_had_the_cpu, start, finish),
+        cmocka_unit_test_setup_teardown(test_a_waker_is_followed, start, finish),
+        cmocka_unit_test_setup_teardown(test_what_the_kernel_says_of_waits, start, finish),
         cmocka_unit_test_setup_teardown(test_a_cycle, start, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,13 +77,14 @@ static void put_process(struct json *j, const char *node, const char *name, cons
 }
 
 static void put_class(struct json *j, const struct why_answer *a, enum path_class is, enum path_why why,
-                      uint32_t thread, uint32_t span, uint32_t peer)
+                      uint32_t thread, uint32_t span, uint32_t peer, uint32_t by)
 {
     json_text(j, "class", path_class_name(is));
     json_text(j, "why", why == PATH_KNOWN ? NULL : path_why_name(why));
     put_process(j, "node", "process", a, thread);
     json_text(j, "span", span == ACTIVITY_NONE ? NULL : a->activity.names[span]);
     put_process(j, "sender_node", "sender", a, peer);
+    json_text(j, "by", by == ACTIVITY_NONE ? NULL : a->activity.names[by]);
 }
 
 static void put_terms(struct json *j, const struct why_answer *a)
@@ -93,7 +94,7 @@ static void put_terms(struct json *j, const struct why_answer *a)
     for (size_t i = 0; i < a->terms.count; i++) {
         const struct slow_term *t = &a->terms.terms[i];
         json_object(j, NULL);
-        put_class(j, a, t->is, t->why, t->thread, t->span, t->peer);
+        put_class(j, a, t->is, t->why, t->thread, t->span, t->peer, t->by);
         json_double(j, "more_ns", t->slow - t->usual);
         json_double(j, "slow_ns", t->slow);
         json_double(j, "usual_ns", alone ? (double)NAN : t->usual);
@@ -117,7 +118,7 @@ static void put_slowest(struct json *j, const struct why_page *p, const struct w
         json_object(j, NULL);
         json_int(j, "from_ns", is->from - p->started);
         json_int(j, "until_ns", is->until - p->started);
-        put_class(j, a, is->is, is->why, is->thread, is->span, is->peer);
+        put_class(j, a, is->is, is->why, is->thread, is->span, is->peer, is->by);
         json_object_end(j);
     }
     json_array_end(j);

@@ -16,6 +16,8 @@ static const char *const reasons[PATH_WHYS] = {
     [PATH_NO_SWITCHES] = "on a CPU or waiting, no switches were recorded here",
     [PATH_LOST] = "records were lost here",
     [PATH_BLOCKED] = "waited, and no record says for what",
+    [PATH_WOKEN] = "waited, until another ended that, of which nothing is recorded:",
+    [PATH_INTERRUPT] = "waited for a timer or a device",
     [PATH_UNSENT] = "waited for a message whose sending is not recorded",
     [PATH_BETWEEN] = "waited, or was ready: the kernel's sums leave it open",
     [PATH_CLOCKS] = "waited for a message of a node whose clock is not known",
@@ -44,14 +46,21 @@ static struct why_place_text process(const struct why_page *p, const struct why_
 }
 
 static void put_what(struct table *t, const struct why_page *p, const struct why_answer *a, enum path_class is,
-                     enum path_why why, uint32_t peer)
+                     enum path_why why, uint32_t peer, uint32_t other)
 {
+    const char *by = other == ACTIVITY_NONE ? NULL : a->activity.names[other];
     if (is == PATH_MESSAGE)
         table_cell(t, "waits for a message of %s", process(p, a, peer).s);
     else if (is == PATH_UNKNOWN)
-        table_cell(t, "unknown: %s", reasons[why]);
+        table_cell(t, "unknown: %s%s%s", reasons[why], by ? " " : "", by ? by : "");
+    else if (is == PATH_READY || is == PATH_MONITOR)
+        table_cell(t, "ready, %s%s the CPU", by ? by : "others",
+                   by ? (is == PATH_MONITOR ? " (the monitor) has" : " has") : " have");
     else
-        table_cell(t, "%s", is == PATH_RUNNING ? "runs" : "ready, others have the CPU");
+        table_cell(t, "%s",
+                   is == PATH_RUNNING ? "runs"
+                   : is == PATH_IO    ? "waits for a disk or for memory"
+                                      : "is stopped");
 }
 
 static void put_where(struct table *t, const struct why_page *p, const struct why_answer *a, uint32_t thread,
@@ -110,6 +119,35 @@ static void put_times(struct table *t, double slow, double usual)
     table_cell(t, "%s", duration(usual).s);
 }
 
+/* What the slow have more of each class; what is less than a hundredth of the difference is left out. */
+static void put_classes(const struct why_answer *a, FILE *out)
+{
+    static const char *const names[PATH_CLASSES] = {[PATH_RUNNING] = "running",
+                                                    [PATH_READY] = "ready while others had the CPU",
+                                                    [PATH_MONITOR] = "ready while the monitor had the CPU",
+                                                    [PATH_MESSAGE] = "waiting for messages",
+                                                    [PATH_IO] = "waiting for a disk or for memory",
+                                                    [PATH_STOPPED] = "stopped",
+                                                    [PATH_UNKNOWN] = "unknown"};
+    double more[PATH_CLASSES] = {0}, all = 0;
+    const char *comma = "What they have more:";
+    for (size_t i = 0; i < a->terms.count; i++)
+        more[a->terms.terms[i].is] += a->terms.terms[i].slow - a->terms.terms[i].usual;
+    for (size_t i = 0; i < PATH_CLASSES; i++)
+        all += more[i];
+    for (size_t n = 0; n < PATH_CLASSES; n++) {
+        size_t most = 0;
+        for (size_t i = 1; i < PATH_CLASSES; i++)
+            most = more[i] > more[most] ? i : most;
+        if (more[most] <= 0 || more[most] < all / 100)
+            break;
+        fprintf(out, "%s %s %s", comma, duration(more[most]).s, names[most]);
+        more[most] = 0;
+        comma = ",";
+    }
+    fputs(*comma == ',' ? ".\n" : "", out);
+}
+
 static void put_terms(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     static const char *const heads[] = {"more", "slow", "usual", "of the slow", "what", "where"};
@@ -122,7 +160,7 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
         const struct slow_term *is = &terms->terms[i];
         put_times(t, is->slow, alone ? (double)NAN : is->usual);
         table_cell(t, "%s .. %s", duration((double)is->slow_least).s, duration((double)is->slow_most).s);
-        put_what(t, p, a, is->is, is->why, is->peer);
+        put_what(t, p, a, is->is, is->why, is->peer, is->by);
         put_where(t, p, a, is->thread, is->span);
         slow += is->slow;
         usual += is->usual;
@@ -174,7 +212,7 @@ static void put_pieces(const struct why_page *p, const struct why_answer *a, FIL
             table_cell(t, "%s", "");
             continue;
         }
-        put_what(t, p, a, is->is, is->why, is->peer);
+        put_what(t, p, a, is->is, is->why, is->peer, is->by);
         put_where(t, p, a, is->thread, is->span);
         n = 1;
     }
@@ -204,8 +242,10 @@ static void put_remark(void *context, const char *text)
 static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     put_head(a, out);
-    if (a->terms.count)
+    if (a->terms.count) {
+        put_classes(a, out);
         put_terms(p, a, out);
+    }
     if (a->choice.count && !why_is_known(a))
         fprintf(out, "The cause is unknown: %s of %s are not explained.\n", duration(a->terms.slow_unknown).s,
                 duration(a->terms.slow).s);
