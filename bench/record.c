@@ -30,6 +30,7 @@ BEZEL_ASPECT(bench_twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (i
              (float64, k, "1"), (float64, l, "1"));
 
 BEZEL_SPAN(bench_span, (int64, number, "1"));
+BEZEL_WAIT(bench_wait, lock);
 
 static uint64_t sink;
 
@@ -45,6 +46,7 @@ static BENCH_LOOP(loop_gettime, sink += gettime());
 static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
 static BENCH_LOOP(loop_again, bezel_again(bench_two, i, i + 1));
 static BENCH_LOOP(loop_span, bezel_span span = bezel_begin(bench_span); bezel_end(bench_span, span, i));
+static BENCH_LOOP(loop_wait, (void)i; bezel_span span = bezel_begin(bench_wait); bezel_end(bench_wait, span));
 static BENCH_LOOP(loop_zero, bezel_record(bench_zero));
 static BENCH_LOOP(loop_one, bezel_record(bench_one, i));
 static BENCH_LOOP(loop_six, bezel_record(bench_six, i, i, i, 0.5, 0.5, 0.5));
@@ -146,6 +148,15 @@ int part_kinds(void)
     return 0;
 }
 
+int part_waits(void)
+{
+    static const struct bench_kind kinds[] = {{"wait_recorded_ns", loop_wait, 1}};
+    if (bench_turns(kinds, 1, ROUNDS) != 0)
+        return 1;
+    bench_rounds(kinds, 1, "");
+    return 0;
+}
+
 int part_fallback(void)
 {
     static const struct bench_kind kinds[] = {{"clock_beside_fallback_ns", loop_gettime, 0},
@@ -191,7 +202,7 @@ static const struct part {
     {"disabled", part_disabled, true}, {"hot", part_hot, false},           {"kinds", part_kinds, false},
     {"busy", part_busy, false},        {"threads", part_threads, false},   {"singles", part_singles, false},
     {"cold", part_cold, false},        {"fallback", part_fallback, false}, {"overwrite", part_overwrite, false},
-    {"peer", part_peer, false},        {"count", part_count, false},
+    {"peer", part_peer, false},        {"count", part_count, false},       {"waits", part_waits, false},
 };
 
 static const struct part *find_part(const char *name)

@@ -60,22 +60,45 @@ static const struct {
     [DICT_GAUGE] = {"gauge", 1, {{DICT_FLOAT64, "value"}}},
     [DICT_SENT] = {"sent", 2, {{DICT_STRING, "peer"}, {DICT_INT64, "tag"}}},
     [DICT_RECEIVED] = {"received", 2, {{DICT_STRING, "peer"}, {DICT_INT64, "tag"}}},
+    [DICT_WAIT] = {"wait", 2, {{DICT_INT64, "duration"}, {DICT_ENUM, "reason"}}},
 };
 
 const char *dict_kind_name(enum dict_kind kind)
 {
-    return (unsigned)kind <= DICT_RECEIVED ? kinds[kind].name : "?";
+    return (unsigned)kind <= DICT_WAIT ? kinds[kind].name : "?";
+}
+
+const char *dict_reason(const struct dict_aspect *a)
+{
+    return a->kind == DICT_WAIT ? text_or_empty(a->fields[1].labels) : "";
+}
+
+/* Whether `labels` are one or more of the reasons for which a wait may wait. */
+static int reasons_ok(const char *labels)
+{
+    static const char *const reasons[] = {"message", "lock", "io", "timer", "other"};
+    for (;; labels++) {
+        size_t n = strcspn(labels, "|"), i = 0;
+        while (i < sizeof reasons / sizeof *reasons && (strlen(reasons[i]) != n || memcmp(labels, reasons[i], n) != 0))
+            i++;
+        if (i == sizeof reasons / sizeof *reasons)
+            return 0;
+        labels += n;
+        if (*labels == '\0')
+            return 1;
+    }
 }
 
 int dict_kind_ok(const struct dict_aspect *a)
 {
-    if ((unsigned)a->kind > DICT_RECEIVED || a->field_count < kinds[a->kind].count)
+    if ((unsigned)a->kind > DICT_WAIT || a->field_count < kinds[a->kind].count)
         return 0;
     for (uint32_t i = 0; i < kinds[a->kind].count; i++)
         if (a->fields[i].type != kinds[a->kind].fields[i].type ||
             strcmp(a->fields[i].name, kinds[a->kind].fields[i].name) != 0)
             return 0;
-    return a->kind != DICT_SPAN || strcmp(text_or_empty(a->fields[0].unit), "ns") == 0;
+    return (!dict_kind_lasts(a->kind) || strcmp(text_or_empty(a->fields[0].unit), "ns") == 0) &&
+           (a->kind != DICT_WAIT || reasons_ok(text_or_empty(a->fields[1].labels)));
 }
 
 static int aspect_ok(const struct dict_aspect *a)

@@ -33,6 +33,7 @@ enum dict_kind {
     DICT_GAUGE = 3,
     DICT_SENT = 4,
     DICT_RECEIVED = 5,
+    DICT_WAIT = 6,
 };
 
 /** Texts are NUL-terminated and belong to the dictionary. */
@@ -80,6 +81,15 @@ int dict_name_ok(const char *name);
 
 /** "event", "span" and so on; "?" if `kind` is none. Static storage. Pure. */
 const char *dict_kind_name(enum dict_kind kind);
+
+/** Whether records of `kind` open with a duration that ends at their timestamp; -1: unknown. Pure. */
+static inline int dict_kind_lasts(enum dict_kind kind)
+{
+    return kind == DICT_SPAN || kind == DICT_WAIT;
+}
+
+/** What the records of aspect `a` wait for: the labels of their reason, separated by '|'; "" of other kinds. Pure. */
+const char *dict_reason(const struct dict_aspect *a);
 
 /** Whether `a` opens with the fields that its kind has (mdr.x); more may follow. Pure. */
 int dict_kind_ok(const struct dict_aspect *a);

@@ -116,7 +116,7 @@ static bool read_entry(struct dict_reader *r, struct dict *d)
         return read_string(r, d);
     if (entry == ENTRY_ASPECT)
         return read_aspect(r, DICT_EVENT, d);
-    return entry > ENTRY_KIND && entry <= ENTRY_KIND + DICT_RECEIVED &&
+    return entry > ENTRY_KIND && entry <= ENTRY_KIND + DICT_WAIT &&
            read_aspect(r, (enum dict_kind)(entry - ENTRY_KIND), d);
 }
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two processes play ping-pong: pingpong pinger|ponger CHANNEL [BALLS]. An example of all kinds of aspects: messages
- * that are sent and received, which order the records of the two processes; a span, a
- * counter, a gauge.
+ * that are sent and received, which order the records of the two processes; a span; waits for a message and for a
+ * lock; a counter, a gauge.
  */
 #include <bezel/sensor.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 BEZEL_SENT(hit, (int64, bytes, "B"));
 BEZEL_RECEIVED(caught, (int64, bytes, "B"));
 BEZEL_SPAN(round_trip, (int64, ball, "1"));
+BEZEL_WAIT(ball_awaited, message);
+BEZEL_WAIT(board_free, lock);
 BEZEL_COUNTER(traffic, "B");
 BEZEL_GAUGE(progress, "%");
 
@@ -77,21 +80,56 @@ static int hit_ball(int64_t number)
 static int catch_ball(int64_t *number)
 {
     struct ball ball;
-    if (recv(self.fd, &ball, sizeof ball, 0) != sizeof ball)
+    bezel_span wait = bezel_begin(ball_awaited);
+    ssize_t n = recv(self.fd, &ball, sizeof ball, 0);
+    bezel_end(ball_awaited, wait);
+    if (n != sizeof ball)
         return -1;
     bezel_received(caught, self.peer, ball.number, sizeof ball);
     *number = ball.number;
     return 0;
 }
 
+/* The score board. Whoever reads it to the crowd holds its lock for a while, and the pinger waits. */
+static struct {
+    pthread_mutex_t lock;
+    int64_t balls;
+} board = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *read_out(void *unused)
+{
+    const struct timespec reading = {.tv_nsec = 1000000}, pause = {.tv_nsec = 9000000}; /* 1 ms, 9 ms */
+    for (;;) {
+        pthread_mutex_lock(&board.lock);
+        nanosleep(&reading, NULL);
+        pthread_mutex_unlock(&board.lock);
+        nanosleep(&pause, NULL);
+    }
+    return unused;
+}
+
+static void write_score(int64_t balls)
+{
+    bezel_span wait = bezel_begin(board_free);
+    pthread_mutex_lock(&board.lock);
+    bezel_end(board_free, wait);
+    board.balls = balls;
+    pthread_mutex_unlock(&board.lock);
+}
+
 static int ping(int64_t balls)
 {
+    pthread_t reader;
+    if (pthread_create(&reader, NULL, read_out, NULL) != 0)
+        return fail("pinger");
+
     const struct timespec pause = {.tv_nsec = 2000000}; /* 2 ms */
     for (int64_t sent = 0, back; sent < balls; sent++) {
         bezel_span trip = bezel_begin(round_trip);
         if (hit_ball(sent) != 0 || catch_ball(&back) != 0)
             return fail("pinger");
         bezel_end(round_trip, trip, back);
+        write_score(sent + 1);
         bezel_gauge(progress, 100.0 * (double)(sent + 1) / (double)balls);
         nanosleep(&pause, NULL);
     }

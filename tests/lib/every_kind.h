@@ -15,6 +15,9 @@ BEZEL_SPAN(span0);
 BEZEL_SPAN(span2, (int64, a, "1"), (string, b, "1"));
 BEZEL_SPAN(span11, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"), (int64, f, "1"),
            (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (float64, k, "ms"));
+BEZEL_WAIT(wait0, lock);
+BEZEL_WAIT(wait10, message, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"),
+           (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (float64, j, "ms"));
 BEZEL_COUNTER(counted, "B");
 BEZEL_GAUGE(level, "degC");
 BEZEL_SENT(sent0);
@@ -51,6 +54,8 @@ static inline bezel_string kinds_string(uint64_t id)
         bezel_record(mark, 4);                                                                                         \
         bezel_end(span0, none_);                                                                                       \
         bezel_record(span0, 1234); /* measured by other means */                                                       \
+        bezel_end(wait0, bezel_begin(wait0));                                                                          \
+        bezel_end(wait10, bezel_begin(wait10), 1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5);                                        \
         bezel_end(span11, bezel_begin(span11), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0.5);                                    \
     } while (0)
 

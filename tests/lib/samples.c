@@ -138,6 +138,20 @@ size_t sample_kinds(uint8_t *out)
     return n;
 }
 
+size_t sample_wait(uint8_t *out)
+{
+    static const struct dict_aspect wait = {
+        .id = 1,
+        .kind = DICT_WAIT,
+        .name = "queue_free",
+        .field_count = 3,
+        .fields = {{.type = DICT_INT64, .name = "duration", .unit = "ns"},
+                   {.type = DICT_ENUM, .name = "reason", .unit = "1", .labels = "lock"},
+                   {.type = DICT_INT64, .name = "place"}},
+    };
+    return must(dict_append_aspect(out, 0, SAMPLE_BYTES, &wait));
+}
+
 /* A tick at `at`, and a frame 500 us later. */
 static size_t put_records(uint8_t *out, uint64_t at, int64_t frame, double latency)
 {

@@ -31,6 +31,7 @@ size_t sample_dictionary(uint8_t *out);
 
 /** A dictionary of one aspect of each kind but an event, without a string. */
 size_t sample_kinds(uint8_t *out);
+size_t sample_wait(uint8_t *out);
 
 /**
  * Packet `i` of the stream, whose records the dictionary explains. 4 records in all, 5 lost: 3 before the second data

@@ -29,13 +29,17 @@ static void open_with_kind(struct dict_aspect *a, enum dict_kind kind)
     static const struct dict_field spans = {DICT_INT64, "duration", "ns", NULL},
                                    counters = {DICT_INT64, "count", "", NULL},
                                    gauges = {DICT_FLOAT64, "value", "degC", NULL},
-                                   peer = {DICT_STRING, "peer", "", NULL}, tag = {DICT_INT64, "tag", "", NULL};
+                                   peer = {DICT_STRING, "peer", "", NULL}, tag = {DICT_INT64, "tag", "", NULL},
+                                   reason = {DICT_ENUM, "reason", "1", "lock|timer"};
     uint32_t fields = kind == DICT_EVENT ? 0 : kind >= DICT_SENT ? 2 : 1;
     a->kind = kind;
     if (fields > 0)
-        a->fields[0] = kind == DICT_SPAN ? spans : kind == DICT_COUNTER ? counters : kind == DICT_GAUGE ? gauges : peer;
+        a->fields[0] = dict_kind_lasts(kind)  ? spans
+                       : kind == DICT_COUNTER ? counters
+                       : kind == DICT_GAUGE   ? gauges
+                                              : peer;
     if (fields > 1)
-        a->fields[1] = tag;
+        a->fields[1] = kind == DICT_WAIT ? reason : tag;
     if (a->field_count < fields)
         a->field_count = fields;
 }
@@ -59,7 +63,7 @@ static void random_aspect(uint64_t *seed, uint32_t id, struct dict_aspect *a)
         f->unit = units[i][0] == '\0' && seed_next(seed) & 1 ? NULL : units[i];
         f->labels = f->type == DICT_ENUM ? labels[i] : NULL;
     }
-    open_with_kind(a, (enum dict_kind)(seed_next(seed) % (DICT_RECEIVED + 1)));
+    open_with_kind(a, (enum dict_kind)(seed_next(seed) % (DICT_WAIT + 1)));
 }
 
 /* Appends a random entry to `n` bytes; 0 where it found no room. */
@@ -107,6 +111,8 @@ static enum dict_kind kind_of(const mdr_entry *entry)
         return DICT_SENT;
     case MDR_ENTRY_RECEIVED:
         return DICT_RECEIVED;
+    case MDR_ENTRY_WAIT:
+        return DICT_WAIT;
     case MDR_ENTRY_STRING:
         break;
     }

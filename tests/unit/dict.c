@@ -278,6 +278,11 @@ static const struct dict_aspect of_kinds[] = {
      .fields = {{.type = DICT_STRING, .name = "peer"},
                 {.type = DICT_INT64, .name = "tag"},
                 {.type = DICT_STRING, .name = "more"}}},
+    {.kind = DICT_WAIT,
+     .field_count = 3,
+     .fields = {{.type = DICT_INT64, .name = "duration", .unit = "ns"},
+                {.type = DICT_ENUM, .name = "reason", .labels = "timer|message"},
+                {.type = DICT_STRING, .name = "more"}}},
 };
 
 static void kinds_are_appended_and_read_back(void **state)
@@ -285,7 +290,7 @@ static void kinds_are_appended_and_read_back(void **state)
     (void)state;
     struct dict *d;
     int n = 0;
-    for (uint32_t i = 0; i <= DICT_RECEIVED; i++) {
+    for (uint32_t i = 0; i <= DICT_WAIT; i++) {
         struct dict_aspect a = of_kinds[i];
         a.id = i + 1;
         a.name = dict_kind_name(a.kind);
@@ -293,13 +298,13 @@ static void kinds_are_appended_and_read_back(void **state)
         assert_true(n > 0);
     }
     assert_int_equal(dict_parse(bytes, (size_t)n, &d), 0);
-    assert_int_equal(d->aspect_count, DICT_RECEIVED + 1);
-    for (uint32_t i = 0; i <= DICT_RECEIVED; i++) {
+    assert_int_equal(d->aspect_count, DICT_WAIT + 1);
+    for (uint32_t i = 0; i <= DICT_WAIT; i++) {
         assert_int_equal(d->aspects[i].kind, i);
         assert_int_equal(d->aspects[i].field_count, of_kinds[i].field_count);
     }
     assert_string_equal(d->aspects[DICT_RECEIVED].name, "received");
-    assert_string_equal(dict_kind_name((enum dict_kind)(DICT_RECEIVED + 1)), "?");
+    assert_string_equal(dict_kind_name((enum dict_kind)(DICT_WAIT + 1)), "?");
     dict_free(d);
 }
 
@@ -317,10 +322,17 @@ static void assert_no_aspect_of(enum dict_kind kind, struct dict_aspect a)
     assert_refused(bytes, (size_t)n);
 }
 
+/* Whether what opens aspects of `kind` opens those of `other` too: messages have the same, and a wait is a span. */
+static int opens_like(enum dict_kind kind, enum dict_kind other)
+{
+    int message = kind == DICT_SENT || kind == DICT_RECEIVED, too = other == DICT_SENT || other == DICT_RECEIVED;
+    return (message && too) || (kind == DICT_WAIT && other == DICT_SPAN);
+}
+
 static void a_kind_has_its_fields(void **state)
 {
     (void)state;
-    for (enum dict_kind kind = DICT_SPAN; kind <= DICT_RECEIVED; kind++) {
+    for (enum dict_kind kind = DICT_SPAN; kind <= DICT_WAIT; kind++) {
         uint32_t own = of_kinds[kind].field_count - 1;
         for (uint32_t i = 0; i < own; i++) {
             struct dict_aspect a = of_kinds[kind];
@@ -330,17 +342,45 @@ static void a_kind_has_its_fields(void **state)
             a.fields[i].name = "other";
             assert_no_aspect_of(kind, a);
             a = of_kinds[kind];
-            a.fields[i].type = DICT_ENUM;
+            a.fields[i].type = a.fields[i].type == DICT_ENUM ? DICT_INT64 : DICT_ENUM;
+            a.fields[i].labels = NULL;
             assert_no_aspect_of(kind, a);
         }
-        for (enum dict_kind other = DICT_SPAN; other <= DICT_RECEIVED; other++)
-            if (other != kind && !(kind >= DICT_SENT && other >= DICT_SENT)) /* those two have the same */
+        for (enum dict_kind other = DICT_SPAN; other <= DICT_WAIT; other++)
+            if (other != kind && !opens_like(kind, other))
                 assert_no_aspect_of(other, of_kinds[kind]);
-        assert_no_aspect_of((enum dict_kind)(DICT_RECEIVED + 1), of_kinds[kind]);
+        assert_no_aspect_of((enum dict_kind)(DICT_WAIT + 1), of_kinds[kind]);
     }
     struct dict_aspect a = of_kinds[DICT_SPAN];
     a.fields[0].unit = "us";
     assert_no_aspect_of(DICT_SPAN, a);
+    a = of_kinds[DICT_WAIT];
+    a.fields[0].unit = "us";
+    assert_no_aspect_of(DICT_WAIT, a);
+}
+
+static void a_wait_waits_for_what_is_known(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"message", "lock", "io", "timer", "other", "lock|other|io"};
+    static const char *const bad[] = {"", "Lock", "loc", "locks", "lock|", "|lock", "lock||io", "lock|luck", "lock,io"};
+    struct dict_aspect a = of_kinds[DICT_WAIT];
+    a.id = 1;
+    a.name = "a";
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct dict *d;
+        a.fields[1].labels = good[i];
+        int n = dict_append_aspect(bytes, 0, sizeof bytes, &a);
+        assert_true(n > 0);
+        assert_int_equal(dict_parse(bytes, (size_t)n, &d), 0);
+        assert_string_equal(dict_reason(&d->aspects[0]), good[i]);
+        dict_free(d);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        a.fields[1].labels = bad[i];
+        assert_no_aspect_of(DICT_WAIT, a);
+    }
+    assert_string_equal(dict_reason(&of_kinds[DICT_SPAN]), "");
 }
 
 static void names_are_unique(void **state)
@@ -404,6 +444,7 @@ int main(void)
         cmocka_unit_test(wrong_words_are_refused),
         cmocka_unit_test(kinds_are_appended_and_read_back),
         cmocka_unit_test(a_kind_has_its_fields),
+        cmocka_unit_test(a_wait_waits_for_what_is_known),
         cmocka_unit_test(names_are_unique),
         cmocka_unit_test(counts_are_bounded),
     };

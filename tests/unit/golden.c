@@ -92,22 +92,28 @@ static void the_golden_data_packet_holds_its_records(void **state)
     dict_free(d);
 }
 
-static void the_dictionary_of_kinds_reads_and_writes_the_golden_bytes(void **state)
+/* A dictionary of one aspect of each kind from `first`, whose bytes are the `n` of `sample`. */
+static void kinds_are_golden(const char *name, size_t n, enum dict_kind first)
 {
-    (void)state;
-    size_t n = sample_kinds(sample);
-    char *bytes = golden("dictionary-kinds", n);
+    char *bytes = golden(name, n);
     struct dict *d;
     int size = 0;
     assert_int_equal(dict_parse(bytes, n, &d), 0);
     for (uint32_t i = 0; i < d->aspect_count; i++) {
-        assert_int_equal(d->aspects[i].kind, DICT_SPAN + i);
+        assert_int_equal(d->aspects[i].kind, first + i);
         size = dict_append_aspect(again, (size_t)size, sizeof again, &d->aspects[i]);
     }
     assert_int_equal(size, n);
     assert_memory_equal(again, bytes, n);
     dict_free(d);
     free(bytes);
+}
+
+static void the_dictionary_of_kinds_reads_and_writes_the_golden_bytes(void **state)
+{
+    (void)state;
+    kinds_are_golden("dictionary-kinds", sample_kinds(sample), DICT_SPAN);
+    kinds_are_golden("dictionary-wait", sample_wait(sample), DICT_WAIT);
 }
 
 static void the_dictionary_reads_and_writes_the_golden_bytes(void **state)
@@ -251,6 +257,7 @@ static int write_all(void)
 {
     int err = write_golden("dictionary", sample_dictionary(sample));
     err |= write_golden("dictionary-kinds", sample_kinds(sample));
+    err |= write_golden("dictionary-wait", sample_wait(sample));
     for (int i = 0; i < SAMPLE_PACKETS; i++)
         err |= write_golden(sample_packet_name(i), sample_packet(i, sample));
     for (size_t i = 0; i < sample_type_count; i++) {

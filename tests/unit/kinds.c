@@ -57,8 +57,8 @@ static void record_every_in_cxx(void *unused)
     kinds_cc();
 }
 
-static const char *const every[] = {"mark",      "mark",  "counted", "level", "sent0", "sent10", "received0",
-                                    "received1", "span0", "mark",    "span2", "mark",  "span0",  "span11"};
+static const char *const every[] = {"mark",  "mark", "counted", "level", "sent0", "sent10", "received0", "received1",
+                                    "span0", "mark", "span2",   "mark",  "span0", "wait0",  "wait10",    "span11"};
 
 static void check_span2(struct arrived *a, const struct packet_record *r)
 {
@@ -89,6 +89,13 @@ static void check_values(struct arrived *a, const struct packet_record *r, const
         assert_int_equal(packet_value(r, 2), 1);
     } else if (strcmp(name, "span2") == 0) {
         check_span2(a, r);
+    } else if (strncmp(name, "wait", 4) == 0) {
+        assert_true((int64_t)packet_value(r, 0) >= -1);
+        assert_int_equal(packet_value(r, 1), 0); /* its only reason */
+        if (strcmp(name, "wait10") == 0) {
+            assert_int_equal(packet_value(r, 10), 9);
+            assert_true(packet_value(r, 11) == bezel_value_float64(0.5));
+        }
     } else if (strcmp(name, "span11") == 0) {
         assert_int_equal(packet_value(r, 10), 10);
         assert_true(packet_value(r, 11) == bezel_value_float64(0.5));
@@ -123,7 +130,9 @@ static void check_kinds(struct fixture *f)
                     {"sent0", DICT_SENT, 2, "peer", "1"},
                     {"sent10", DICT_SENT, 12, "peer", "1"},
                     {"received0", DICT_RECEIVED, 2, "peer", "1"},
-                    {"received1", DICT_RECEIVED, 3, "peer", "1"}};
+                    {"received1", DICT_RECEIVED, 3, "peer", "1"},
+                    {"wait0", DICT_WAIT, 2, "duration", "ns"},
+                    {"wait10", DICT_WAIT, 12, "duration", "ns"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const struct dict_aspect *a = fixture_aspect(f, expected[i].name);
         assert_non_null(a);
@@ -132,6 +141,8 @@ static void check_kinds(struct fixture *f)
         assert_string_equal(a->fields[0].name, expected[i].first);
         assert_string_equal(a->fields[0].unit, expected[i].unit);
     }
+    assert_string_equal(dict_reason(fixture_aspect(f, "wait0")), "lock");
+    assert_string_equal(dict_reason(fixture_aspect(f, "wait10")), "message");
 }
 
 static void check_every(void (*body)(void *context), bool exact)
@@ -352,7 +363,7 @@ static void declare_kinds(void *unused)
     declare(&event, "by_hand", BEZEL_KIND_event, 2, fields);
     declare(&bad[0], "no_span", BEZEL_KIND_span, 2, fields);
     declare(&bad[1], "no_gauge", BEZEL_KIND_gauge, 0, NULL);
-    declare(&bad[2], "no_kind", BEZEL_KIND_received + 1, 2, fields);
+    declare(&bad[2], "no_kind", BEZEL_KIND_wait + 1, 2, fields);
 }
 
 static void check_by_hand(struct fixture *f, const struct packet_header *h, const struct packet_record *r,

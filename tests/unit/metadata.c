@@ -43,6 +43,10 @@ static const struct dict_aspect kinds[] = {
      .name = "e",
      .field_count = 2,
      .fields = {{DICT_STRING, "peer", "", ""}, {DICT_INT64, "tag", "", ""}}},
+    {.kind = DICT_WAIT,
+     .name = "f",
+     .field_count = 2,
+     .fields = {{DICT_INT64, "duration", "ns", ""}, {DICT_ENUM, "reason", "1", "io"}}},
 };
 
 static void add_process(struct model_node *node, uint32_t stream_id, const char *name, bool strings)

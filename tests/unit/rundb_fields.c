@@ -76,6 +76,7 @@ static unsigned add_kinds(void)
         {DICT_COUNTER, DICT_COUNTER, "counter", 1, {{DICT_INT64, "count", "B", ""}}},
         {DICT_GAUGE, DICT_GAUGE, "gauge", 1, {{DICT_FLOAT64, "value", "degC", ""}}},
         {DICT_SENT, DICT_SENT, "sent", 2, {{DICT_STRING, "peer", "", ""}, {DICT_INT64, "tag", "", ""}}},
+        {5, DICT_WAIT, "wait", 2, {{DICT_INT64, "duration", "ns", ""}, {DICT_ENUM, "reason", "1", "lock"}}},
     };
     unsigned index = fake_add_process(sensor, "app", 1, ROLE_SUT);
     struct fake_process *p = sensor->processes[index];
@@ -90,6 +91,7 @@ static unsigned add_kinds(void)
         fake_cut_one(sensor, index, 0, DICT_COUNTER, (uint64_t[]){i});
         fake_cut_one(sensor, index, 0, DICT_GAUGE, (uint64_t[]){bits(i == 1 ? 8.5 : -1)});
         fake_cut_one(sensor, index, 0, DICT_SENT, (uint64_t[]){0, i});
+        fake_cut_one(sensor, index, 0, 5, (uint64_t[]){i == 1 ? UINT64_MAX : 7, 0});
     }
     return index;
 }
@@ -99,12 +101,17 @@ static void what_kinds_came_to_is_told(uint64_t spans)
     struct summary *s;
     assert_int_equal(rundb_save(stored.rundb, stored.model), 0);
     assert_int_equal(summary_load(run, &s), 0);
-    assert_int_equal(s->processes[0].book_count, 4);
+    assert_int_equal(s->processes[0].book_count, 5);
     const struct summary_book *b = s->processes[0].books;
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(b[i].kind, DICT_SPAN + i);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(b[i].field_count, b[i].kind == DICT_SENT ? 0 : 1); /* a tag is no quantity */
+    assert_int_equal(b[4].kind, DICT_WAIT);
+    assert_int_equal(b[4].field_count, 1); /* a reason is no quantity */
+    assert_int_equal(b[4].fields[0].count, 1);
+    assert_int_equal(b[4].fields[0].unknown, 1); /* -1 */
+    assert_int_equal(b[4].fields[0].total, 7);
     const struct summary_field *span = b[0].fields, *counter = b[1].fields, *gauge = b[2].fields;
     assert_int_equal(span->count, spans);
     assert_int_equal(span->p50.i, 10);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 static const char *const kinds[] = {
-    [DICT_EVENT] = "event", [DICT_SPAN] = "span", [DICT_COUNTER] = "counter",
-    [DICT_GAUGE] = "gauge", [DICT_SENT] = "sent", [DICT_RECEIVED] = "received",
+    [DICT_EVENT] = "event", [DICT_SPAN] = "span",         [DICT_COUNTER] = "counter", [DICT_GAUGE] = "gauge",
+    [DICT_SENT] = "sent",   [DICT_RECEIVED] = "received", [DICT_WAIT] = "wait",
 };
 static const char *const types[] = {"int64", "float64", "enum", "string"};
 

@@ -237,7 +237,7 @@ static double value_before(struct row *row)
 
 static bool is_span(const struct row *row)
 {
-    return row->aspect && row->aspect->kind == DICT_SPAN;
+    return row->aspect && dict_kind_lasts(row->aspect->kind);
 }
 
 static bool is_in_window(const struct row *row, const struct packet_record *r)

@@ -108,7 +108,7 @@ static double total_rate(const struct summary_book *b, const struct summary_fiel
 
 static bool is_total(const struct summary_book *b, const struct summary_field *f)
 {
-    return f->field == 0 && (b->kind == DICT_COUNTER || b->kind == DICT_SPAN);
+    return f->field == 0 && (b->kind == DICT_COUNTER || dict_kind_lasts(b->kind));
 }
 
 static void value_row(struct rows *w, const struct report *r, const void *item)
@@ -158,17 +158,26 @@ const struct rows_section report_values = {.title = "Values", .add = add_values}
 
 /* ---- Totals ------------------------------------------------------------------------------------------------------ */
 
+/* What the records of a wait wait for; "" of other kinds. */
+static const char *reason_of(const struct summary_process *p, const struct summary_book *b)
+{
+    uint64_t at = (uint64_t)b->aspect - 1;
+    return p->dict && at < p->dict->aspect_count ? dict_reason(&p->dict->aspects[at]) : "";
+}
+
 static void total_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct value *v = item;
     const struct summary_field *f = v->field;
-    bool span = v->book->kind == DICT_SPAN, beyond = f->total == INT64_MAX || f->total == INT64_MIN;
+    bool span = dict_kind_lasts(v->book->kind), beyond = f->total == INT64_MAX || f->total == INT64_MIN;
     report_process_columns(w, r, v->process, v->book);
     rows_cell(w, "total", 'r', "%s", (span ? number_double((double)f->total / CLOCK_S) : number_signed(f->total)).s);
     rows_double(w, "per second", NULL, total_rate(v->book, f), span ? CLOCK_S : 1);
     rows_text(w, "unit", NULL, span ? "s" : f->unit);
-    rows_cell(w, "", 'l', "%s%s", beyond ? "(or beyond)" : "",
-              v->book->attempts > v->book->stored ? "(stored records only)" : "");
+    const char *reason = reason_of(v->process, v->book);
+    rows_cell(w, "", 'l', "%s%s%s%s", beyond ? "(or beyond)" : "",
+              v->book->attempts > v->book->stored ? "(stored records only)" : "", reason[0] ? "waits for: " : "",
+              reason);
 }
 
 static void take_total(void *rows, const struct value *v)
@@ -189,6 +198,8 @@ void report_json_values(const struct report *r, struct json *j, const struct sum
 {
     struct rows w = {.report = r, .json = j};
     json_text(j, "kind", dict_kind_name(b->kind));
+    if (b->kind == DICT_WAIT)
+        json_text(j, "reason", reason_of(p, b));
     json_array(j, "fields");
     for (size_t i = 0; i < b->field_count; i++)
         rows_add(&w, value_row, &(struct value){p, b, &b->fields[i], NULL});

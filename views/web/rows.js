@@ -261,7 +261,7 @@ const rows = (() => {
     }
 
     /* Whether records of an aspect are drawn in the rows of threads one by one. */
-    const isDrawn = (page, a) => ["span", "sent", "received"].includes(a.kind) || page.catalogue.parts.has(a.name);
+    const isDrawn = (page, a) => ["span", "wait", "sent", "received"].includes(a.kind) || page.catalogue.parts.has(a.name);
 
     /* What sampler `switches` recorded of a thread: a series for each daemon that may have. */
     function stripsOf(page, process, thread) {
@@ -271,7 +271,15 @@ const rows = (() => {
         });
     }
 
-    /* The spans and messages of a thread, and when it had a CPU. */
+    const lasts = a => a.kind === "span" || a.kind === "wait";
+
+    /* A wait's name has what it waits for. */
+    function nameOf(a) {
+        const reason = a.kind === "wait" && a.fields.find(f => f.name === "reason");
+        return reason ? `${a.name} (waits: ${reason.labels.split("|").join(", ")})` : a.name;
+    }
+
+    /* The spans, waits and messages of a thread, and when it had a CPU. */
     function threadRow(page, item, process, thread) {
         const strips = stripsOf(page, process, thread);
         const kinds = process.aspects.map((a, i) => ({ a, number: i + 1 })).filter(k => isDrawn(page, k.a));
@@ -284,7 +292,7 @@ const rows = (() => {
             row.list.prepend(...plots.stripLegend());
         row.said = at => strips.length ? lane.stripText(at) : "";
         const counted = kinds.length ? [] : [wish(process, 0, -1, { stream: thread.stream })]; /* how many records there are is all */
-        row.series = [...counted, ...kinds.map(k => wish(process, k.number, k.a.kind === "span" ? 0 : -1, { stream: thread.stream, records: RECORDS })), ...strips];
+        row.series = [...counted, ...kinds.map(k => wish(process, k.number, lasts(k.a) ? 0 : -1, { stream: thread.stream, records: RECORDS })), ...strips];
         row.messages = [];
         row.stream = thread.stream;
         row.use = pictures => {
@@ -295,8 +303,8 @@ const rows = (() => {
             lane.strip = pictures.flatMap(p => p.strip || []);
             pictures.forEach((p, i) => {
                 const { a } = kinds[i - counted.length] || { a: {} };
-                if (p.records && a.kind === "span")
-                    spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: a.name, index: i })));
+                if (p.records && lasts(a))
+                    spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: nameOf(a), index: i })));
                 else if (p.records)
                     row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent", part: a.kind !== "sent" && a.kind !== "received" })));
                 else if (p.at && p.at.length && (!dense || p.at.length > dense.at.length))

@@ -3,11 +3,14 @@
 
 /**
  * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a fixed meaning. Each costs as much as
- * a record; a span reads the clock once more.
+ * a record; a span or wait reads the clock once more.
  *
  *     BEZEL_SPAN(decode, (int64, frame, "1"));         bezel_span s = bezel_begin(decode);
  *                                                      ...
  *                                                      bezel_end(decode, s, frame);
+ *     BEZEL_WAIT(queue_free, lock);                    bezel_span w = bezel_begin(queue_free);
+ *                                                      pthread_mutex_lock(&mutex);
+ *                                                      bezel_end(queue_free, w);
  *     BEZEL_COUNTER(dropped, "frames");                bezel_count(dropped, 1);
  *     BEZEL_GAUGE(queue, "frames");                    bezel_gauge(queue, length);
  *     BEZEL_SENT(ask, (int64, bytes, "B"));            bezel_sent(ask, peer, tag, bytes);
@@ -28,12 +31,22 @@
 
 /** Kind of an aspect, and the fields that its records begin with. The numbers never change. */
 enum bezel_kind {
-    BEZEL_KIND_event = 0,   /* none */
-    BEZEL_KIND_span = 1,    /* (int64, duration, "ns") */
-    BEZEL_KIND_counter = 2, /* (int64, count) of any unit */
-    BEZEL_KIND_gauge = 3,   /* (float64, value) of any unit */
-    BEZEL_KIND_sent = 4,    /* (string, peer), (int64, tag) */
-    BEZEL_KIND_received = 5 /* (string, peer), (int64, tag) */
+    BEZEL_KIND_event = 0,    /* none */
+    BEZEL_KIND_span = 1,     /* (int64, duration, "ns") */
+    BEZEL_KIND_counter = 2,  /* (int64, count) of any unit */
+    BEZEL_KIND_gauge = 3,    /* (float64, value) of any unit */
+    BEZEL_KIND_sent = 4,     /* (string, peer), (int64, tag) */
+    BEZEL_KIND_received = 5, /* (string, peer), (int64, tag) */
+    BEZEL_KIND_wait = 6 /* (int64, duration, "ns"), (enum, reason, "1", one or more of message|lock|io|timer|other) */
+};
+
+/** What a wait may wait for. BEZEL_WAIT() makes its reason the only label of its aspect: number 0. */
+enum bezel_reason {
+    BEZEL_REASON_message = 0,
+    BEZEL_REASON_lock = 0,
+    BEZEL_REASON_io = 0,
+    BEZEL_REASON_timer = 0,
+    BEZEL_REASON_other = 0
 };
 
 /**
@@ -60,6 +73,15 @@ typedef struct {
 #define BEZEL_SPAN(...)  BEZEL_SPAN_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 #define bezel_begin(...) BEZEL_BEGIN_(__VA_ARGS__)
 #define bezel_end(...)   BEZEL_END_(__VA_ARGS__, 0)
+
+/**
+ * BEZEL_WAIT(name, reason, field, ...) declares a span whose time is waiting, with up to 10 fields of its own. `reason`
+ * is what it waits for: message, lock, io, timer, or other. It is used like a span: bezel_begin(name) just before the
+ * call that may block, bezel_end(name, span, value, ...) as soon as it has returned. The time that a span lasted, less
+ * the waits in it, is the time in which its thread worked, or was ready and another had the CPU. A wait is recorded
+ * also where the call did not block: its duration is then that of the call.
+ */
+#define BEZEL_WAIT(...) BEZEL_WAIT_(BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 
 /**
  * BEZEL_COUNTER(name, unit) declares something that is counted; bezel_count(name, n) says that there are `n` more
@@ -131,6 +153,15 @@ typedef struct {
 #define BEZEL_SPAN_N_(n, all, name, ...)                                                                               \
     BEZEL_DECLARE_(all, BEZEL_KIND_span, name, (int64, duration, "ns"), __VA_ARGS__);                                  \
     BEZEL_BEGIN_END_(name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__), BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
+
+/* `all`: fields of the user, duration and reason. A wait's own values open with the number of its reason. */
+#define BEZEL_WAIT_(all, name, reason_, ...)      BEZEL_WAIT_N_(BEZEL_COUNT_(__VA_ARGS__), all, name, reason_, __VA_ARGS__)
+#define BEZEL_WAIT_N_(n, all, name, reason_, ...) BEZEL_WAIT_M_(n, all, name, reason_, __VA_ARGS__)
+#define BEZEL_WAIT_M_(n, all, name, reason_, ...)                                                                      \
+    BEZEL_DECLARE_(all, BEZEL_KIND_wait, name, (int64, duration, "ns"), (enum, reason, "1", #reason_), __VA_ARGS__);   \
+    BEZEL_BEGIN_END_(name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__),                                             \
+                     BEZEL_REASON_NUMBER_(reason_) BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
+#define BEZEL_REASON_NUMBER_(reason_) BEZEL_REASON_##reason_,
 
 #ifndef BEZEL_OFF
 
