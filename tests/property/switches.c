@@ -93,7 +93,7 @@ static void switch_in(struct truth *t)
 static void switch_out(struct truth *t, bool last)
 {
     static const uint8_t exit_body[24];
-    kernel.now += (int64_t)below(1000);
+    kernel.now += 1 + (int64_t)below(1000); /* so that begins tell intervals apart, also where some are lost */
     t->end = kernel.now;
     t->ended = last ? SWITCHES_END_EXITED : below(2) ? SWITCHES_END_WAITED : SWITCHES_END_PREEMPTED;
     uint16_t misc = PERF_RECORD_MISC_SWITCH_OUT;
