@@ -11,8 +11,9 @@
 
 #include <string.h>
 
-#define EXPLAINED  (20 * CLOCK_US) /* times from here on are */
-#define LOOK_AFTER (20 * CLOCK_MS) /* a thread that has waited for so long is looked at */
+#define EXPLAINED      (20 * CLOCK_US) /* times from here on are */
+#define THROTTLE_LEAST CLOCK_MS        /* a quota keeps a thread off its CPU for longer */
+#define LOOK_AFTER     (20 * CLOCK_MS) /* a thread that has waited for so long is looked at */
 
 /* The order is that of the labels in the trace; those in between are enum switches_context. */
 enum { WOKEN_UNKNOWN, WOKEN_BY, WOKEN_NOT_YET = WOKEN_BY + SWITCHES_BY_INTERRUPT + 1 };
@@ -35,25 +36,49 @@ static void record_wait(struct samplers *s, const struct sampler_thread *t, int6
     journal_record_at(s->switches->journal, ASPECT_WAIT, at, (const uint64_t *)values);
 }
 
+static void record_rival(struct samplers *s, const struct sampler_thread *t, uint32_t cpu,
+                         const struct switches_rival *r, uint64_t command, int64_t at)
+{
+    bool named = r->thread != SWITCHES_NOBODY;
+    int64_t values[] = {(int64_t)t->recorder->process,
+                        t->id,
+                        r->end - r->begin,
+                        at - r->end,
+                        cpu,
+                        (int64_t)command,
+                        named ? r->pid : SAMPLER_UNKNOWN,
+                        named ? r->thread : SAMPLER_UNKNOWN,
+                        r->had};
+    journal_record_at(s->switches->journal, ASPECT_READY, at, (const uint64_t *)values);
+}
+
+/*
+ * Whether the thread, which was preempted, was off its CPU as its cgroup had used up its quota. The kernel has that
+ * time of the group alone: it is believed to be the thread's if it is at least half as long.
+ */
+static bool record_throttle(struct samplers *s, const struct sampler_thread *t, uint32_t cpu, int64_t at)
+{
+    const struct switches_thread *k = &t->recorder->thread;
+    int64_t throttled = k->preempted && k->off >= THROTTLE_LEAST ? sampler_throttled(s, &t->recorder->throttled) : 0;
+    if (throttled == 0 || throttled < k->off / 2)
+        return false;
+    struct switches_rival r = {.begin = k->since, .end = k->begin, .thread = SWITCHES_NOBODY};
+    r.had = throttled < k->off ? throttled : k->off;
+    record_rival(s, t, cpu, &r, journal_string(s->switches->journal, "quota"), at);
+    return true;
+}
+
 /* Who had the CPU from `begin` to `end`, while the thread was ready. */
 static void record_ready(struct samplers *s, const struct sampler_thread *t, uint32_t cpu, int64_t begin, int64_t at)
 {
     const struct switches_recorder *r = t->recorder;
     struct switches_rival rivals[SWITCHES_RIVALS];
     bool lost = false;
+    if (record_throttle(s, t, cpu, at))
+        return;
     int n = sampler_rivals_of(s, cpu, t->id, cpu == r->thread.cpu, begin, r->thread.begin, rivals, &lost);
-    for (int i = 0; i < n; i++) {
-        int64_t values[] = {(int64_t)r->process,
-                            t->id,
-                            rivals[i].end - rivals[i].begin,
-                            at - rivals[i].end,
-                            cpu,
-                            (int64_t)sampler_command_of(s, rivals[i].thread),
-                            rivals[i].pid,
-                            rivals[i].thread,
-                            rivals[i].had};
-        journal_record_at(s->switches->journal, ASPECT_READY, at, (const uint64_t *)values);
-    }
+    for (int i = 0; i < n; i++)
+        record_rival(s, t, cpu, &rivals[i], sampler_command_of(s, rivals[i].thread), at);
     if (lost)
         journal_lose(s->switches->journal, ASPECT_READY, 1);
 }

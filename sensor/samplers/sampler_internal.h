@@ -104,6 +104,7 @@ struct sampler_process_state {
     struct sampler_counter *counters;
     uint32_t thread_count; /* places of threads, by the numbers of their rings */
     struct sampler_thread *threads;
+    struct sampler_throttle *throttle; /* of its CPU time; NULL: not looked for */
 };
 
 /** What CPUs counted so far, and in one sample (interrupts or softirqs). */

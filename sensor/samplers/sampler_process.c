@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/procstat.h"
-#include "sensor/samplers/sampler_internal.h"
+#include "sensor/samplers/sampler_switches.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +36,7 @@ void sampler_forget_process(struct samplers *s, struct sampler_process_state *p)
     sampler_file_close(&p->sched);
     sampler_close_counters(s, p);
     sampler_close_threads(s, p);
+    sampler_close_throttle(p);
     p->instance = 0;
 }
 

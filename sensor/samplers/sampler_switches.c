@@ -371,6 +371,7 @@ void sampler_take_switches(struct samplers *s, int64_t now)
     sampler_take_cpus(s, now);
     for (uint32_t i = 0; (place = sampler_next_process(s, &i, &p)) != NULL;) {
         sampler_find_threads(s, place, p, now);
+        sampler_begin_throttle(s, place, p->at->pid, now);
         for (uint32_t k = 0; k < place->thread_count; k++) {
             struct sampler_thread *t = &place->threads[k];
             if (t->state == THREAD_SAMPLED && !t->recorder && now >= t->summed_until)
@@ -379,5 +380,6 @@ void sampler_take_switches(struct samplers *s, int64_t now)
                 take_thread(s, t, now);
         }
     }
+    s->switches->throttle = NULL;
     keep_budget(s, now, clock_thread_cpu() - began);
 }

@@ -30,16 +30,18 @@ struct switches_recorder {
     bool full;        /* the kernel had no room when records were taken last: what follows says how many are lost */
     bool looked;      /* at what it does while it waits, in this wait */
     enum switches_state state; /* as it was seen then */
+    int64_t throttled;         /* of its cgroups, up to the time off that was explained last */
 };
 
 struct sampler_switches {
     struct journal *journal;
-    struct sampler_cpus *cpus; /* who had them, and who woke whom */
-    double budget;             /* share of a CPU */
-    int64_t began;             /* the budget's window */
-    int64_t used;              /* CPU time in it */
-    bool refused;              /* the kernel does not let us record */
-    int64_t retry_at;          /* when it is asked again */
+    struct sampler_cpus *cpus;               /* who had them, and who woke whom */
+    const struct sampler_throttle *throttle; /* of the process whose records are taken; NULL: none */
+    double budget;                           /* share of a CPU */
+    int64_t began;                           /* the budget's window */
+    int64_t used;                            /* CPU time in it */
+    bool refused;                            /* the kernel does not let us record */
+    int64_t retry_at;                        /* when it is asked again */
 };
 
 /** Makes the journal of intervals in `dir`. Returns 0 or an error of journal_open(); sampler_close_switches() in both
@@ -76,6 +78,16 @@ int sampler_rivals_of(struct samplers *s, uint32_t cpu, uint32_t thread, bool co
 
 /** The command of a thread that had a CPU, as a string of the journal. */
 uint64_t sampler_command_of(struct samplers *s, uint32_t thread);
+
+/** The records of a process are taken from now on: finds its groups, and sees how long they were not run so far. */
+void sampler_begin_throttle(struct samplers *s, struct sampler_process_state *place, uint32_t pid, int64_t now);
+void sampler_close_throttle(struct sampler_process_state *place);
+
+/**
+ * For how long the groups of that process were not run since the turn before, as they had used up their CPU quota, but
+ * for what was asked for when *taken was set, which is set anew.
+ */
+int64_t sampler_throttled(struct samplers *s, int64_t *taken);
 
 /**
  * Thread `t` came to a CPU, as its recorder says, after it was off CPU `left`: records why, at `at`. `known`: how long
