@@ -40,9 +40,9 @@ static bool take_collector(void *context, const char *name, const struct message
 {
     const struct message_collector_status *c = &answer->reply.collector;
     (void)context;
-    printf("%s: %s, %s records stored, and %s of the monitor's own, in %s packets of %s, %u nodes connected\n", name,
+    printf("%s: %s, %s records stored, and %s of the monitor's own, in %s packets of %s, %u node%s connected\n", name,
            command_state(answer->reply.state), units_count(c->records).s, units_count(c->own_records).s,
-           units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
+           units_count(c->packets).s, units_bytes(c->bytes).s, c->peers, c->peers == 1 ? "" : "s");
     if (c->expired)
         printf("%s: of all these, %s records in %s packets of %s have expired from the store (store.keep)\n", name,
                units_count(c->expired_records).s, units_count(c->expired).s, units_bytes(c->expired_bytes).s);
@@ -55,8 +55,9 @@ static bool take_inner(void *context, const char *name, const struct message *an
 {
     const struct message_collector_status *c = &answer->reply.collector;
     (void)context;
-    printf("inner collector %s: %s, %s frames of %s passed on, %u nodes connected\n", name,
-           command_state(answer->reply.state), units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
+    printf("inner collector %s: %s, %s frames of %s passed on, %u node%s connected\n", name,
+           command_state(answer->reply.state), units_count(c->packets).s, units_bytes(c->bytes).s, c->peers,
+           c->peers == 1 ? "" : "s");
     if (answer->reply.text[0])
         printf("inner collector %s: %s\n", name, answer->reply.text);
     return true;

@@ -5,6 +5,7 @@
  * What a verdict makes of what nobody knows: processes that never came, managers that were gone, records in no books,
  * lost records, and an instant that counts no time.
  */
+#include "base/clock.h"
 #include "base/exit_code.h"
 #include "tests/lib/sample_run.h"
 #include "views/report/verdict.h"
@@ -302,7 +303,8 @@ static void what_was_not_recorded_counts_unless_nobody_wanted_it(void **state)
         s.metrics[0].kind = cases[i].kind;
         s.metrics[0].aspect = (char *)s.books[1][1].name;
         s.metrics[0].where = (char *)cases[i].where;
-        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 1e9};
+        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST};
+        s.limits[0].bound = cases[i].where ? 5 : 1e9;
         s.rows[0] = sample_row(0, 0, 9, 0);
         s.rows[0].last_violated = 0;
         s.rows[0].unknown = cases[i].switched; /* ns */
@@ -321,6 +323,46 @@ static void what_was_not_recorded_counts_unless_nobody_wanted_it(void **state)
     }
 }
 
+/* Of 3 records that a process made, 2 were lost: more than 3 cannot meet the condition. Of a node there are others. */
+static void lost_records_leave_a_number_known_that_they_cannot_reach(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        double bound;
+        bool per_process;
+        enum verdict_is is;
+    } cases[] = {{METRIC_COUNT, 3, true, VERDICT_HELD},     {METRIC_COUNT, 2, true, VERDICT_UNKNOWN},
+                 {METRIC_RATE, 6, true, VERDICT_HELD},      {METRIC_RATE, 5, true, VERDICT_UNKNOWN},
+                 {METRIC_COUNT, 3, false, VERDICT_UNKNOWN}, {METRIC_PERCENT, 100, true, VERDICT_UNKNOWN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].where = (char *)"latency > 5";
+        s.metrics[0].window = CLOCK_S / 2;
+        s.metrics[0].per_process = cases[i].per_process;
+        s.limits[0] =
+            (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = cases[i].bound};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].last_violated = 0;
+        s.summary.limit_count = 1;
+        for (size_t p = 0; p < s.summary.process_count; p++)
+            for (size_t b = 0; b < s.processes[p].book_count; b++)
+                if (strcmp(s.processes[p].books[b].name, s.metrics[0].aspect) == 0)
+                    s.processes[p].books[b].attempts = s.processes[p].books[b].stored = 0;
+        s.books[1][1].attempts = 3;
+        s.books[1][1].full = s.processes[1].discarded = 2;
+        s.books[1][1].stored = 1;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +374,7 @@ int main(void)
         cmocka_unit_test(an_instant_in_violation_is_one),
         cmocka_unit_test(lost_records_count_against_a_limit),
         cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
+        cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
