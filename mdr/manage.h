@@ -148,7 +148,7 @@ struct message_lacking {
     enum message_lack lack;
 };
 
-/** How old what a SETPOINT was decided by is; ahead of a JUDGEMENT, what limits lack (mdr_loop). Times in ns. */
+/** How old what a SETPOINT was decided by is; ahead of a JUDGEMENT also what limits lack (mdr_loop). Times in ns. */
 struct message_loop {
     struct message_leadership leadership;
     uint64_t sequence;                /* of the SETPOINT; 0: ahead of a JUDGEMENT */

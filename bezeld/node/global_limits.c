@@ -148,7 +148,8 @@ static void record(struct node *n, const struct message_judged *j, int64_t gap, 
     node_record_observation(n, i, &l, now);
     if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
         record_limit(n, i, &l, now);
-    node_triggers_judged(n, i, &l, now);
+    bool late = experiment_limit_is_on_interval(n->options.experiment, &n->options.experiment->limits[i]);
+    node_triggers_judged(n, i, &l, late ? now - n->judged.age : now);
 }
 
 static int64_t longest_window(const struct experiment *e)
@@ -213,6 +214,7 @@ static void note_lack(struct node *n, uint32_t limit, enum message_lack lack, in
 void global_limits_lack(struct node *n, const struct message_loop *loop, int64_t now)
 {
     const struct experiment *e = n->options.experiment;
+    n->judged.age = loop->limit >= 0 && loop->sent > 0 && loop->sent < now ? loop->sent : 0;
     for (uint32_t i = 0; i < loop->count; i++)
         if (loop->lacking[i].limit < e->limit_count)
             note_lack(n, loop->lacking[i].limit, loop->lacking[i].lack, now);

@@ -67,6 +67,7 @@ struct node_judged {
     int64_t missing_since[EXPERIMENT_NODES_MAX];   /* 0: the node is not missing; -1: the note was recorded */
     enum message_lack lack[EXPERIMENT_LIMITS_MAX]; /* of limits that the collector evaluates */
     int64_t lack_since[EXPERIMENT_LIMITS_MAX];     /* as missing_since */
+    int64_t age; /* of the oldest value of such a limit, when the judgement was sent, ns; 0: there was none */
 };
 
 /** Why a knob is set; as in struct builtin_knob. */
@@ -320,11 +321,12 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
 
 /**
  * Triggers (node_triggers.c). _step(): at a sampling instant, passes the states of limits on; _judged(): that of a
- * limit; _turn(): does what fires, and undoes what is due; _due(): when that is due, ns; _end(): when the node drains.
+ * limit, by records until `at`; _turn(): does what fires, and undoes what is due; _due(): when that is due, ns; _end():
+ * when the node drains.
  */
 int node_triggers_open(struct node *n) BEZEL_MUST_CHECK;
 void node_triggers_step(struct node *n, const struct agent_outcome *o, int64_t now);
-void node_triggers_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
+void node_triggers_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t at);
 void node_triggers_turn(struct node *n, int64_t now);
 int64_t node_triggers_due(const struct node *n);
 void node_triggers_end(struct node *n, int64_t now);

@@ -258,11 +258,11 @@ int64_t node_triggers_due(const struct node *n)
     return due < n->triggers.undo_due ? due : n->triggers.undo_due;
 }
 
-void node_triggers_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+void node_triggers_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t at)
 {
     bool known = l->state != LIMIT_UNKNOWN;
     if (n->triggers.set)
-        trigger_limit(n->triggers.set, i, known, l->state == LIMIT_VIOLATED, l->known ? l->value : (double)NAN, now);
+        trigger_limit(n->triggers.set, i, known, l->state == LIMIT_VIOLATED, l->known ? l->value : (double)NAN, at);
 }
 
 void node_triggers_step(struct node *n, const struct agent_outcome *o, int64_t now)

@@ -69,7 +69,10 @@ void trigger_records(struct trigger_set *t, int slot, int number, const struct p
 void trigger_count(struct trigger_set *t, int slot, int number, uint64_t attempts, int64_t now);
 void trigger_blind(struct trigger_set *t, int slot, int number);
 
-/** Whether limit `limit` is violated at `now`, with `value` of its metric; `known`: its state is. */
+/**
+ * Whether limit `limit` is violated at `now`, with `value` of its metric; `known`: its state is. Of a value that others
+ * computed, `now` is the time of its newest record, from which the violation lasts and the latency counts.
+ */
 void trigger_limit(struct trigger_set *t, uint32_t limit, bool known, bool violated, double value, int64_t now);
 
 /** Processes are being ended: from now on nothing is silent. */

@@ -282,19 +282,21 @@ static void add_lacking(const struct manager *m, struct message_loop *loop)
 bool manager_loop(const struct manager *m, uint32_t node, const struct message_setpoint *s, int64_t now,
                   struct message_loop *loop)
 {
-    int oldest = s ? oldest_value(m) : -1;
+    int oldest = oldest_value(m);
     *loop = (struct message_loop){.leadership = m->leadership, .limit = oldest};
     if (!m->wants_values || (s && oldest < 0))
         return false;
+    if (oldest >= 0) {
+        const struct aggregate_value *v = aggregate_value(&m->aggregate, (uint32_t)oldest);
+        loop->collected = v->collected;
+        loop->decided = v->age;
+        loop->sent = v->age + (now - m->stepped);
+    }
     if (!s) {
         add_lacking(m, loop);
         return true;
     }
-    const struct aggregate_value *v = aggregate_value(&m->aggregate, (uint32_t)oldest);
     loop->sequence = s->sequence;
-    loop->collected = v->collected;
-    loop->decided = v->age;
-    loop->sent = v->age + (now - m->stepped);
     loop->held = now - m->nodes[node].received_at;
     return true;
 }

@@ -618,6 +618,8 @@ static void setpoints_go_with_the_age_of_the_value_that_was_decided_by(void **st
     assert_int_equal(loop.held, CLOCK_MS);
     assert_true(manager_loop(m, 1, NULL, now, &loop));
     assert_int_equal(loop.sequence, 0);
+    assert_int_equal(loop.limit, 1);
+    assert_int_equal(loop.sent, (4 + 6 + 1) * CLOCK_MS + EVERY);
     assert_int_equal(loop.count, 1);
     assert_int_equal(loop.lacking[0].lack, LACK_NOTHING);
     for (int k = 0; k < 20; k++)
@@ -625,6 +627,7 @@ static void setpoints_go_with_the_age_of_the_value_that_was_decided_by(void **st
     assert_true(manager_send(m, 1, now, &setpoint));
     assert_false(manager_loop(m, 1, &setpoint, now, &loop));
     assert_true(manager_loop(m, 1, NULL, now, &loop));
+    assert_true(loop.limit == -1 && loop.sent == 0);
     assert_int_equal(loop.lacking[0].limit, 1);
     assert_int_equal(loop.lacking[0].lack, LACK_VALUES);
 }

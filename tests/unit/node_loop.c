@@ -43,6 +43,15 @@ void __wrap_own_trace_record_metric(struct journal *j, const struct builtin_metr
     metrics.list[metrics.count++] = *r;
 }
 
+static struct builtin_trigger fired; /* the last one */
+
+void __wrap_own_trace_record_trigger(struct journal *j, const struct builtin_trigger *r);
+void __wrap_own_trace_record_trigger(struct journal *j, const struct builtin_trigger *r)
+{
+    (void)j;
+    fired = *r;
+}
+
 static int64_t now;
 
 static int open_managed(void **state)
@@ -51,6 +60,24 @@ static int open_managed(void **state)
     int err = opened_node(managed);
     now = clock_now();
     memset(&metrics, 0, sizeof metrics);
+    return err;
+}
+
+static const char late[] = "experiment: late\n"
+                           "nodes: {a: {}, b: {}}\n"
+                           "processes: [{name: p, node: a, command: [unused]}]\n"
+                           "metrics: {e2e: {interval: [sent, taken], match: frame, max: yes}}\n"
+                           "limits: [{expect: e2e <= 80 ms}]\n"
+                           "triggers: [{when: e2e <= 80 ms violated, do: [{mark: late}]}]\n"
+                           "adapt: {by: manager, every: 100 ms}\n";
+
+static int open_late(void **state)
+{
+    scratch_begin(state);
+    int err = opened_node(late);
+    now = clock_now();
+    memset(&metrics, 0, sizeof metrics);
+    memset(&fired, 0, sizeof fired);
     return err;
 }
 
@@ -136,6 +163,26 @@ static void lack(enum message_lack lack)
     receive();
 }
 
+/* The manager sends how old the newest record is by which it judged: a trigger's latency counts from there. */
+static void a_trigger_that_waits_for_an_interval_counts_from_its_newest_record(void **state)
+{
+    (void)state;
+    m.type = MESSAGE_LOOP;
+    m.loop = (struct message_loop){.limit = 0, .sent = 35 * CLOCK_MS, .count = 1, .lacking = {{.limit = 0}}};
+    receive();
+    m.type = MESSAGE_JUDGEMENT;
+    m.judgement = (struct message_judgement){
+        .leadership = {.epoch = 1, .holder = 7},
+        .sequence = 1,
+        .count = 1,
+        .list = {{.limit = 0, .state = MESSAGE_LIMIT_VIOLATED, .value = 9e7, .worst = 9e7, .violated = 1, .ago = 0}}};
+    receive();
+    node_triggers_turn(node, now);
+    assert_true(fired.trigger == 0 && fired.event == TRIGGER_FIRED && fired.value == 9e7);
+    assert_int_equal(fired.moment, now - 35 * CLOCK_MS);
+    assert_true(fired.latency >= 35 * CLOCK_MS);
+}
+
 static void what_a_limit_lacks_for_long_is_noted_once(void **state)
 {
     (void)state;
@@ -166,6 +213,8 @@ int main(void)
             the_dead_time_of_the_loop_is_recorded_where_a_setpoint_changes_something_and_every_second, open_managed,
             close_node),
         cmocka_unit_test_setup_teardown(what_a_limit_lacks_for_long_is_noted_once, open_managed, close_node),
+        cmocka_unit_test_setup_teardown(a_trigger_that_waits_for_an_interval_counts_from_its_newest_record, open_late,
+                                        close_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,8 @@ const struct rows_section report_triggers = {
     .key = "triggers",
     .add = add_triggers,
     .remark = "Latency: from the record, or from when a violation or silence had lasted long enough, until the node's "
-              "actions were done: the median, and what 99 % of the firings do not exceed.",
+              "actions were done: the median, and what 99 % of the firings do not exceed. Where the limit is on an "
+              "interval, from the newest record of its value, over collector and manager.",
 };
 
 /* ---- Firings, one by one ----------------------------------------------------------------------------------------- */
