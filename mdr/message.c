@@ -133,7 +133,8 @@ static bool check_firing(struct fields_coder *c, void *p)
 
 TABLE(firing, FIELDS(message_firing, trigger, count, at, age, value, process), CALL(check_firing));
 
-TABLE(node_status, FIELDS(message_node_status, records, lost_full, lost_off, lost_no_ring, lost_window, lost_spool),
+TABLE(node_status,
+      FIELDS(message_node_status, records, lost_full, lost_off, lost_no_ring, lost_window, lost_spool, lost_reducer),
       FIELDS(message_node_status, window_bytes, spool_bytes, processes, processes_seen, period_ns, stop_wanted),
       FIELDS(message_node_status, manager.held, manager.epoch, manager.applied),
       ROWS(message_node_status, firing_count, firings, firing), ENUM(message_node_status, way, MESSAGE_WAY_DIRECT));

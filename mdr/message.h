@@ -112,9 +112,10 @@ enum message_way { MESSAGE_WAY_NONE = 0, MESSAGE_WAY_LINK = 1, MESSAGE_WAY_DIREC
 
 struct message_node_status {
     uint64_t records;
-    uint64_t lost_full, lost_off, lost_no_ring, lost_window, lost_spool; /* as in struct message_books_row */
-    uint64_t window_bytes, spool_bytes;                                  /* not acknowledged; in the spool */
-    uint32_t processes;                                                  /* of the SUT, that live */
+    uint64_t lost_full, lost_off, lost_no_ring, lost_window, lost_spool,
+        lost_reducer;                   /* all but the last: as in struct message_books_row */
+    uint64_t window_bytes, spool_bytes; /* not acknowledged; in the spool */
+    uint32_t processes;                 /* of the SUT, that live */
     uint64_t processes_seen;
     uint64_t period_ns; /* 0: polling is off */
     bool stop_wanted;   /* somebody else than the session's `bezel run` has sent STOP: the run is to end */

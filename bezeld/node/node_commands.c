@@ -54,6 +54,7 @@ static void fill_status(struct node *n, struct message_node_status *s)
                                       .lost_no_ring = flow.no_ring,
                                       .lost_window = flow.window,
                                       .lost_spool = flow.spool,
+                                      .lost_reducer = flow.reducer,
                                       .window_bytes = window_waiting(external_window(n->external)),
                                       .spool_bytes = sender_spooled(n->sender),
                                       .processes = count_living(n),

@@ -117,9 +117,11 @@ static void observe_stored(void *context, uint32_t records, int64_t first, int64
     agent_stored(((struct node *)context)->agent, records, first, last, now);
 }
 
-static bool observe_reduces(void *context, const char *name)
+/* Where a metric cannot be evaluated, a record would leave nothing. */
+static bool observe_reduces(void *context, const struct dict_aspect *aspect)
 {
-    return node_reduces(context, name);
+    const struct node *n = context;
+    return node_reduces(n, aspect->name) && !agent_lacking(n->agent, aspect);
 }
 
 struct external_observer node_observer(struct node *n)

@@ -19,6 +19,8 @@ static bool is_balanced(const struct model_process *p)
         attempts += c->attempts;
         found += c->stored + c->full + c->off + c->no_ring + c->window + c->spool;
     }
+    for (uint32_t ring = 0; ring < p->ring_count; ring++)
+        found += p->streams[ring] ? p->streams[ring]->reduced : 0;
     return p->overwrites || attempts <= found;
 }
 

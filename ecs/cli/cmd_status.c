@@ -23,7 +23,7 @@ static bool take_node(void *context, const char *name, const struct message *ans
     static const char *const ways[] = {"nowhere", "by the link", "directly"};
     struct table *t = context;
     const struct message_node_status *n = &answer->reply.node;
-    uint64_t lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
+    uint64_t lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool + n->lost_reducer;
     table_cell(t, "%s", name);
     table_cell(t, "%s", command_state(answer->reply.state));
     table_cell(t, "%s", units_count(n->records).s);

@@ -371,7 +371,7 @@ int daemons_serves(struct daemons *f, uint32_t d)
 static void take_node(struct daemons_status *s, const struct message_node_status *n)
 {
     s->records = n->records;
-    s->lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
+    s->lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool + n->lost_reducer;
     s->waiting = n->window_bytes + n->spool_bytes;
     s->living = n->processes;
     s->seen = n->processes_seen;

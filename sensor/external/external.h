@@ -97,9 +97,9 @@ struct external_observer {
     void (*taken)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);
     /** The receiver has acknowledged so many records of a process of the SUT. Not called for snapshots. */
     void (*stored)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);
-    /** Whether records of aspect `name`, which it watches, end at it: it then calls external_hand_on() once it has
+    /** Whether records of `aspect`, which it watches, end at it: it then calls external_hand_on() once it has
      * recorded values of all that it was passed, and in process_end(). */
-    bool (*reduces)(void *context, const char *name);
+    bool (*reduces)(void *context, const struct dict_aspect *aspect);
 };
 
 struct external_options {

@@ -64,7 +64,7 @@ int reduce_watch(struct external *x, struct external_process *p, uint32_t id)
     const struct external_observer *o = &x->options.observer;
     bool may = p->role == ROLE_SUT && p->at->when_full != SEGMENT_OVERWRITE && p->watch[id] >= 0 &&
                p->watch[id] != EXTERNAL_ATTENDED && !(p->expiry && p->expiry->bound[id]);
-    if (!may || !o->reduces || !o->reduces(o->context, p->at->dict->aspects[id - 1].name))
+    if (!may || !o->reduces || !o->reduces(o->context, &p->at->dict->aspects[id - 1]))
         return 0;
     if (!make(p))
         return BEZEL_ENOMEM;

@@ -402,6 +402,7 @@ static const struct message_node_status node_status = {
     .lost_no_ring = 1004,
     .lost_window = 1005,
     .lost_spool = 1006,
+    .lost_reducer = 1019,
     .window_bytes = 1007,
     .spool_bytes = 1008,
     .processes = 1009,

@@ -22,10 +22,15 @@ static int64_t value_of(const struct message_node_status *s, const char *key)
     const struct {
         const char *key;
         uint64_t value;
-    } values[] = {{"processes", s->processes},         {"window_bytes", s->window_bytes},
-                  {"lost_spool", s->lost_spool},       {"poll_on", s->period_ns != 0},
-                  {"period_ns", s->period_ns},         {"manager_held", s->manager.held},
-                  {"manager_epoch", s->manager.epoch}, {"manager_applied", s->manager.applied}};
+    } values[] = {{"processes", s->processes},
+                  {"window_bytes", s->window_bytes},
+                  {"lost_spool", s->lost_spool},
+                  {"lost_reducer", s->lost_reducer},
+                  {"poll_on", s->period_ns != 0},
+                  {"period_ns", s->period_ns},
+                  {"manager_held", s->manager.held},
+                  {"manager_epoch", s->manager.epoch},
+                  {"manager_applied", s->manager.applied}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(values[i].key, key) == 0)
             return (int64_t)values[i].value;

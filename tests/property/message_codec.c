@@ -82,6 +82,7 @@ static void assert_same_node(const struct message_node_status *p, const mdr_node
     SAME(p->lost_no_ring, q->lost_no_ring);
     SAME(p->lost_window, q->lost_window);
     SAME(p->lost_spool, q->lost_spool);
+    SAME(p->lost_reducer, q->lost_reducer);
     SAME(p->window_bytes, q->window_bytes);
     SAME(p->spool_bytes, q->spool_bytes);
     SAME(p->processes, q->processes);

@@ -89,10 +89,10 @@ static void take(void *unused, int number, const struct packet_run *run)
     seen += run->count;
 }
 
-static bool reduces(void *unused, const char *name)
+static bool reduces(void *unused, const struct dict_aspect *aspect)
 {
     (void)unused;
-    return reducing && strcmp(name, "kept") != 0;
+    return reducing && strcmp(aspect->name, "kept") != 0;
 }
 
 static void record_more(uint64_t count)
