@@ -325,12 +325,8 @@ int sampler_rivals_of(struct samplers *s, uint32_t cpu, uint32_t thread, bool co
         *lost = begin < end;
         return 0;
     }
-    unsigned n = switches_rivals(&r->comings, thread, begin, end, rivals);
-    int64_t known = 0;
-    for (unsigned i = 0; i < n; i++)
-        known += rivals[i].end - rivals[i].begin;
-    *lost = end - begin - known > 20 * CLOCK_US;
-    return (int)n;
+    *lost = switches_unknown(&r->comings, begin, end) > 20 * CLOCK_US;
+    return (int)switches_rivals(&r->comings, thread, begin, end, rivals);
 }
 
 /* Workers of the kernel add to their names what they do now: there would be a new one each time. */

@@ -125,9 +125,13 @@ void switches_miss(struct switches_comings *c)
 
 bool switches_came(const struct switches_comings *c, uint32_t thread, int64_t time)
 {
-    for (uint64_t i = c->count; i > oldest(c) && coming(c, i - 1)->time >= time - CLOCK_MS; i--)
-        if (coming(c, i - 1)->thread == thread && coming(c, i - 1)->time <= time + CLOCK_MS)
+    for (uint64_t i = c->count; i > oldest(c); i--) {
+        const struct switches_coming *at = coming(c, i - 1);
+        if (at->thread == thread && at->time <= time + CLOCK_MS)
             return true;
+        if (at->time < time - CLOCK_MS)
+            break;
+    }
     return false;
 }
 
@@ -180,6 +184,21 @@ unsigned switches_rivals(const struct switches_comings *c, uint32_t thread, int6
     }
     memcpy(rivals, found, n * sizeof *rivals);
     return n;
+}
+
+int64_t switches_unknown(const struct switches_comings *c, int64_t begin, int64_t end)
+{
+    int64_t known = 0;
+    for (uint64_t i = c->count; i > oldest(c) && end > begin; i--) {
+        const struct switches_coming *at = coming(c, i - 1);
+        int64_t from = at->time > begin ? at->time : begin, to = end;
+        if (i < c->count && coming(c, i)->time < to)
+            to = coming(c, i)->time;
+        if (to <= from && at->time < begin)
+            break;
+        known += at->thread != SWITCHES_NOBODY && to > from ? to - from : 0;
+    }
+    return end > begin ? end - begin - known : 0;
 }
 
 /* ---- Who woke whom ----------------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ void switches_come(struct switches_comings *c, int64_t time, uint32_t pid, uint3
 /** Records are missing since the last coming: who came after it is not known, nor how long that thread had the CPU. */
 void switches_miss(struct switches_comings *c);
 
-/** Whether `thread` came to the CPU about `time`. */
+/** Whether `thread` came to the CPU about `time`, or has it then. */
 bool switches_came(const struct switches_comings *c, uint32_t thread, int64_t time);
 
 /** From `begin` to `end` thread `thread` had the CPU for `had`: all that time, or others had it in between. */
@@ -81,6 +81,9 @@ struct switches_rival {
  */
 unsigned switches_rivals(const struct switches_comings *c, uint32_t thread, int64_t begin, int64_t end,
                          struct switches_rival rivals[SWITCHES_RIVALS]);
+
+/** How much of the time from `begin` to `end` nothing is known about. */
+int64_t switches_unknown(const struct switches_comings *c, int64_t begin, int64_t end);
 
 struct switches_waking {
     int64_t time, taken; /* `taken`: it came out of the kernel then */

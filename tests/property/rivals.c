@@ -175,7 +175,9 @@ static void nobody_had_more_than_is_said_though_records_are_lost(void **unused)
         kernel.room = UINT64_C(512) << below(6);
         live(1 + (unsigned)below(COMINGS), 1 + below(60));
         int64_t begin = 1000 + (int64_t)below((uint64_t)(kernel.now - 1000));
-        (void)ask(begin, begin + 1 + (int64_t)below(20000) % (kernel.now - begin));
+        int64_t end = begin + 1 + (int64_t)below(20000) % (kernel.now - begin);
+        int64_t named = ask(begin, end), unknown = switches_unknown(&comings, begin, end);
+        assert_true(named + unknown <= end - begin && unknown >= 0);
     }
 }
 
@@ -188,6 +190,7 @@ static void with_room_all_is_said_of_a_time_with_few_rivals(void **unused)
         unsigned first = (unsigned)below(COMINGS - SWITCHES_RIVALS), last = first + (unsigned)below(SWITCHES_RIVALS);
         int64_t begin = truth[first].begin, end = truth[last].end;
         assert_int_equal(ask(begin, end), end - begin - really_had(OBSERVED, begin, end));
+        assert_int_equal(switches_unknown(&comings, begin, end), 0);
         assert_true(switches_came(&comings, truth[last].thread, truth[last].begin));
     }
 }
@@ -214,13 +217,14 @@ static void old_times_and_other_threads_are_not_known(void **unused)
     (void)unused;
     comings.count = 0;
     assert_int_equal(ask(0, 100), 0);
+    assert_int_equal(switches_unknown(&comings, 0, 100), 100);
     for (uint32_t i = 0; i < 2 * SWITCHES_COMINGS; i++)
         switches_come(&comings, i, 100 + i % 2, i % 2);
     struct switches_rival r[SWITCHES_RIVALS];
     assert_int_equal(switches_rivals(&comings, 9, 0, SWITCHES_COMINGS, r), 0);
     assert_true(switches_rivals(&comings, 9, SWITCHES_COMINGS, SWITCHES_COMINGS + 4, r) > 0);
     assert_false(switches_came(&comings, 5, SWITCHES_COMINGS));
-    assert_false(switches_came(&comings, 1, SWITCHES_COMINGS + 2 * CLOCK_MS));
+    assert_false(switches_came(&comings, 0, SWITCHES_COMINGS + 2 * CLOCK_MS));
 }
 
 static void the_first_waking_of_a_wait_is_found_with_its_context(void **unused)
