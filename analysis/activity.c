@@ -3,14 +3,16 @@
 #include "analysis/activity.h"
 
 #include "analysis/room.h"
+#include "base/hash.h"
 #include "base/saturate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN INT64_C(50000) /* ns around a window in which events are kept, too */
-#define JOINED INT64_C(1000)  /* ns: times that are so near each other are one, but for the reading of clocks */
+#define MARGIN    INT64_C(50000)     /* ns around a window in which events are kept, too */
+#define LOSS_LATE INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
+#define JOINED    INT64_C(1000)      /* ns: times that are so near each other are one, but for the reading of clocks */
 
 static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 {
@@ -34,7 +36,7 @@ static bool is_wanted(const struct activity *a, int64_t from, int64_t until)
 
 int activity_init(struct activity *a, const struct activity_window *windows, size_t window_count)
 {
-    *a = (struct activity){.windows = windows, .window_count = window_count};
+    *a = (struct activity){.windows = windows, .window_count = window_count, .left = ACTIVITY_MEMORY};
     a->messages = record_messages_new(ACTIVITY_SENT_MEMORY);
     return a->messages ? 0 : BEZEL_ENOMEM;
 }
@@ -54,6 +56,7 @@ void activity_fini(struct activity *a)
     free(a->gaps);
     free(a->by_thread.slots);
     free(a->by_key.slots);
+    free(a->by_name.slots);
     free(a->streams);
     record_messages_free(a->messages);
     *a = (struct activity){0};
@@ -78,11 +81,16 @@ uint32_t activity_add_thread(struct activity *a, const struct activity_thread *i
 
 uint32_t activity_name(struct activity *a, const char *name)
 {
-    for (size_t i = 0; i < a->name_count; i++)
-        if (strcmp(a->names[i], name) == 0)
-            return (uint32_t)i;
-    if (!room_for(&a->names, &a->name_capacity, a->name_count, sizeof *a->names))
+    uint64_t hash = hash_fnv64(HASH_FNV64_START, name, strlen(name));
+    uint32_t same = 0, found; /* names before it that have this hash */
+    while ((found = look_up(&a->by_name, (int64_t)hash, same)) != ACTIVITY_NONE && strcmp(a->names[found], name) != 0)
+        same++;
+    if (found != ACTIVITY_NONE)
+        return found;
+    if (!room_for(&a->names, &a->name_capacity, a->name_count, sizeof *a->names) ||
+        !room_for_key(&a->by_name, a->name_count))
         return ACTIVITY_NONE;
+    hash_index_put(&a->by_name, hash, same, (uint32_t)a->name_count);
     snprintf(a->names[a->name_count], sizeof *a->names, "%s", name);
     return (uint32_t)a->name_count++;
 }
@@ -156,6 +164,15 @@ static uint32_t sender_of(const struct activity *a, const struct record_sent *se
     return t ? (uint32_t)(t - 1) : ACTIVITY_NONE;
 }
 
+/* As room_for(), for what threads did, all of which has a bound. */
+static bool room_of(struct activity *a, void *list, size_t *capacity, size_t count, size_t size)
+{
+    if (a->left < size)
+        return false;
+    a->left -= size;
+    return room_for(list, capacity, count, size);
+}
+
 /* ---- what they did ----------------------------------------------------------------------------------------------- */
 
 bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span)
@@ -163,7 +180,7 @@ bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span
     struct activity_thread *t = &a->threads[thread];
     if (span.begin >= span.end)
         return true;
-    if (!room_for(&t->spans, &t->span_capacity, t->span_count, sizeof *t->spans))
+    if (!room_of(a, &t->spans, &t->span_capacity, t->span_count, sizeof *t->spans))
         return false;
     t->spans[t->span_count++] = span;
     return true;
@@ -172,7 +189,7 @@ bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span
 bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event)
 {
     struct activity_thread *t = &a->threads[thread];
-    if (!room_for(&t->events, &t->event_capacity, t->event_count, sizeof *t->events))
+    if (!room_of(a, &t->events, &t->event_capacity, t->event_count, sizeof *t->events))
         return false;
     if (t->event_count && event.at < t->events[t->event_count - 1].at) /* clocks were compared anew */
         event.at = t->events[t->event_count - 1].at;
@@ -188,7 +205,7 @@ bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_riv
         r.begin = t->rivals[t->rival_count - 1].end;
     if (r.begin >= r.end)
         return true;
-    if (!room_for(&t->rivals, &t->rival_capacity, t->rival_count, sizeof *t->rivals))
+    if (!room_of(a, &t->rivals, &t->rival_capacity, t->rival_count, sizeof *t->rivals))
         return false;
     t->rivals[t->rival_count++] = r;
     return true;
@@ -199,7 +216,7 @@ bool activity_add_wait(struct activity *a, uint32_t thread, struct activity_wait
     struct activity_thread *t = &a->threads[thread];
     if (w.begin >= w.end || (t->wait_count && w.begin < t->waits[t->wait_count - 1].end))
         return true;
-    if (!room_for(&t->waits, &t->wait_capacity, t->wait_count, sizeof *t->waits))
+    if (!room_of(a, &t->waits, &t->wait_capacity, t->wait_count, sizeof *t->waits))
         return false;
     t->waits[t->wait_count++] = w;
     return true;
@@ -227,7 +244,7 @@ bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_
     }
     i.ready_most = clamp(i.ready_most, 0, i.off < 0 ? 0 : i.off);
     i.ready_least = clamp(i.ready_least, 0, i.ready_most);
-    if (!room_for(&t->intervals, &t->interval_capacity, t->interval_count, sizeof *t->intervals))
+    if (!room_of(a, &t->intervals, &t->interval_capacity, t->interval_count, sizeof *t->intervals))
         return false;
     t->intervals[t->interval_count++] = i;
     return true;
@@ -418,6 +435,8 @@ static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t,
             a, t, (struct activity_event){.at = at, .from = from, .peer = ACTIVITY_NONE, .kind = ACTIVITY_LOST});
     if (!room_for(&a->gaps, &a->gap_capacity, a->gap_count, sizeof *a->gaps))
         return false;
+    if (a->gap_count && a->gaps[a->gap_count - 1].until > at)
+        at = a->gaps[a->gap_count - 1].until;
     a->gaps[a->gap_count++] = (struct activity_gap){item->process->node->row, from, at};
     return true;
 }
@@ -548,6 +567,22 @@ bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t e
     while (i < t->span_count && t->spans[i].begin == begin && t->spans[i].end != end)
         i++;
     return i < t->span_count && t->spans[i].begin == begin && activity_inner_until(t, saturate_add(begin, 1)) == end;
+}
+
+bool activity_lost_intervals(const struct activity *a, const struct activity_thread *t, int64_t from, int64_t until)
+{
+    size_t low = 0, high = a->gap_count; /* the first gap that ends behind `from` */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->gaps[middle].until <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < a->gap_count; low++)
+        if (a->gaps[low].node_row == t->node_row && saturate_sub(a->gaps[low].from, LOSS_LATE) < until)
+            return true;
+    return false;
 }
 
 size_t activity_event_at(const struct activity_thread *t, int64_t at)

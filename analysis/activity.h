@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SENT_MEMORY = 32 << 20 };
+enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SENT_MEMORY = 32 << 20, ACTIVITY_MEMORY = 512 << 20 };
 
 struct activity_window {
     int64_t from, until;
@@ -109,15 +109,16 @@ struct activity {
     size_t thread_count, name_count, gap_count;
     struct activity_thread *threads;
     char (*names)[DICT_NAME_MAX + 1]; /* of spans, processes and commands, each once */
-    struct activity_gap *gaps;
-    uint64_t intervals;         /* that came, in windows or not */
-    uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
+    struct activity_gap *gaps;        /* in the order of their ends */
+    uint64_t intervals;               /* that came, in windows or not */
+    uint64_t unsent, forgotten;       /* receivings without a known sending; sendings that memory was too small for */
 
     /* Private. */
     size_t thread_capacity, name_capacity, gap_capacity, window_count, stream_capacity, key_count;
     const struct activity_window *windows;
     struct record_messages *messages;
-    struct hash_index by_thread, by_key; /* threads by process and id; names by process and aspect */
+    struct hash_index by_thread, by_key, by_name; /* threads by process and id; names by process and aspect, and text */
+    size_t left;                                  /* bytes that what is kept may still take */
     struct activity_stream {
         size_t thread; /* that has it now, plus 1 */
         uint32_t id;
@@ -142,7 +143,8 @@ struct activity_interval activity_interval_of(const struct record_item *item);
 /** Whether records of this aspect say what threads did. */
 bool activity_wants(const struct dict_aspect *aspect);
 
-/** Takes a record or a loss; they come in order. Others than those wanted are allowed. False: no memory. */
+/** Takes a record or a loss; they come in order. Others than those wanted are allowed. False: no memory, of which it
+ * takes at most ACTIVITY_MEMORY for what lies in the windows. */
 bool activity_take(struct activity *a, const struct record_item *item);
 
 /** Makes what was taken ready to be looked at. Returns 0 or BEZEL_ENOMEM. */
@@ -159,6 +161,9 @@ bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t e
 
 /** When the innermost span is another one, at `at` or later; INT64_MAX: never. */
 int64_t activity_inner_until(const struct activity_thread *t, int64_t at);
+
+/** Whether intervals of thread `t` may have been lost from `from` to `until`. */
+bool activity_lost_intervals(const struct activity *a, const struct activity_thread *t, int64_t from, int64_t until);
 
 /** The number of the first event at `at` or later. */
 size_t activity_event_at(const struct activity_thread *t, int64_t at);

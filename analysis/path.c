@@ -15,8 +15,6 @@
 
 enum { HOPS_MOST = 64, NESTED_MOST = 16 };
 
-#define LOSS_LATE INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
-
 struct walk {
     const struct activity *a;
     struct path *p;
@@ -119,17 +117,6 @@ static void follow(struct walk *w, const struct activity_event *e)
         return;
     if (w->at - t->intervals[i - 1].end < t->intervals[i].begin - w->at)
         put_spans(w, t->intervals[i - 1].end, PATH_RUNNING, PATH_KNOWN);
-}
-
-/* Whether intervals of the node of the thread were lost from `from` to `until`. */
-static bool lost_intervals(const struct walk *w, int64_t from, int64_t until)
-{
-    for (size_t i = 0; i < w->a->gap_count; i++) {
-        const struct activity_gap *g = &w->a->gaps[i];
-        if (g->node_row == thread_of(w)->node_row && saturate_sub(g->from, LOSS_LATE) < until && g->until > from)
-            return true;
-    }
-    return false;
 }
 
 /* Up to when records were made before the thread waited again, or before that is not known any more. */
@@ -243,7 +230,7 @@ static void step_unrecorded(struct walk *w, int64_t from)
 {
     const struct activity_thread *t = thread_of(w);
     from = from < w->from ? w->from : from;
-    enum path_why why = lost_intervals(w, from, w->at) ? PATH_LOST : PATH_NO_SWITCHES;
+    enum path_why why = activity_lost_intervals(w->a, t, from, w->at) ? PATH_LOST : PATH_NO_SWITCHES;
     size_t k = activity_event_at(t, saturate_add(w->at, 1));
     while (k > 0 && t->events[k - 1].at > from && !waited_in_span(w, k - 1))
         k--;

@@ -274,4 +274,6 @@ const struct rows_section report_looks = {
     .key = "looks",
     .bare = true,
     .add = add_looks,
-    .remark = "docs/SAMPLERS.md, \"The cause of a spike\", explains what each of these says about the cause."};
+    .remark =
+        "`bezel why` says what the slow ones have more of than the usual ones (docs/WHY.md); docs/SAMPLERS.md, \"The "
+        "cause of a spike\", explains what each of these says about the cause."};

@@ -235,7 +235,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         if (!rows.length)
             return;
         section("Around the worst violations", "looks").append(
-            make("p", {}, "Commands that show what was around the worst value of each limit; docs/SAMPLERS.md, \"The cause of a spike\", says what each tells about the cause."),
+            make("p", {}, "Commands that show what was around the worst value of each limit; `bezel why` compares the slow ones with the usual ones (docs/WHY.md); docs/SAMPLERS.md, \"The cause of a spike\", says what each tells about the cause."),
             table(rows, [["limit", r => r.limit], ["from", r => when(r.from_ns), "number"], ["to", r => when(r.until_ns), "number"],
                 ["commands", r => make("div", {}, ...["records", "scheduling", "machine"].map(k => make("div", {}, `${k}: `, make("code", {}, r[k])))), "text"]], "around the worst violations"));
     }

@@ -73,6 +73,12 @@ static int answer(const char *run, struct why_limits *w, struct why_answer *answ
             snprintf(misuse, size, "%s", answers[i].misuse);
             return err;
         }
+        if (err == BEZEL_ENOMEM) {
+            log_error("BEZEL-WHY-MEMORY",
+                      "there is too much in the instances that are compared, or memory is short: choose "
+                      "fewer with --slowest, --from and --until");
+            return err;
+        }
         if (err) {
             log_error("BEZEL-WHY", "cannot read %s: %s", run, rundb_why(err));
             return BEZEL_ESYS;
