@@ -255,6 +255,18 @@ static int64_t run_time(const struct record_item *item, int64_t own)
     return saturate_ns(run_clock_at(&item->process->node->run_clock, saturate_ns(own)).ns);
 }
 
+static enum activity_reason reason_of(const struct record_item *item)
+{
+    static const char *const reasons[] = {"message", "lock", "io", "timer", "other"};
+    if (item->aspect->kind != DICT_WAIT)
+        return ACTIVITY_NO_WAIT;
+    struct record_value v = record_item_value(item->process->dict, item->r, 1);
+    for (int i = 0; v.as == RECORD_TEXT && i < 5; i++)
+        if (strlen(reasons[i]) == v.length && memcmp(reasons[i], v.text, v.length) == 0)
+            return (enum activity_reason)(ACTIVITY_FOR_MESSAGE + i);
+    return ACTIVITY_FOR_OTHER;
+}
+
 static bool take_span(struct activity *a, uint32_t t, const struct record_item *item)
 {
     int64_t duration = (int64_t)packet_value(item->r, 0), own = saturate_time(item->time);
@@ -264,6 +276,7 @@ static bool take_span(struct activity *a, uint32_t t, const struct record_item *
     if (!is_wanted(a, span.begin - MARGIN, span.end + MARGIN))
         return true;
     span.name = name_of(a, item);
+    span.reason = reason_of(item);
     return span.name != ACTIVITY_NONE && activity_add_span(a, t, span);
 }
 
@@ -421,7 +434,7 @@ static bool take_switches(struct activity *a, enum switches_aspect is, const str
 
 bool activity_wants(const struct dict_aspect *aspect)
 {
-    return aspect->kind == DICT_SPAN || aspect->kind == DICT_SENT || aspect->kind == DICT_RECEIVED ||
+    return dict_kind_lasts(aspect->kind) || aspect->kind == DICT_SENT || aspect->kind == DICT_RECEIVED ||
            switches_aspect(aspect) < SWITCHES_ASPECTS;
 }
 
@@ -456,7 +469,7 @@ bool activity_take(struct activity *a, const struct record_item *item)
         taken = take_switches(a, switches_aspect(item->aspect), item);
     else if (monitor)
         taken = true;
-    else if (item->aspect->kind == DICT_SPAN)
+    else if (dict_kind_lasts(item->aspect->kind))
         taken = take_span(a, t, item);
     else if (item->aspect->kind == DICT_SENT)
         taken = take_sent(a, t, item);
@@ -476,11 +489,13 @@ static int by_begin(const void *x, const void *y)
     return (a->end < b->end) - (a->end > b->end); /* the outer one first */
 }
 
-static void put_inner(struct activity_thread *t, int64_t at, uint32_t name)
+/* `span`: NULL: none. */
+static void put_inner(struct activity_thread *t, int64_t at, const struct activity_span *span)
 {
     if (t->inner_count && t->inner[t->inner_count - 1].at == at)
         t->inner_count--;
-    t->inner[t->inner_count++] = (struct activity_inner){at, name};
+    t->inner[t->inner_count++] = (struct activity_inner){at, span ? span->name : (uint32_t)ACTIVITY_NONE,
+                                                         span ? span->reason : ACTIVITY_NO_WAIT};
 }
 
 /* Ends the spans on the stack that end before `until`: the one below that goes on is the innermost again. */
@@ -490,7 +505,7 @@ static size_t end_spans(struct activity_thread *t, const uint32_t *stack, size_t
         int64_t end = t->spans[stack[--depth]].end;
         while (depth && t->spans[stack[depth - 1]].end <= end)
             depth--;
-        put_inner(t, end, depth ? t->spans[stack[depth - 1]].name : ACTIVITY_NONE);
+        put_inner(t, end, depth ? &t->spans[stack[depth - 1]] : NULL);
     }
     return depth;
 }
@@ -513,7 +528,7 @@ static int settle_spans(struct activity_thread *t)
     qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
     for (size_t i = 0; i < t->span_count; i++) {
         depth = end_spans(t, stack, depth, t->spans[i].begin);
-        put_inner(t, t->spans[i].begin, t->spans[i].name);
+        put_inner(t, t->spans[i].begin, &t->spans[i]);
         stack[depth++] = (uint32_t)i;
     }
     (void)end_spans(t, stack, depth, INT64_MAX);
@@ -553,6 +568,22 @@ uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int6
     size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
     *since = i ? t->inner[i - 1].at : INT64_MIN;
     return i ? t->inner[i - 1].name : (uint32_t)ACTIVITY_NONE;
+}
+
+enum activity_reason activity_reason_before(const struct activity_thread *t, int64_t at)
+{
+    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
+    return i ? t->inner[i - 1].reason : ACTIVITY_NO_WAIT;
+}
+
+bool activity_message_wait(const struct activity_thread *t, int64_t at, struct activity_window *wait)
+{
+    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, saturate_add(at, 1));
+    size_t event = activity_event_at(t, at);
+    if (i < 2 || t->inner[i - 2].reason != ACTIVITY_FOR_MESSAGE)
+        return false;
+    *wait = (struct activity_window){t->inner[i - 2].at, t->inner[i - 1].at};
+    return activity_is_inner(t, wait->from, wait->until) && (event == 0 || t->events[event - 1].at < wait->from);
 }
 
 int64_t activity_inner_until(const struct activity_thread *t, int64_t at)

@@ -24,15 +24,27 @@ struct activity_window {
     int64_t from, until;
 };
 
+/** What a span waits for, as BEZEL_WAIT() says; most do not wait. */
+enum activity_reason {
+    ACTIVITY_NO_WAIT,
+    ACTIVITY_FOR_MESSAGE,
+    ACTIVITY_FOR_LOCK,
+    ACTIVITY_FOR_IO,
+    ACTIVITY_FOR_TIMER,
+    ACTIVITY_FOR_OTHER,
+};
+
 struct activity_span {
     int64_t begin, end;
     uint32_t name; /* an index in activity.names */
+    enum activity_reason reason;
 };
 
 /** From `at` on, up to the next one, the innermost span is of this name; ACTIVITY_NONE: the thread is in none. */
 struct activity_inner {
     int64_t at;
     uint32_t name;
+    enum activity_reason reason;
 };
 
 /** How an interval on a CPU ended; the order is that of the labels of `thread_interval`. */
@@ -155,6 +167,15 @@ uint32_t activity_find(const struct activity *a, int64_t process_row, uint32_t i
 
 /** The name of the innermost span that thread `t` was in just before `at`, and since when that is so; ACTIVITY_NONE. */
 uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since);
+
+/** What the innermost span just before `at` waits for. */
+enum activity_reason activity_reason_before(const struct activity_thread *t, int64_t at);
+
+/**
+ * Whether a wait for a message is the last span that ended before `at`, or up to it, with nothing recorded since: then
+ * it is *wait.
+ */
+bool activity_message_wait(const struct activity_thread *t, int64_t at, struct activity_window *wait);
 
 /** Whether a span of thread `t` lasts from `begin` to `end`, and has no other in it. */
 bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end);

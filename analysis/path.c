@@ -73,6 +73,21 @@ static const struct activity_rival *rival_of(const struct walk *w, int64_t *sinc
     return has ? &t->rivals[i - 1] : NULL;
 }
 
+/* What is not known of a time in which a wait says what the thread waited for is that. */
+static void put_reason(struct path_piece *p, enum activity_reason reason)
+{
+    static const enum path_class classes[] = {
+        [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
+    bool open =
+        p->why == PATH_BLOCKED || p->why == PATH_WOKEN || p->why == PATH_INTERRUPT || p->why == PATH_NO_SWITCHES;
+    if (p->is == PATH_UNKNOWN && p->why == PATH_BLOCKED && reason == ACTIVITY_FOR_MESSAGE)
+        p->why = PATH_UNSENT;
+    if (p->is != PATH_UNKNOWN || !open || reason < ACTIVITY_FOR_LOCK || reason > ACTIVITY_FOR_TIMER)
+        return;
+    p->is = classes[reason];
+    p->why = PATH_KNOWN;
+}
+
 /* The same in as many pieces as there are changes of the innermost span, and of who had the CPU. */
 static void put_stretch(struct walk *w, int64_t from, struct path_piece as)
 {
@@ -87,6 +102,7 @@ static void put_stretch(struct walk *w, int64_t from, struct path_piece as)
             piece.is = rival->monitor ? PATH_MONITOR : PATH_READY;
             piece.by = rival->name;
         }
+        put_reason(&piece, activity_reason_before(thread_of(w), w->at));
         since = had > since ? had : since;
         put(w, since > from ? since : from, piece);
     }
@@ -210,19 +226,25 @@ static void step_off(struct walk *w, size_t i)
 }
 
 /*
- * Whether the thread did nothing but wait for message `k` of its events, as far as its records say: the innermost span
- * began before it was sent, and has nothing else in it.
+ * Until when the thread did nothing but wait for message `k` of its events, as far as its records say: the innermost
+ * span has nothing in it but the receiving, or a wait for a message ended before it; and the message was sent
+ * meanwhile. INT64_MIN: it is not known to have waited.
  */
-static bool waited_in_span(const struct walk *w, size_t k)
+static int64_t waited_until(const struct walk *w, size_t k)
 {
     const struct activity_thread *t = thread_of(w);
     const struct activity_event *e = &t->events[k];
+    struct activity_window wait;
     int64_t begin, end = activity_inner_until(t, e->at);
-    if (e->kind != ACTIVITY_RECEIVED || e->peer == ACTIVITY_NONE || e->bound == INT64_MAX ||
-        activity_inner_before(t, e->at, &begin) == ACTIVITY_NONE || !activity_is_inner(t, begin, end))
-        return false;
-    return e->from >= begin && (k == 0 || t->events[k - 1].at < begin) &&
-           (k + 1 == t->event_count || t->events[k + 1].at >= end);
+    if (e->kind != ACTIVITY_RECEIVED || e->peer == ACTIVITY_NONE || e->bound == INT64_MAX)
+        return INT64_MIN;
+    if (activity_message_wait(t, e->at, &wait) && e->from >= wait.from)
+        return wait.until;
+    if (activity_inner_before(t, e->at, &begin) == ACTIVITY_NONE || !activity_is_inner(t, begin, end))
+        return INT64_MIN;
+    bool alone = e->from >= begin && (k == 0 || t->events[k - 1].at < begin) &&
+                 (k + 1 == t->event_count || t->events[k + 1].at >= end);
+    return alone ? e->at : INT64_MIN;
 }
 
 /* When the thread was on a CPU is not known from `from` to the place of the walk. */
@@ -232,10 +254,10 @@ static void step_unrecorded(struct walk *w, int64_t from)
     from = from < w->from ? w->from : from;
     enum path_why why = activity_lost_intervals(w->a, t, from, w->at) ? PATH_LOST : PATH_NO_SWITCHES;
     size_t k = activity_event_at(t, saturate_add(w->at, 1));
-    while (k > 0 && t->events[k - 1].at > from && !waited_in_span(w, k - 1))
+    while (k > 0 && t->events[k - 1].at > from && waited_until(w, k - 1) == INT64_MIN)
         k--;
     if (k > 0 && t->events[k - 1].at > from) {
-        put_spans(w, t->events[k - 1].at, PATH_UNKNOWN, why);
+        put_spans(w, waited_until(w, k - 1), PATH_UNKNOWN, why);
         if (w->at > w->from)
             follow(w, &t->events[k - 1]);
         return;
@@ -294,8 +316,8 @@ void path_fini(struct path *p)
 
 const char *path_class_name(enum path_class is)
 {
-    static const char *const names[PATH_CLASSES] = {"running", "ready",   "monitor", "message",
-                                                    "io",      "stopped", "unknown"};
+    static const char *const names[PATH_CLASSES] = {"running", "ready", "monitor", "message", "lock",
+                                                    "io",      "sleep", "stopped", "unknown"};
     return names[is];
 }
 

@@ -222,11 +222,15 @@ static void record_spans(unsigned of, const struct thread *t)
         for (end = begin; end < t->ended && t->in[end] == t->in[begin];)
             end++;
         if (t->in[begin] != 0)
-            assert_true(activity_add_span(
-                &a, of, (struct activity_span){begin * TICK, end * TICK, activity_name(&a, names[t->in[begin]])}));
+            assert_true(activity_add_span(&a, of,
+                                          (struct activity_span){.begin = begin * TICK,
+                                                                 .end = end * TICK,
+                                                                 .name = activity_name(&a, names[t->in[begin]])}));
         if (t->in[begin] == 3)
-            assert_true(activity_add_span(
-                &a, of, (struct activity_span){begin * TICK, end * TICK + TICK / 2, activity_name(&a, "two")}));
+            assert_true(activity_add_span(&a, of,
+                                          (struct activity_span){.begin = begin * TICK,
+                                                                 .end = end * TICK + TICK / 2,
+                                                                 .name = activity_name(&a, "two")}));
     }
 }
 

@@ -31,7 +31,8 @@ static uint32_t add_thread(const char *process, int64_t node)
 
 static void span(uint32_t t, const char *name, int64_t begin, int64_t end)
 {
-    assert_true(activity_add_span(&a, t, (struct activity_span){begin, end, activity_name(&a, name)}));
+    assert_true(
+        activity_add_span(&a, t, (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, name)}));
 }
 
 /* On a CPU from `begin` to `end`, and off since the interval before, of which `ready` ready. */
@@ -383,6 +384,52 @@ static void test_what_the_kernel_says_of_waits(void **state)
         is_piece(2 * i + 1, cases[i].is, cases[i].why, t, (int64_t)i * 100 + 10, (int64_t)i * 100 + 90);
 }
 
+static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, int64_t end)
+{
+    assert_true(activity_add_span(
+        &a, t,
+        (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, "wait"), .reason = reason}));
+}
+
+static void test_what_waits_of_the_program_say(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    runs(t, 0, 10, 0);
+    runs(t, 50, 110, 5);
+    runs(t, 150, 160, 0);
+    runs(t, 190, 210, 0);
+    waits_for(t, ACTIVITY_FOR_LOCK, 8, 52);
+    waits_for(t, ACTIVITY_FOR_TIMER, 105, 151);
+    waits_for(t, ACTIVITY_FOR_OTHER, 155, 195);
+    walk(t, 0, 200);
+    is_piece(1, PATH_RUNNING, PATH_KNOWN, t, 8, 10);
+    is_piece(2, PATH_LOCK, PATH_KNOWN, t, 10, 45);
+    is_piece(3, PATH_READY, PATH_KNOWN, t, 45, 50);
+    assert_string_equal(a.names[p.pieces[2].span], "wait");
+    is_piece(7, PATH_SLEEP, PATH_KNOWN, t, 110, 150);
+    is_piece(11, PATH_UNKNOWN, PATH_BLOCKED, t, 160, 190);
+    waits_for(u, ACTIVITY_FOR_IO, 10, 30); /* without intervals */
+    walk(u, 0, 100);
+    is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 10);
+    is_piece(1, PATH_IO, PATH_KNOWN, u, 10, 30);
+    is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 30, 100);
+}
+
+/* A wait for a message that ends before the receiving is recorded, without intervals; and one that was not for it. */
+static void test_waits_for_messages(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    waits_for(t, ACTIVITY_FOR_MESSAGE, 20, 60);
+    receives(t, 62, u, 40);
+    receives(t, 90, u, 70);
+    walk(t, 0, 100);
+    is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 40);
+    is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 40, 60);
+    is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 60, 100);
+}
+
 /* Two messages, each of which is received before the other was sent: some tags are wrong. */
 static void test_a_cycle(void **state)
 {
@@ -413,6 +460,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_had_the_cpu, start, finish),
         cmocka_unit_test_setup_teardown(test_a_waker_is_followed, start, finish),
         cmocka_unit_test_setup_teardown(test_what_the_kernel_says_of_waits, start, finish),
+        cmocka_unit_test_setup_teardown(test_what_waits_of_the_program_say, start, finish),
+        cmocka_unit_test_setup_teardown(test_waits_for_messages, start, finish),
         cmocka_unit_test_setup_teardown(test_a_cycle, start, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void put_spans(const struct summary *s, FILE *out)
             size_t n = 0;
             while (n < count && strcmp(shown[n], b->name) != 0)
                 n++;
-            if (b->kind == DICT_SPAN && n == count && count < NAMES_SHOWN)
+            if (dict_kind_lasts(b->kind) && n == count && count < NAMES_SHOWN)
                 shown[count++] = b->name;
         }
     fputs(

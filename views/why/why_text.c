@@ -48,6 +48,11 @@ static struct why_place_text process(const struct why_page *p, const struct why_
 static void put_what(struct table *t, const struct why_page *p, const struct why_answer *a, enum path_class is,
                      enum path_why why, uint32_t peer, uint32_t other)
 {
+    static const char *const known[PATH_CLASSES] = {[PATH_RUNNING] = "runs",
+                                                    [PATH_LOCK] = "waits for a lock",
+                                                    [PATH_IO] = "waits for input or output",
+                                                    [PATH_SLEEP] = "sleeps",
+                                                    [PATH_STOPPED] = "is stopped"};
     const char *by = other == ACTIVITY_NONE ? NULL : a->activity.names[other];
     if (is == PATH_MESSAGE)
         table_cell(t, "waits for a message of %s", process(p, a, peer).s);
@@ -57,10 +62,7 @@ static void put_what(struct table *t, const struct why_page *p, const struct why
         table_cell(t, "ready, %s%s the CPU", by ? by : "others",
                    by ? (is == PATH_MONITOR ? " (the monitor) has" : " has") : " have");
     else
-        table_cell(t, "%s",
-                   is == PATH_RUNNING ? "runs"
-                   : is == PATH_IO    ? "waits for a disk or for memory"
-                                      : "is stopped");
+        table_cell(t, "%s", known[is]);
 }
 
 static void put_where(struct table *t, const struct why_page *p, const struct why_answer *a, uint32_t thread,
@@ -126,7 +128,9 @@ static void put_classes(const struct why_answer *a, FILE *out)
                                                     [PATH_READY] = "ready while others had the CPU",
                                                     [PATH_MONITOR] = "ready while the monitor had the CPU",
                                                     [PATH_MESSAGE] = "waiting for messages",
-                                                    [PATH_IO] = "waiting for a disk or for memory",
+                                                    [PATH_LOCK] = "waiting for locks",
+                                                    [PATH_IO] = "waiting for input and output",
+                                                    [PATH_SLEEP] = "sleeping",
                                                     [PATH_STOPPED] = "stopped",
                                                     [PATH_UNKNOWN] = "unknown"};
     double more[PATH_CLASSES] = {0}, all = 0;
