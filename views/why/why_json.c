@@ -36,6 +36,15 @@ static bool has_why(const struct slow_terms *t, enum path_why why)
     return ns > 0 && ns >= t->slow / 100;
 }
 
+/* Whether threads were ready for so long while nobody knows who had the CPU. */
+static bool has_nobody(const struct slow_terms *t)
+{
+    double ns = 0;
+    for (size_t i = 0; i < t->count; i++)
+        ns += t->terms[i].is == PATH_READY && t->terms[i].by == ACTIVITY_NONE ? t->terms[i].slow : 0;
+    return ns > 0 && ns >= t->slow / 10;
+}
+
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
                  void *context)
 {
@@ -48,6 +57,12 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
         remark(&r,
                "Switches were recorded in part: `sensing: {samplers: {switches: all}}` stores all; docs/SAMPLERS.md, "
                "Switches, says when the kernel refuses them.");
+    if (has_nobody(&a->terms))
+        remark(&r, "Who had the CPU while threads were ready is not recorded in full: bezeld needs CAP_PERFMON for it; "
+                   "docs/SAMPLERS.md, Who had the CPU.");
+    if (has_why(&a->terms, PATH_BLOCKED))
+        remark(&r, "Threads waited, and no record says for what: BEZEL_WAIT, or BEZEL_SENT and BEZEL_RECEIVED, in the "
+                   "program do, and a bezeld that root runs sees who ended a wait.");
     if (has_why(&a->terms, PATH_LOST))
         remark(&r, "Records were lost in these times; `bezel report` says why, and what to do about it.");
     if (a->terms.bound > 0)

@@ -58,9 +58,13 @@ static void put_what(struct table *t, const struct why_page *p, const struct why
         table_cell(t, "waits for a message of %s", process(p, a, peer).s);
     else if (is == PATH_UNKNOWN)
         table_cell(t, "unknown: %s%s%s", reasons[why], by ? " " : "", by ? by : "");
+    else if (is == PATH_READY && by && strcmp(by, "idle") == 0)
+        table_cell(t, "ready, though the CPU is idle");
     else if (is == PATH_READY || is == PATH_MONITOR)
-        table_cell(t, "ready, %s%s the CPU", by ? by : "others",
-                   by ? (is == PATH_MONITOR ? " (the monitor) has" : " has") : " have");
+        table_cell(t, "ready, %s %s the CPU", by ? by : "others",
+                   !by                  ? "have"
+                   : is == PATH_MONITOR ? "(the monitor) has"
+                                        : "has");
     else
         table_cell(t, "%s", known[is]);
 }
