@@ -61,17 +61,32 @@ static void serve_sums(struct samplers *s, int64_t now)
     s->due[EXPERIMENT_SAMPLER_SCHEDULING] = now;
 }
 
-static void note_refused(struct samplers *s, int64_t now, int error, bool memory)
+/* Whether the kernel records this very thread: then it refuses a program, and not bezeld. */
+static bool records_own(void)
 {
-    const char *remedy =
-        memory            ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
-        : error == EMFILE ? "raise the limit of open files (ulimit -n)"
-        : error == EACCES || error == EPERM
-            ? "`sudo sysctl kernel.perf_event_paranoid=2` permits it for own programs, CAP_PERFMON for all; not in "
-              "containers"
-            : "this kernel does not record them";
-    sampler_note(s, NULL, now, "context switches of %sthreads are not recorded, but summed by 'scheduling': %s: %s",
-                 memory || error == EMFILE ? "some " : "", strerror(error), remedy);
+    struct switches_ring r;
+    bool memory, opened = switches_ring_open(&r, 0, -1, 1, &memory) == 0;
+    if (opened)
+        switches_ring_close(&r);
+    return opened || memory;
+}
+
+static void note_refused(struct samplers *s, const struct external_process *p, int64_t now, int error, bool memory)
+{
+    bool rights = !memory && (error == EACCES || error == EPERM), foreign = rights && records_own();
+    const char *remedy = memory            ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
+                         : error == EMFILE ? "raise the limit of open files (ulimit -n)"
+                         : foreign         ? "bezeld needs the rights of its user, or CAP_PERFMON"
+                         : rights
+                             ? "`sudo sysctl kernel.perf_event_paranoid=2` permits it for own programs, CAP_PERFMON "
+                               "for all; not in containers"
+                             : "this kernel does not record them";
+    sampler_note(s, foreign ? p : NULL, now,
+                 "context switches of %sthreads are not recorded, but summed by 'scheduling': %s: %s",
+                 memory || error == EMFILE ? "some "
+                 : foreign                 ? "this program's "
+                                           : "",
+                 strerror(error), remedy);
     serve_sums(s, now);
 }
 
@@ -102,18 +117,16 @@ static bool read_times(struct samplers *s, struct sampler_thread *t, int64_t now
     return sampler_read(s, &t->times, now, true) && sampler_read_sched(s->text, sched) && sched[SCHED_SLICES] > 0;
 }
 
-/* Begins to record thread `t`. What cannot be recorded is tried again, with others, ten seconds later. */
+/* Begins to record thread `t`. If that is refused it is tried again ten seconds later, and other threads are all the
+ * same. */
 static void begin_recorder(struct samplers *s, struct sampler_thread *t, const struct external_process *p, int64_t now)
 {
     int64_t sched[SCHED_FIELDS];
     bool memory;
-    if (s->switches->refused && now < s->switches->retry_at)
-        return;
     struct switches_recorder *r = new_recorder(t->id, &memory);
-    s->switches->refused = !r && errno != ESRCH;
-    if (s->switches->refused) {
-        note_refused(s, now, errno, memory);
-        s->switches->retry_at = now + 10 * CLOCK_S;
+    if (!r && errno != ESRCH) {
+        note_refused(s, p, now, errno, memory);
+        t->summed_until = now + SUM_FOR;
     }
     if (!r)
         return;

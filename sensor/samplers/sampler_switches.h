@@ -40,8 +40,6 @@ struct sampler_switches {
     double budget;                           /* share of a CPU */
     int64_t began;                           /* the budget's window */
     int64_t used;                            /* CPU time in it */
-    bool refused;                            /* the kernel does not let us record */
-    int64_t retry_at;                        /* when it is asked again */
 };
 
 /** Makes the journal of intervals in `dir`. Returns 0 or an error of journal_open(); sampler_close_switches() in both

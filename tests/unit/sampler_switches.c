@@ -111,8 +111,9 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
 
 /* ---- A kernel that refuses --------------------------------------------------------------------------------------- */
 
-static int refused;      /* the error with which events are refused; 0: they are not */
-static int cpus_refused; /* likewise, those of CPUs alone */
+static int refused;            /* the error with which events are refused; 0: they are not */
+static _Atomic pid_t *foreign; /* the thread that is, as one of another user's; NULL: none */
+static int cpus_refused;       /* likewise, those of CPUs alone */
 
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
@@ -127,6 +128,10 @@ long __wrap_syscall(long number, ...)
     va_end(args);
     if (number == SYS_perf_event_open && refused) {
         errno = refused;
+        return -1;
+    }
+    if (number == SYS_perf_event_open && foreign && (pid_t)a[1] == atomic_load(foreign)) {
+        errno = EACCES;
         return -1;
     }
     if (number == SYS_perf_event_open && cpus_refused && (pid_t)a[1] == -1) {
@@ -164,8 +169,8 @@ static int any_cpu(void)
 static void *burn(void *thread)
 {
     pin(any_cpu());
-    bezel_record(alive);
     atomic_store((_Atomic pid_t *)thread, gettid());
+    bezel_record(alive);
     for (volatile uint64_t n = 0; !atomic_load(&shared->stop); n++)
         ;
     return NULL;
@@ -384,6 +389,30 @@ static bool rivals_are_named(const struct bed *b)
     return others_are_unknown(b) || ready_count > 0;
 }
 
+static bool the_other_had_intervals(const struct bed *b)
+{
+    pid_t other = atomic_load(&shared->busy[1]);
+    return was_told(b, "this program's threads are not recorded") && other && seen_of(other)->ended[PREEMPTED] > 3 &&
+           sums > 3;
+}
+
+static void a_thread_that_is_refused_keeps_no_other_from_being_recorded(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin(&b, SWITCHES_STORE_ALL, 1);
+    foreign = &shared->busy[0];
+    bed_until(&b, rivals_are_named);
+    if (!was_told(&b, "context switches of threads are not recorded")) {
+        bed_until(&b, the_other_had_intervals);
+        assert_int_equal(seen_of(atomic_load(&shared->busy[0]))->intervals, 0);
+        assert_true(was_told(&b, "bezeld needs the rights of its user"));
+    }
+    foreign = NULL;
+    bed_stop(&b);
+    bed_end(&b);
+}
+
 /* A CPU that is off is opened when it comes up. */
 static void a_cpu_that_comes_up_is_recorded_without_a_word(void **unused)
 {
@@ -482,6 +511,7 @@ int main(void)
         cmocka_unit_test(threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits),
         cmocka_unit_test(where_the_kernel_refuses_sums_serve_and_a_remedy_is_told),
         cmocka_unit_test(where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told),
+        cmocka_unit_test(a_thread_that_is_refused_keeps_no_other_from_being_recorded),
         cmocka_unit_test(a_cpu_that_comes_up_is_recorded_without_a_word),
         cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
         cmocka_unit_test(at_the_end_what_goes_on_is_recorded),
