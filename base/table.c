@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TABLE_COLUMNS_MAX = 12 };
+enum { TABLE_COLUMNS_MAX = 16 };
 
 struct table {
     const char *columns;

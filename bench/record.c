@@ -31,6 +31,7 @@ BEZEL_ASPECT(bench_twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (i
 
 BEZEL_SPAN(bench_span, (int64, number, "1"));
 BEZEL_WAIT(bench_wait, lock);
+BEZEL_ASPECT(bench_cpu, (cpu, cpu, "ns"));
 
 static uint64_t sink;
 
@@ -47,6 +48,7 @@ static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
 static BENCH_LOOP(loop_again, bezel_again(bench_two, i, i + 1));
 static BENCH_LOOP(loop_span, bezel_span span = bezel_begin(bench_span); bezel_end(bench_span, span, i));
 static BENCH_LOOP(loop_wait, (void)i; bezel_span span = bezel_begin(bench_wait); bezel_end(bench_wait, span));
+static BENCH_LOOP(loop_cpu, (void)i; bezel_record(bench_cpu, BEZEL_CPU));
 static BENCH_LOOP(loop_zero, bezel_record(bench_zero));
 static BENCH_LOOP(loop_one, bezel_record(bench_one, i));
 static BENCH_LOOP(loop_six, bezel_record(bench_six, i, i, i, 0.5, 0.5, 0.5));
@@ -150,10 +152,10 @@ int part_kinds(void)
 
 int part_waits(void)
 {
-    static const struct bench_kind kinds[] = {{"wait_recorded_ns", loop_wait, 1}};
-    if (bench_turns(kinds, 1, ROUNDS) != 0)
+    static const struct bench_kind kinds[] = {{"wait_recorded_ns", loop_wait, 1}, {"record_cpu_ns", loop_cpu, 1}};
+    if (bench_turns(kinds, 2, ROUNDS) != 0)
         return 1;
-    bench_rounds(kinds, 1, "");
+    bench_rounds(kinds, 2, "");
     return 0;
 }
 

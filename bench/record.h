@@ -23,7 +23,7 @@ int part_singles(void);   /* each record timed for itself: the tail */
 int part_cold(void);      /* caches evicted before each */
 int part_fallback(void);  /* with BEZEL_CLOCK=monotonic, against clock_gettime() */
 int part_overwrite(void); /* with BEZEL_WHEN_FULL=overwrite */
-int part_waits(void);     /* a wait that does not block */
+int part_waits(void);     /* a wait that does not block; a record with CPU time */
 int part_peer(void);      /* beside LTTng with the plug-in bench/lttng_counter.c */
 int part_count(void);     /* to be run by callgrind, which counts within bench_counted() */
 

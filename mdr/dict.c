@@ -68,6 +68,13 @@ const char *dict_kind_name(enum dict_kind kind)
     return (unsigned)kind <= DICT_WAIT ? kinds[kind].name : "?";
 }
 
+int dict_is_duration(const struct dict_aspect *a, uint32_t i)
+{
+    const struct dict_field *f = &a->fields[i];
+    return f->type == DICT_INT64 && strcmp(text_or_empty(f->unit), "ns") == 0 &&
+           (dict_kind_lasts(a->kind) ? i == 0 : a->kind == DICT_RECEIVED && i > 1 && strcmp(f->name, "waited") == 0);
+}
+
 const char *dict_reason(const struct dict_aspect *a)
 {
     return a->kind == DICT_WAIT ? text_or_empty(a->fields[1].labels) : "";

@@ -88,6 +88,12 @@ static inline int dict_kind_lasts(enum dict_kind kind)
     return kind == DICT_SPAN || kind == DICT_WAIT;
 }
 
+/**
+ * Whether field `i` of `a` is a duration of which -1 is an unknown one: that of a span or wait, and of a message that
+ * was received the time for which its receiver `waited`. Pure.
+ */
+int dict_is_duration(const struct dict_aspect *a, uint32_t i);
+
 /** What the records of aspect `a` wait for: the labels of their reason, separated by '|'; "" of other kinds. Pure. */
 const char *dict_reason(const struct dict_aspect *a);
 

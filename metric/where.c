@@ -64,7 +64,7 @@ struct where where_find(const char *text, const struct dict_aspect *a)
                        .at = at,
                        .scale = c.of == CONDITION_OF_TIME ? units_time(f->unit) : 1,
                        .is_float = f->type == DICT_FLOAT64,
-                       .is_duration = c.of == CONDITION_OF_TIME && dict_kind_lasts(a->kind) && at == 0};
+                       .is_duration = c.of == CONDITION_OF_TIME && dict_is_duration(a, (uint32_t)at)};
     if (f->type == DICT_STRING) {
         w.text = value_in(text, c.text);
         w.length = strlen(c.text);

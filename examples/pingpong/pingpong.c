@@ -3,7 +3,7 @@
 /*
  * Two processes play ping-pong: pingpong pinger|ponger CHANNEL [BALLS]. An example of all kinds of aspects: messages
  * that are sent and received, which order the records of the two processes; a span; waits for a message and for a
- * lock; a counter, a gauge.
+ * lock; a counter, a gauge; and of the thread's CPU time.
  */
 #include <bezel/sensor.h>
 
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 BEZEL_SENT(hit, (int64, bytes, "B"));
-BEZEL_RECEIVED(caught, (int64, bytes, "B"));
-BEZEL_SPAN(round_trip, (int64, ball, "1"));
+BEZEL_RECEIVED(caught, (int64, bytes, "B"), (int64, waited, "ns"));
+BEZEL_SPAN(round_trip, (int64, ball, "1"), (cpu, cpu, "ns"));
 BEZEL_WAIT(ball_awaited, message);
 BEZEL_WAIT(board_free, lock);
 BEZEL_COUNTER(traffic, "B");
@@ -80,12 +80,12 @@ static int hit_ball(int64_t number)
 static int catch_ball(int64_t *number)
 {
     struct ball ball;
-    bezel_span wait = bezel_begin(ball_awaited);
+    bezel_span wait = bezel_begin(ball_awaited), asked = bezel_receiving(caught);
     ssize_t n = recv(self.fd, &ball, sizeof ball, 0);
     bezel_end(ball_awaited, wait);
     if (n != sizeof ball)
         return -1;
-    bezel_received(caught, self.peer, ball.number, sizeof ball);
+    bezel_received(caught, self.peer, ball.number, sizeof ball, bezel_waited(asked));
     *number = ball.number;
     return 0;
 }
@@ -128,7 +128,7 @@ static int ping(int64_t balls)
         bezel_span trip = bezel_begin(round_trip);
         if (hit_ball(sent) != 0 || catch_ball(&back) != 0)
             return fail("pinger");
-        bezel_end(round_trip, trip, back);
+        bezel_end(round_trip, trip, back, BEZEL_CPU);
         write_score(sent + 1);
         bezel_gauge(progress, 100.0 * (double)(sent + 1) / (double)balls);
         nanosleep(&pause, NULL);

@@ -207,7 +207,7 @@ static struct statistic_field agent_find_field(const struct dict_aspect *aspect,
         found = (struct statistic_field){.at = (int)i,
                                          .scale = scale,
                                          .is_float = f->type == DICT_FLOAT64,
-                                         .is_duration = dict_kind_lasts(aspect->kind) && i == 0};
+                                         .is_duration = dict_is_duration(aspect, i)};
     }
     return found;
 }

@@ -147,7 +147,7 @@ static void add_field(struct field_statistics *s, const struct dict_aspect *a, u
     bool is_int = a->fields[field].type == DICT_INT64;
     if (!is_int)
         add_float(s, &c, memory);
-    else if (dict_kind_lasts(a->kind) && field == 0)
+    else if (dict_is_duration(a, field))
         add_whole(s, &c, 0, memory); /* a duration */
     else
         add_whole(s, &c, INT64_MIN, memory);

@@ -16,7 +16,7 @@ enum {
 
 struct row {
     struct message_statistics is;
-    double sum;
+    double sum, unawaited_sum;
     struct histogram latencies;
 };
 
@@ -64,8 +64,28 @@ static struct row *add_row(struct message_reading *r, const struct record_item *
                                .aspect = item->r->aspect,
                                .kind = item->aspect->kind,
                                .min = INFINITY,
-                               .max = -INFINITY}};
+                               .max = -INFINITY,
+                               .unawaited_max = -INFINITY}};
     return row;
+}
+
+/* How long the receiver had waited, ns; -1: not known. */
+static int64_t waited(const struct record_item *item)
+{
+    for (uint32_t i = 0; i < item->aspect->field_count; i++)
+        if (dict_is_duration(item->aspect, i))
+            return (int64_t)packet_value(item->r, i);
+    return -1;
+}
+
+static void add_unawaited(struct row *row, int64_t waited, double latency)
+{
+    if (waited < 0)
+        return;
+    double unawaited = fmax(latency - (double)waited, 0);
+    row->is.asked++;
+    row->is.unawaited_max = fmax(row->is.unawaited_max, unawaited);
+    row->unawaited_sum += unawaited;
 }
 
 static void add_latency(struct message_reading *r, struct row *row, const struct record_item *item,
@@ -85,6 +105,7 @@ static void add_latency(struct message_reading *r, struct row *row, const struct
     s->max = fmax(s->max, latency);
     s->bound = took.bound > s->bound ? took.bound : s->bound;
     row->sum += latency;
+    add_unawaited(row, waited(item), latency);
 }
 
 static void take_received(struct message_reading *r, struct row *row, const struct record_item *item)
@@ -136,6 +157,9 @@ static int give_rows(struct message_reading *r, struct message_table *t)
         s->p99 = fmin(floor(histogram_quantile(&row->latencies, 0.99)), s->max);
         if (s->timed == 0)
             s->min = s->max = s->p50 = s->p99 = (double)NAN;
+        s->unawaited_mean = s->asked ? row->unawaited_sum / (double)s->asked : (double)NAN;
+        if (s->asked == 0)
+            s->unawaited_max = (double)NAN;
     }
     t->count = r->count;
     return 0;

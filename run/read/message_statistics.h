@@ -30,6 +30,12 @@ struct message_statistics {
      */
     double min, mean, p50, p99, max;
     int64_t bound; /* of the error of these, ns: the widest; 0 within one node */
+    /*
+     * Receivings that say how long their receiver had waited (field `waited`), and have a latency; and ns from the
+     * sending until the receiver waited, 0 where it did before. NaN: there are none. `bound` holds for these, too.
+     */
+    uint64_t asked;
+    double unawaited_mean, unawaited_max;
 };
 
 struct message_table {

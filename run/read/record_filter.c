@@ -31,7 +31,7 @@ bool record_filter_holds(const struct condition *c, const struct dict *d, const 
     if (v.as == RECORD_FLOAT)
         return condition_holds_real(&c->bound, v.real, scale);
     int64_t value = (int64_t)packet_value(r, field);
-    if (dict_kind_lasts(a->kind) && field == 0 && value < 0 && c->of == CONDITION_OF_TIME)
+    if (dict_is_duration(a, field) && value < 0 && c->of == CONDITION_OF_TIME)
         return false; /* its duration is unknown */
     return condition_holds_whole(&c->bound, value, scale);
 }

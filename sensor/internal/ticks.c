@@ -5,6 +5,8 @@
 #include "sensor/internal/internal.h"
 #include "sensor/shm/segment_pair.h"
 
+#include <errno.h>
+
 uint32_t bezel_clock_is_counter;
 
 static struct {
@@ -52,6 +54,15 @@ uint64_t sensor_ticks(void)
         return user_clock.now();
     }
     return sensor_kernel_ns();
+}
+
+int64_t bezel_cpu_ns(void)
+{
+    struct timespec t;
+    int before = errno;
+    int64_t ns = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : -1;
+    errno = before;
+    return ns;
 }
 
 uint64_t bezel_ticks_now(void)

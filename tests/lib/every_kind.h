@@ -25,6 +25,8 @@ BEZEL_SENT(sent10, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d,
            (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (float64, j, "ms"));
 BEZEL_RECEIVED(received0);
 BEZEL_RECEIVED(received1, (enum, a, "1", "new|again"));
+BEZEL_RECEIVED(received2, (int64, bytes, "B"), (int64, waited, "ns"));
+BEZEL_ASPECT(used, (int64, before, "ns"), (cpu, cpu, "ns"));
 
 /** A string with an id of one's own choice; bezel_intern() gives real ones. */
 static inline bezel_string kinds_string(uint64_t id)
@@ -42,12 +44,17 @@ static inline bezel_string kinds_string(uint64_t id)
         bezel_record(mark, 2);                                                                                         \
         bezel_span inner_ = bezel_begin(span0), dropped_ = bezel_begin(span0);                                         \
         (void)dropped_;                                                                                                \
+        bezel_span asked_ = bezel_receiving(received2);                                                                \
         bezel_count(counted, 7);                                                                                       \
         bezel_gauge(level, -1.5);                                                                                      \
         bezel_sent(sent0, kinds_string(5), 6);                                                                         \
         bezel_sent(sent10, kinds_string(5), 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5);                                        \
         bezel_received(received0, kinds_string(8), 9);                                                                 \
         bezel_received(received1, kinds_string(8), 10, 1);                                                             \
+        bezel_received(received2, kinds_string(8), 11, 64, bezel_waited(asked_));                                      \
+        bezel_received(received2, kinds_string(8), 12, 65, bezel_waited(none_));                                       \
+        bezel_record(used, bezel_cpu_ns(), BEZEL_CPU);                                                                 \
+        bezel_record(used, bezel_cpu_ns(), BEZEL_CPU);                                                                 \
         bezel_end(span0, inner_);                                                                                      \
         bezel_record(mark, 3);                                                                                         \
         bezel_end(span2, outer_, 11, kinds_string(12));                                                                \

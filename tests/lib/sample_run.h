@@ -294,7 +294,10 @@ static inline void sample_kinds_held(struct sample *s)
                                                                   .p50 = 76800,
                                                                   .p99 = 2359295,
                                                                   .max = 10579889,
-                                                                  .bound = 52345};
+                                                                  .bound = 52345,
+                                                                  .asked = 298,
+                                                                  .unawaited_mean = 4100,
+                                                                  .unawaited_max = 812000};
     sample_add_field(s, 2, 1,
                      (struct summary_field){.name = "bytes",
                                             .unit = "B",

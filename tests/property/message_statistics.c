@@ -34,18 +34,35 @@ static struct record {
     int64_t at;
     unsigned process, aspect, peer;
     uint64_t tag;
+    int64_t waited; /* of a receiving; -1: it does not know */
 } records[RECORDS_MOST];
 static size_t record_count;
 
 static struct expected {
     uint64_t sent, received, sent_alone, received_alone, contrary;
+    uint64_t asked;
+    int64_t unawaited, unawaited_most; /* sum and largest, ns */
     size_t latency_count;
     int64_t latencies[RECORDS_MOST];
 } all[2]; /* by sender */
 
 static void add(int64_t at, unsigned process, unsigned aspect, unsigned peer, uint64_t tag)
 {
-    records[record_count++] = (struct record){at, process, aspect, peer, tag};
+    records[record_count++] = (struct record){at, process, aspect, peer, tag, -1};
+}
+
+/* The receiver of the record that was added last says how long it waited for a message that took `latency`. */
+static void draw_waited(struct expected *e, bool sent, int64_t latency)
+{
+    int64_t waited = (int64_t)seed_between(&seed, 1, 2e7), unawaited = latency > waited ? latency - waited : 0;
+    if (seed_next(&seed) % 4 == 0)
+        return;
+    records[record_count - 1].waited = waited;
+    if (!sent)
+        return;
+    e->asked++;
+    e->unawaited += unawaited;
+    e->unawaited_most = unawaited > e->unawaited_most ? unawaited : e->unawaited_most;
 }
 
 /* `peers`: the ids of client, server and channel. */
@@ -63,6 +80,7 @@ static void draw_message(const unsigned peers[3], unsigned sender, int64_t at, u
     for (unsigned i = 0; i < receivings; i++) {
         int64_t latency = (int64_t)seed_between(&seed, 1e3, 1e7);
         add(at + latency, 1 - sender, RECEIVED, peers[channel ? 2 : sender], tag);
+        draw_waited(e, sent, latency);
         if (sent)
             e->latencies[e->latency_count++] = latency;
     }
@@ -102,7 +120,7 @@ static void store(struct fake_sensor *sensor, int64_t begin)
         if (seed_next(&seed) % 5 == 0)
             fake_cut_one(sensor, r->process, 0, TICK, NULL);
         s->time = (uint64_t)(begin + r->at - 1000);
-        fake_cut_one(sensor, r->process, 0, r->aspect, (uint64_t[]){r->peer, r->tag});
+        fake_cut_one(sensor, r->process, 0, r->aspect, (uint64_t[]){r->peer, r->tag, (uint64_t)r->waited});
     }
     assert_int_equal(stored_start(&stored, run, sensor, STORE_SYNC_NEVER), 0);
     assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
@@ -122,6 +140,7 @@ static void make_run(void)
     unsigned peers[3] = {0};
     received.kind = DICT_RECEIVED;
     received.name = "received";
+    received.fields[received.field_count++] = (struct dict_field){DICT_INT64, "waited", "ns", ""};
     for (unsigned i = CLIENT; i <= SERVER; i++) {
         fake_add_process(sensor, i == CLIENT ? "client" : "server", 100 + i, ROLE_SUT);
         fake_add_aspect_like(sensor, i, &sent);
@@ -172,6 +191,10 @@ static void check_tables(const struct expected *e, const struct message_statisti
     assert_int_equal(received->unmatched, e->received_alone);
     assert_int_equal(received->timed, e->latency_count);
     assert_int_equal(received->bound, 0);
+    assert_int_equal(received->asked, e->asked);
+    assert_true(received->unawaited_max == (double)e->unawaited_most);
+    assert_true(fabs(received->unawaited_mean - (double)e->unawaited / (double)e->asked) < 1e-3);
+    assert_true(sent->asked == 0 && isnan(sent->unawaited_max) && isnan(sent->unawaited_mean));
     assert_true(received->min == (double)e->latencies[0]);
     assert_true(received->max == (double)e->latencies[e->latency_count - 1]);
     assert_true(fabs(received->mean - sum / (double)e->latency_count) < 1e-6 * received->mean);

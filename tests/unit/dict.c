@@ -383,6 +383,23 @@ static void a_wait_waits_for_what_is_known(void **state)
     assert_string_equal(dict_reason(&of_kinds[DICT_SPAN]), "");
 }
 
+static void a_duration_may_be_unknown(void **state)
+{
+    (void)state;
+    struct dict_aspect span = of_kinds[DICT_SPAN], received = of_kinds[DICT_RECEIVED];
+    span.fields[1] = (struct dict_field){.type = DICT_INT64, .name = "waited", .unit = "ns"};
+    received.fields[2] = span.fields[1];
+    assert_true(dict_is_duration(&span, 0) && !dict_is_duration(&span, 1));
+    assert_true(dict_is_duration(&of_kinds[DICT_WAIT], 0) && !dict_is_duration(&of_kinds[DICT_WAIT], 1));
+    assert_true(dict_is_duration(&received, 2) && !dict_is_duration(&received, 1));
+    received.fields[2].unit = "us";
+    assert_false(dict_is_duration(&received, 2));
+    received.fields[2] = span.fields[1];
+    received.kind = DICT_SENT;
+    assert_false(dict_is_duration(&received, 2));
+    assert_false(dict_is_duration(&of_kinds[DICT_COUNTER], 0));
+}
+
 static void names_are_unique(void **state)
 {
     (void)state;
@@ -445,6 +462,7 @@ int main(void)
         cmocka_unit_test(kinds_are_appended_and_read_back),
         cmocka_unit_test(a_kind_has_its_fields),
         cmocka_unit_test(a_wait_waits_for_what_is_known),
+        cmocka_unit_test(a_duration_may_be_unknown),
         cmocka_unit_test(names_are_unique),
         cmocka_unit_test(counts_are_bounded),
     };

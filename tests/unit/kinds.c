@@ -27,6 +27,7 @@ struct arrived {
     uint32_t count, next;
     bool exact;          /* the clock's ticks are nanoseconds: durations fit timestamps to the last */
     int64_t marks[5];    /* times, by number */
+    int64_t cpu;         /* CPU time of the thread so far, ns */
     int64_t span_ns[16]; /* durations, in their order */
     uint32_t spans;
 };
@@ -57,8 +58,9 @@ static void record_every_in_cxx(void *unused)
     kinds_cc();
 }
 
-static const char *const every[] = {"mark",  "mark", "counted", "level", "sent0", "sent10", "received0", "received1",
-                                    "span0", "mark", "span2",   "mark",  "span0", "wait0",  "wait10",    "span11"};
+static const char *const every[] = {"mark",      "mark",      "counted",   "level", "sent0",  "sent10", "received0",
+                                    "received1", "received2", "received2", "used",  "used",   "span0",  "mark",
+                                    "span2",     "mark",      "span0",     "wait0", "wait10", "span11"};
 
 static void check_span2(struct arrived *a, const struct packet_record *r)
 {
@@ -68,6 +70,25 @@ static void check_span2(struct arrived *a, const struct packet_record *r)
     assert_true(end >= a->marks[3]);
     if (a->exact)
         assert_in_range(end - ns, a->marks[1], a->marks[2]);
+}
+
+/* It waited from between mark 2 and this record; the second one does not know. */
+static void check_waited(struct arrived *a, const struct packet_record *r)
+{
+    int64_t ns = (int64_t)packet_value(r, 3), end = (int64_t)r->timestamp;
+    bool knows = packet_value(r, 1) == 11;
+    assert_int_equal(packet_value(r, 2), knows ? 64 : 65);
+    assert_true(knows ? ns >= (a->exact ? 0 : -1) : ns == -1);
+    if (knows && a->exact)
+        assert_true(end - ns >= a->marks[2]);
+}
+
+/* The record read the thread's CPU clock after its argument did, and before the argument of the next one. */
+static void check_cpu(struct arrived *a, const struct packet_record *r)
+{
+    assert_true((int64_t)packet_value(r, 0) >= a->cpu);
+    a->cpu = (int64_t)packet_value(r, 1);
+    assert_true(a->cpu > 0 && a->cpu >= (int64_t)packet_value(r, 0));
 }
 
 static void check_values(struct arrived *a, const struct packet_record *r, const char *name)
@@ -87,6 +108,10 @@ static void check_values(struct arrived *a, const struct packet_record *r, const
         assert_int_equal(packet_value(r, 0), 8);
         assert_int_equal(packet_value(r, 1), 10);
         assert_int_equal(packet_value(r, 2), 1);
+    } else if (strcmp(name, "received2") == 0) {
+        check_waited(a, r);
+    } else if (strcmp(name, "used") == 0) {
+        check_cpu(a, r);
     } else if (strcmp(name, "span2") == 0) {
         check_span2(a, r);
     } else if (strncmp(name, "wait", 4) == 0) {

@@ -3,6 +3,7 @@
 #include "views/report/report.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Messages, from the records of both sides that are stored. */
 
@@ -26,6 +27,19 @@ struct message_row {
 static bool is_message(const struct summary_book *b)
 {
     return b->kind == DICT_SENT || b->kind == DICT_RECEIVED;
+}
+
+/* The bytes of the messages that are stored, where a field has the size of each. */
+static void bytes_column(struct rows *w, const struct summary_book *b)
+{
+    const struct summary_field *bytes = NULL;
+    for (size_t i = 0; i < b->field_count && !bytes; i++)
+        if (strcmp(b->fields[i].name, "bytes") == 0 && b->fields[i].min.is_int && b->fields[i].total >= 0)
+            bytes = &b->fields[i];
+    w->blank = !bytes;
+    if (bytes || !w->json)
+        rows_count(w, "bytes", "bytes", bytes ? (uint64_t)bytes->total : 0);
+    w->blank = false;
 }
 
 static void message_row(struct rows *w, const struct report *r, const void *item)
@@ -55,8 +69,15 @@ static void message_row(struct rows *w, const struct report *r, const void *item
         rows_double(w, "max", "max_ns", s->max, row->unit.ns);
         w->blank = w->blank || s->timed == 0;
         rows_ns(w, "error up to", "error_ns", s->bound);
+        w->blank = w->blank || s->asked == 0;
+        if (s->asked || !w->json) {
+            json_uint(w->json, "asked", s->asked);
+            json_double(w->json, "unawaited_mean_ns", s->unawaited_mean);
+            rows_double(w, "unawaited up to", "unawaited_max_ns", s->unawaited_max, row->unit.ns);
+        }
         w->blank = false;
     }
+    bytes_column(w, row->book);
     if (left)
         snprintf(not_evaluated, sizeof not_evaluated, "(%s not evaluated)", units_count(left).s);
     if (s->contrary)

@@ -16,7 +16,7 @@
 
 struct report;
 
-enum { ROWS_COLUMNS = 12 };
+enum { ROWS_COLUMNS = 16 };
 
 /**
  * Set `report`, for JSON `json`, and for a table without heads `bare`; the rest zero. While a function that describes a

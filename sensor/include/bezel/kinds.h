@@ -14,7 +14,9 @@
  *     BEZEL_COUNTER(dropped, "frames");                bezel_count(dropped, 1);
  *     BEZEL_GAUGE(queue, "frames");                    bezel_gauge(queue, length);
  *     BEZEL_SENT(ask, (int64, bytes, "B"));            bezel_sent(ask, peer, tag, bytes);
- *     BEZEL_RECEIVED(asked);                           bezel_received(asked, peer, tag);
+ *     BEZEL_RECEIVED(asked, (int64, waited, "ns"));    bezel_span w = bezel_receiving(asked);
+ *                                                      recv(...);
+ *                                                      bezel_received(asked, peer, tag, bezel_waited(w));
  *
  * All are declared like BEZEL_ASPECT(): at file scope, in C++ also inside a namespace; and used like bezel_record():
  * from any thread and signal handler. The fields of the kind come first, then those of the declaration; all count
@@ -117,11 +119,19 @@ typedef struct {
  * received more than once, by several receivers or because it was sent again, has several records of one tag: the first
  * one at each receiver counts. A record without a partner, because a record or the message was lost, orders nothing and
  * does no harm.
+ *
+ * Two fields of their own have a meaning by their names. `bytes`, an int64, is the size of the message. `waited`, an
+ * int64 in "ns" of a message that was received, is how long the receiver had waited for it: bezel_receiving(name) reads
+ * the clock just before the call that may block, and bezel_waited(span) gives the time from then to now, -1 if it is
+ * not known. With it the report tells a message that came late from one that lay there because its receiver was busy.
  */
-#define BEZEL_SENT(...)     BEZEL_MESSAGE_(sent, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
-#define BEZEL_RECEIVED(...) BEZEL_MESSAGE_(received, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
-#define bezel_sent(...)     BEZEL_SENT_NOW_(__VA_ARGS__, 0)
-#define bezel_received(...) BEZEL_RECEIVED_NOW_(__VA_ARGS__, 0)
+#define BEZEL_SENT(...) BEZEL_MESSAGE_(sent, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
+#define BEZEL_RECEIVED(...)                                                                                            \
+    BEZEL_MESSAGE_(received, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~);                                         \
+    BEZEL_RECEIVING_(BEZEL_FIRST_(__VA_ARGS__, ~))
+#define bezel_sent(...)      BEZEL_SENT_NOW_(__VA_ARGS__, 0)
+#define bezel_received(...)  BEZEL_RECEIVED_NOW_(__VA_ARGS__, 0)
+#define bezel_receiving(...) BEZEL_RECEIVING_NOW_(__VA_ARGS__)
 
 /* Below: the preprocessor's side, as in <bezel/sensor.h>. */
 #define BEZEL_BEGIN_(name)             name##_bezel_begin()
@@ -130,6 +140,8 @@ typedef struct {
 #define BEZEL_GAUGE_NOW_(name, ...)    name##_bezel_gauge(__VA_ARGS__)
 #define BEZEL_SENT_NOW_(name, ...)     name##_bezel_sent(__VA_ARGS__)
 #define BEZEL_RECEIVED_NOW_(name, ...) name##_bezel_received(__VA_ARGS__)
+#define BEZEL_RECEIVING_NOW_(name)     name##_bezel_begin()
+#define BEZEL_RECEIVING_(name)         BEZEL_ONLY_BEGIN_(name)
 
 #define BEZEL_MESSAGE_(kind, n, ...) BEZEL_MESSAGE_N_(kind, n, __VA_ARGS__)
 #define BEZEL_MESSAGE_N_(kind, n, name, ...)                                                                           \
@@ -193,7 +205,13 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
     return ticks >> 62 || (ns == 0 && ticks > 0) ? -1 : ns;
 }
 
-#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
+/** Time from `begun`, of bezel_receiving(), to now, ns; -1 if it is not known. Reads the clock. */
+static inline int64_t bezel_waited(bezel_span begun)
+{
+    return begun.begun ? bezel_span_ns(begun.ticks, bezel_ticks()) : -1;
+}
+
+#define BEZEL_ONLY_BEGIN_(name)                                                                                        \
     __attribute__((unused)) static inline bezel_span name##_bezel_begin(void)                                          \
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
@@ -203,6 +221,10 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
         }                                                                                                              \
         return bezel_span_;                                                                                            \
     }                                                                                                                  \
+    struct bezel_semicolon_begin_##name
+
+#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
+    BEZEL_ONLY_BEGIN_(name);                                                                                           \
     __attribute__((unused)) static inline void name##_bezel_end(bezel_span bezel_span_, params int bezel_end_)         \
     {                                                                                                                  \
         (void)bezel_end_;                                                                                              \
@@ -215,12 +237,22 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
     }                                                                                                                  \
     struct bezel_semicolon_span_##name
 #else
-#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
+static inline int64_t bezel_waited(bezel_span begun)
+{
+    (void)begun;
+    return -1;
+}
+
+#define BEZEL_ONLY_BEGIN_(name)                                                                                        \
     __attribute__((unused)) static inline bezel_span name##_bezel_begin(void)                                          \
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
         return bezel_span_;                                                                                            \
     }                                                                                                                  \
+    struct bezel_semicolon_begin_##name
+
+#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
+    BEZEL_ONLY_BEGIN_(name);                                                                                           \
     __attribute__((unused)) static inline void name##_bezel_end(bezel_span bezel_span_, params int bezel_end_)         \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
