@@ -74,17 +74,18 @@ enum { NODES = 100, PAIRS = NODES / 2, POLL = 10 * CLOCK_MS, KEYS = 5000, LATER 
 static void add_node(struct interval *in, uint32_t node, int64_t poll, int64_t now)
 {
     bool ends = node % 2;
+    struct interval_event events[KEYS / PAIRS];
     for (int64_t i = 0; i < KEYS / PAIRS; i++) {
         int64_t key = ((poll - (ends ? LATER / POLL : 0)) * PAIRS + node / 2) * (KEYS / PAIRS) + i;
         int64_t at = now - POLL + i * (POLL * PAIRS / KEYS);
-        struct interval_event e = {.position = ends,
-                                   .key = interval_key_of_integer(key),
-                                   .source = node,
-                                   .clock = node,
-                                   .own = at,
-                                   .at = {at, 50 * CLOCK_US}};
-        interval_add(in, &e, now);
+        events[i] = (struct interval_event){.position = ends,
+                                            .key = interval_key_of_integer(key),
+                                            .source = node,
+                                            .clock = node,
+                                            .own = at,
+                                            .at = {at, 50 * CLOCK_US}};
     }
+    interval_add_all(in, events, KEYS / PAIRS, now);
 }
 
 static int bench_interval(void)

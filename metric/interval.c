@@ -19,6 +19,7 @@
 #include <string.h>
 
 enum { NONE = UINT32_MAX, GRAINS = 64, END_SLOTS = 2 * INTERVAL_ENDS_MAX };
+enum { AHEAD = 8, LATER = 4 }; /* records, and entries to be forgotten, whose memory is fetched before they are due */
 enum { OF_INTEGER = 1, OF_FLOAT, OF_TEXT, KINDS = 4 };
 
 /* A record. */
@@ -438,6 +439,19 @@ static void free_mark(struct interval *in, uint32_t at)
     in->free = at;
 }
 
+static void fetch_slot(const struct interval *in, struct interval_key key)
+{
+    __builtin_prefetch(&in->index.slots[hash_index_first(&in->index, key.bits, key.more)], 1);
+}
+
+/* Of an entry that will soon be the oldest one. */
+static void fetch_later(const struct interval *in)
+{
+    const struct entry *e = entry_at(in, in->used > LATER ? LATER : 0);
+    fetch_slot(in, e->key);
+    __builtin_prefetch(&in->marks[e->marks != NONE ? e->marks : 0], 1);
+}
+
 /* Removes the oldest entry; `evicted`: before its time. */
 static void forget_oldest(struct interval *in, bool evicted, int64_t now)
 {
@@ -455,6 +469,7 @@ static void forget_oldest(struct interval *in, bool evicted, int64_t now)
         free_mark(in, at);
     }
     hash_index_remove(&in->index, e->key.bits, e->key.more);
+    fetch_later(in);
     in->head = in->head + 1 < in->memory ? in->head + 1 : 0;
     in->used--;
 }
@@ -637,6 +652,17 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
         tell(in, e, mark, false, now);
     else
         tell_all(in, e, false, now);
+}
+
+void interval_add_all(struct interval *in, const struct interval_event *events, uint32_t count, int64_t now)
+{
+    for (uint32_t i = 0; i < count && i < AHEAD; i++)
+        fetch_slot(in, events[i].key);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            fetch_slot(in, events[i + AHEAD].key);
+        interval_add(in, &events[i], now);
+    }
 }
 
 void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t from, int64_t until, uint64_t count,

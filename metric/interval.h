@@ -129,6 +129,9 @@ void interval_tell(struct interval *i, interval_told *told, void *context);
 /** Takes in a record that came at `now`, ns of the run's time, which does not go back. */
 void interval_add(struct interval *i, const struct interval_event *event, int64_t now);
 
+/** The same of `count` records, in their order: sooner done, as memory is fetched for several at a time. */
+void interval_add_all(struct interval *i, const struct interval_event *events, uint32_t count, int64_t now);
+
 /**
  * Takes in that `count` records at `position` were lost that were made from `from` to `until`, run's time; at the last
  * position those of `end`. From INT64_MIN to INT64_MAX: nobody knows when.

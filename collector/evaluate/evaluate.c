@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BATCH = 64 }; /* records that a matcher takes at a time */
+
 struct evaluated {
     struct interval *interval; /* NULL: no limit is on this metric */
     bool any;                  /* a process has had one of its aspects */
@@ -150,13 +152,18 @@ static void add_run(struct evaluate *e, const struct evaluate_point *point, stru
 {
     const struct experiment_metric *m = &e->experiment->metrics[point->metric];
     struct interval *in = e->metrics[point->metric].interval;
+    struct interval_event events[BATCH];
+    uint32_t count = 0;
     for (uint32_t i = 0; i < run->count; i++) {
         struct packet_record r = packet_run_record(run, i);
         struct clock_reading at = run_clock_at_near(&p->node->run_clock, near, (int64_t)r.timestamp);
-        struct interval_event event = interval_event_of(m, &point->part, p, &r, at);
+        events[count++] = interval_event_of(m, &point->part, p, &r, at);
         if (is_last(m, &point->part))
             note_newest(&e->metrics[point->metric], at, e->now);
-        interval_add(in, &event, e->now);
+        if (count < BATCH && i + 1 < run->count)
+            continue;
+        interval_add_all(in, events, count, e->now);
+        count = 0;
     }
 }
 
