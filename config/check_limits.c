@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "config/diagnostics.h"
 #include "config/intervals.h"
+#include "config/operands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
         reader_wrong_key(r, match, "applies only to 'interval'");
     if (memory)
         reader_wrong_key(r, memory, "applies only to 'interval'");
-    for (int kind = METRIC_RATE; kind < METRIC_INTERVAL; kind++) {
+    for (int kind = METRIC_RATE; kind < METRIC_RATIO; kind++) {
         const char *word = experiment_metric_word((enum experiment_metric_kind)kind);
         const struct tree *key = tree_get(t, word);
         if (key && found)
@@ -129,10 +130,14 @@ void check_metrics(struct reader *r, const struct tree *root, struct experiment 
             check_built_in(r, t, &e->metrics[i]);
         else if (intervals_has(t))
             intervals_check(r, t, &e->metrics[i]);
-        else
+        else if (!operands_has(t))
             check_kind(r, t, &e->metrics[i]);
         check_sampled(r, t, &e->metrics[i]);
     }
+    t = check_entries(tree_get(root, "metrics"), e->metric_count);
+    for (uint32_t i = 0; t; t = t->next, i++)
+        if (operands_has(t) && !intervals_has(t) && built_in(t->key) == METRIC_RATE)
+            operands_check(r, t, e, &e->metrics[i]);
 }
 
 /* Until now the metrics were as many as the entries of the file. */
@@ -198,11 +203,14 @@ static bool find_metric(struct reader *r, const struct tree *t, struct experimen
     return false;
 }
 
+/* A difference has the unit of what it is of. */
 static enum experiment_unit unit_of(const struct experiment *e, const struct experiment_limit *l)
 {
     if (l->metric == LIMIT_ON_SENSOR_CPU)
         return UNIT_PERCENT;
-    switch (e->metrics[l->metric].kind) {
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    int operand = m->kind == METRIC_DIFFERENCE ? experiment_metric_operand(e, m, 0) : -1;
+    switch (operand < 0 ? m->kind : e->metrics[operand].kind) {
     case METRIC_RATE:
         return UNIT_PER_SECOND;
     case METRIC_INTERVAL:
@@ -216,7 +224,7 @@ static enum experiment_unit unit_of(const struct experiment *e, const struct exp
     case METRIC_PERCENT:
         return UNIT_PERCENT;
     default:
-        return e->metrics[l->metric].arrivals ? UNIT_DURATION : UNIT_NUMBER;
+        return m->arrivals ? UNIT_DURATION : UNIT_NUMBER;
     }
 }
 
@@ -311,6 +319,7 @@ static void check_time(struct reader *r, const struct tree *root, struct experim
     for (uint32_t i = 0; i < e->limit_count; i++)
         if (e->limits[i].text && e->limits[i].unit == UNIT_DURATION && e->limits[i].metric >= 0)
             e->metrics[e->limits[i].metric].in_time = true;
+    operands_share_time(e);
     const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
     for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_limit *l = &e->limits[i];
@@ -373,6 +382,8 @@ static const char *not_joined(const struct experiment *e, const struct experimen
     if (m && m->per_process)
         return "has one value per process, and a global limit needs one per node: give the metric 'per: node' in "
                "'metrics'";
+    if (m && m->operands)
+        return "is of two values of a node, which are not joined: remove 'per: global'";
     if (experiment_join_of(e, l->metric) != JOIN_NOT)
         return NULL;
     return "is of the first or latest record, which the clocks of several nodes cannot determine: remove 'per: "

@@ -100,6 +100,7 @@ static void free_judged(struct experiment *e)
         free(e->metrics[i].aspect);
         free(e->metrics[i].field);
         free(e->metrics[i].where);
+        fields_free_texts(e->metrics[i].operands);
         free(e->metrics[i].interval.match);
         fields_free_texts(e->metrics[i].interval.aspects);
         for (int at = 0; at < EXPERIMENT_STAGES_MAX; at++)

@@ -247,6 +247,8 @@ enum experiment_metric_kind {
     METRIC_PERCENT,     /* percent: of the records in the window, those that meet `where` */
     METRIC_TIME_MEAN,   /* time-mean: mean of a field, each value weighed by the time until the next one */
     METRIC_MISSES,      /* misses: periods that passed without a record */
+    METRIC_RATIO,       /* ratio: the value of one metric over that of another */
+    METRIC_DIFFERENCE,  /* difference: the value of one metric less that of another */
     METRIC_INTERVAL,    /* the time between records of several aspects that belong together, ns */
     METRIC_LATENCY,     /* monitoring_latency, ns: mean age of records when they are taken from their rings */
     METRIC_LATENCY_MAX, /* monitoring_latency_max, ns: of the oldest one */
@@ -286,10 +288,11 @@ enum experiment_arrivals {
 struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
-    char *aspect; /* NULL: built in, or an interval; see experiment_metric_aspect() */
+    char *aspect; /* NULL: built in, of two other metrics, or an interval; see experiment_metric_aspect() */
     char *field;  /* of METRIC_TIME_MEAN, and METRIC_MEAN to METRIC_QUANTILE unless `arrivals`; else NULL */
     enum experiment_arrivals arrivals;
     struct experiment_interval interval;
+    char **operands;  /* of METRIC_RATIO and METRIC_DIFFERENCE: the names of both metrics, NULL-terminated; else NULL */
     char *where;      /* only records that meet this condition (base/condition.h) count; NULL: all */
     double share;     /* of METRIC_QUANTILE, or an interval's quantile: 0 .. 1; default 0.99 */
     int64_t period;   /* ns, 1 us .. 1 h: of METRIC_MISSES, and of ARRIVALS_JITTER if it is to be one; else 0 */
@@ -699,6 +702,9 @@ bool experiment_metric_reads_records(const struct experiment_metric *m);
 
 /** The `i`-th aspect whose records `m` is computed from; NULL: there is none. Pure. */
 const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t i);
+
+/** The index of the metric that is operand `i` (0 or 1) of `m`; -1: `m` has none, or `e` has no such metric. Pure. */
+int experiment_metric_operand(const struct experiment *e, const struct experiment_metric *m, int i);
 
 /** Whether `m` is computed from records of aspect `name`. Pure. */
 bool experiment_metric_is_of(const struct experiment_metric *m, const char *name);

@@ -9,6 +9,7 @@
 #include "config/collectors.h"
 #include "config/intervals.h"
 #include "config/knobs.h"
+#include "config/operands.h"
 #include "config/order_settings.h"
 #include "config/real_time.h"
 #include "config/starting.h"
@@ -244,6 +245,11 @@ static bool has_period(const void *metric)
     return ((const struct experiment_metric *)metric)->period > 0;
 }
 
+static bool has_window(const void *metric)
+{
+    return !((const struct experiment_metric *)metric)->operands;
+}
+
 static bool is_quantile(const void *metric)
 {
     return ((const struct experiment_metric *)metric)->kind == METRIC_QUANTILE;
@@ -257,6 +263,8 @@ static bool is_interval(const void *metric)
 /* An interval has one value in all where the file does not say `per`. */
 static bool is_by_place(const void *metric)
 {
+    if (((const struct experiment_metric *)metric)->operands)
+        return false;
     return !is_interval(metric) || ((const struct experiment_metric *)metric)->interval.by_end;
 }
 
@@ -272,13 +280,16 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("percent", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("time-mean", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("misses", IN(experiment_metric, aspect), fields_read_aspect)},
+    {SCHEMA_ROW_OWN("ratio", IN(experiment_metric, operands), operands_read), .shape = SCHEMA_IS_LIST},
+    {SCHEMA_ROW_OWN("difference", IN(experiment_metric, operands), operands_read), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("where", IN(experiment_metric, where), fields_read_where), .print = schema_print_char,
      .quiet = true},
     {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share), .is_used = is_quantile},
     {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION, IN(experiment_metric, period), CLOCK_US, 3600 * CLOCK_S),
      .is_used = has_period},
-    {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S)},
+    {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S),
+     .is_used = has_window},
     {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes), .is_used = is_by_place},
     {SCHEMA_ROW_OWN("interval", IN(experiment_metric, interval), intervals_read_aspects), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("match", IN(experiment_metric, interval.match), intervals_read_match)},

@@ -41,6 +41,14 @@ const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t
     return i == 0 ? m->aspect : NULL;
 }
 
+int experiment_metric_operand(const struct experiment *e, const struct experiment_metric *m, int i)
+{
+    for (uint32_t at = 0; m->operands && m->operands[i] && at < e->metric_count; at++)
+        if (e->metrics[at].name && strcmp(e->metrics[at].name, m->operands[i]) == 0)
+            return (int)at;
+    return -1;
+}
+
 bool experiment_metric_is_of(const struct experiment_metric *m, const char *name)
 {
     const char *aspect;
@@ -104,6 +112,8 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_PERCENT] = "percent",
         [METRIC_TIME_MEAN] = "time-mean",
         [METRIC_MISSES] = "misses",
+        [METRIC_RATIO] = "ratio",
+        [METRIC_DIFFERENCE] = "difference",
         [METRIC_INTERVAL] = "interval",
         [METRIC_LATENCY] = "monitoring_latency",
         [METRIC_LATENCY_MAX] = "monitoring_latency_max",
@@ -161,14 +171,18 @@ bool experiment_sampler_counts(enum experiment_sampler sampler, const char *fiel
 enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 {
     static const enum experiment_join joins[METRIC_KINDS] = {
-        [METRIC_RATE] = JOIN_SUM,           [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
-        [METRIC_MAX] = JOIN_MOST,           [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
-                                                                         record is the latest */
-        [METRIC_QUANTILE] = JOIN_HISTOGRAM, [METRIC_FIRST] = JOIN_NOT,        [METRIC_COUNT] = JOIN_SUM,
-        [METRIC_PERCENT] = JOIN_RATIO,      [METRIC_TIME_MEAN] = JOIN_RATIO,  [METRIC_MISSES] = JOIN_SUM,
+        [METRIC_RATE] = JOIN_SUM,           [METRIC_MEAN] = JOIN_RATIO,
+        [METRIC_MIN] = JOIN_LEAST,          [METRIC_MAX] = JOIN_MOST,
+        [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
+                                     record is the latest */
+        [METRIC_QUANTILE] = JOIN_HISTOGRAM, [METRIC_FIRST] = JOIN_NOT,
+        [METRIC_COUNT] = JOIN_SUM,          [METRIC_PERCENT] = JOIN_RATIO,
+        [METRIC_TIME_MEAN] = JOIN_RATIO,    [METRIC_MISSES] = JOIN_SUM,
+        [METRIC_RATIO] = JOIN_NOT,          [METRIC_DIFFERENCE] = JOIN_NOT,
         [METRIC_INTERVAL] = JOIN_NOT, /* no node has its beginnings and its ends */
-        [METRIC_LATENCY] = JOIN_RATIO,      [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
-        [METRIC_LOST] = JOIN_RATIO,         [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
+        [METRIC_LATENCY] = JOIN_RATIO,      [METRIC_LATENCY_MAX] = JOIN_MOST,
+        [METRIC_EN_ROUTE] = JOIN_RATIO,     [METRIC_LOST] = JOIN_RATIO,
+        [METRIC_STORING] = JOIN_RATIO,      [METRIC_STORING_MAX] = JOIN_MOST,
     };
     return metric == LIMIT_ON_SENSOR_CPU ? JOIN_SUM : joins[e->metrics[metric].kind];
 }

@@ -259,12 +259,20 @@ static void print_sensing(const struct experiment *e, FILE *out)
         print_section("  samplers", schema_samplers, e, out);
 }
 
+static void print_operands(const struct experiment_metric *m, FILE *out)
+{
+    fprintf(out, "%s: ", experiment_metric_word(m->kind));
+    schema_print_list(&m->operands, out);
+}
+
 static void print_metric(const struct experiment_metric *m, FILE *out)
 {
     const char *value = m->field ? m->field : experiment_arrivals_word(m->arrivals);
     fprintf(out, "  %s: {", m->name);
     if (m->kind == METRIC_INTERVAL)
         intervals_print(m, out);
+    else if (m->operands)
+        print_operands(m, out);
     else if (!experiment_metric_is_built_in(m->kind)) {
         fprintf(out, "%s: ", experiment_metric_word(m->kind));
         schema_print_text(value ? value : m->aspect, out);

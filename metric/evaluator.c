@@ -254,6 +254,34 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->least = least_of(e, now);
 }
 
+/* A divisor is further from 0 than it is uncertain. The furthest quotient is one of the ends. */
+static void divide(struct evaluator *e, const struct evaluator *a, const struct evaluator *b)
+{
+    e->known = fabs(b->value) > b->resolution;
+    e->value = a->value / b->value;
+    e->resolution = 0;
+    for (int i = 0; i < 4; i++) {
+        double over = i % 2 ? a->value + a->resolution : a->value - a->resolution;
+        double under = i / 2 ? b->value + b->resolution : b->value - b->resolution;
+        e->resolution = fmax(e->resolution, fabs(over / under - e->value));
+    }
+}
+
+void evaluator_combine(struct evaluator *e, const struct experiment_metric *metric, const struct evaluator *a,
+                       const struct evaluator *b)
+{
+    e->metric = metric;
+    e->known = a->metric && b->metric && a->known && b->known;
+    e->at = a->at < b->at ? a->at : b->at;
+    if (e->known && metric->kind == METRIC_RATIO)
+        divide(e, a, b);
+    else if (e->known) {
+        e->value = a->value - b->value;
+        e->resolution = a->resolution + b->resolution;
+    }
+    e->known = e->known && isfinite(e->value) && isfinite(e->resolution);
+}
+
 static void partial_of_ratio(const struct evaluator *e, struct message_partial *partial)
 {
     uint64_t produced, lost;

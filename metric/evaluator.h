@@ -78,6 +78,13 @@ void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uin
 void evaluator_take(struct evaluator *e, int64_t now);
 
 /**
+ * Of a metric of two others: its value, from those of the operands `a` and `b`, which are up to date; unknown where one
+ * of these is, or where a divisor may be 0. Needs no evaluator_start().
+ */
+void evaluator_combine(struct evaluator *e, const struct experiment_metric *metric, const struct evaluator *a,
+                       const struct evaluator *b);
+
+/**
  * Writes what this node contributes to the value over all nodes; the caller sets `limit` and `silent`. Call after
  * evaluator_take() at the same time.
  */

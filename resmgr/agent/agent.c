@@ -20,6 +20,9 @@ static int agent_find_aspect(const struct agent *agent, const char *name)
 
 static void agent_index_metric(struct agent *agent, int metric)
 {
+    for (int i = 0; i < 2; i++)
+        agent->operands[metric][i] =
+            experiment_metric_operand(agent->experiment, &agent->experiment->metrics[metric], i);
     const char *name = agent->experiment->metrics[metric].aspect;
     if (!name)
         return;
@@ -77,11 +80,21 @@ uint32_t agent_samplers_of(enum experiment_sampler sampler)
                                             : 1U << sampler;
 }
 
+/* What limit `i` is on, and then both that this may be of; NULL: no metric. */
+enum { READ_BY_LIMIT = 3 };
+static const struct experiment_metric *agent_read_by(const struct experiment *e, uint32_t i, int number)
+{
+    int metric = e->limits[i].metric;
+    if (metric >= 0 && number > 0)
+        metric = experiment_metric_operand(e, &e->metrics[metric], number - 1);
+    return metric < 0 ? NULL : &e->metrics[metric];
+}
+
 static uint32_t agent_samplers_read(const struct experiment *e)
 {
     uint32_t read = 0;
-    for (uint32_t i = 0; i < e->limit_count; i++) {
-        const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
+    for (uint32_t i = 0; i < READ_BY_LIMIT * e->limit_count; i++) {
+        const struct experiment_metric *m = agent_read_by(e, i / READ_BY_LIMIT, (int)(i % READ_BY_LIMIT));
         if (m && m->aspect)
             read |= agent_samplers_of(experiment_sampler_of(m->aspect));
     }
@@ -302,8 +315,8 @@ void agent_process_remove(struct agent *agent, int slot)
 static bool agent_needs_records(const struct agent *agent, const char *name)
 {
     const struct experiment *e = agent->experiment;
-    for (uint32_t i = 0; i < e->limit_count; i++) {
-        const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
+    for (uint32_t i = 0; i < READ_BY_LIMIT * e->limit_count; i++) {
+        const struct experiment_metric *m = agent_read_by(e, i / READ_BY_LIMIT, (int)(i % READ_BY_LIMIT));
         if (m && experiment_metric_reads_records(m) && experiment_metric_is_of(m, name))
             return true;
     }

@@ -51,6 +51,7 @@ struct agent {
     int aspect_metric[EXPERIMENT_METRICS_MAX]; /* its first metric */
     int next_metric[EXPERIMENT_METRICS_MAX];   /* the next metric of the same aspect, or NO_METRIC */
     int metric_aspect[EXPERIMENT_METRICS_MAX];
+    int operands[EXPERIMENT_METRICS_MAX][2]; /* of a metric of two others: these; else NO_METRIC */
     struct limit_judge judges[EXPERIMENT_LIMITS_MAX];
     struct agent_limit limits[EXPERIMENT_LIMITS_MAX];
     struct message_partial partials[EXPERIMENT_LIMITS_MAX]; /* of global limits */

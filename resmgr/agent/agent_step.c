@@ -8,14 +8,32 @@
 
 static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)
 {
-    for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
+    const struct experiment *e = agent->experiment;
+    for (uint32_t m = 0; m < e->metric_count; m++)
         evaluator_take(&p->readings[m], now);
+    for (uint32_t m = 0; m < e->metric_count; m++)
+        if (agent->operands[m][0] >= 0 && e->metrics[m].per_process == (p != &agent->node))
+            evaluator_combine(&p->readings[m], &e->metrics[m], &p->readings[agent->operands[m][0]],
+                              &p->readings[agent->operands[m][1]]);
 }
 
 /* ns since the last record; 0: there was one since the step before. After SIGTERM no process counts as hung. */
 static int64_t agent_silence(const struct agent *agent, const struct agent_source *s, int64_t now)
 {
     return s->grew ? 0 : agent->processes_end ? 1 : now - s->grown_at;
+}
+
+/* The same of the records that a metric is of; of two metrics, of those that are silent for longer. -1: it is of none.
+ */
+static int64_t agent_metric_silence(const struct agent *agent, const struct agent_process *p, int metric, int64_t now)
+{
+    if (agent->experiment->metrics[metric].aspect)
+        return agent_silence(agent, &p->sources[agent->metric_aspect[metric]], now);
+    if (agent->operands[metric][0] < 0)
+        return -1;
+    int64_t a = agent_metric_silence(agent, p, agent->operands[metric][0], now);
+    int64_t b = agent_metric_silence(agent, p, agent->operands[metric][1], now);
+    return a > b ? a : b;
 }
 
 /* How long no record was made: of a metric of the node, by any of its processes. */
@@ -49,13 +67,13 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     int metric = agent->experiment->limits[limit].metric;
     const struct evaluator *r = &p->readings[metric];
     struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution, .least = r->least};
-    if (agent->experiment->metrics[metric].aspect) {
-        const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
+    int64_t silent = agent_metric_silence(agent, p, metric, now);
+    if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
         bool is_certain = experiment_metric_is_counted(&agent->experiment->metrics[metric]) &&
                           agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
         v.of_records = !is_certain;
-        v.silent = agent_silence(agent, s, now);
+        v.silent = silent;
     }
     limit_judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
 }

@@ -501,6 +501,41 @@ static void records_that_do_not_meet_the_condition_do_not_count(void **state)
     }
 }
 
+/* Of ten records a step one is slow: a limit on the ratio is judged by process, and unknown while no record is there.
+ */
+static void a_ratio_of_two_metrics_is_each_process_s_own(void **state)
+{
+    (void)state;
+    static char slow[] = "slow", rate[] = "rate", part[] = "part";
+    static char *operands[] = {slow, rate, NULL};
+    struct experiment_metric m[] = {
+        {.name = part, .kind = METRIC_RATIO, .operands = operands, .window = CLOCK_S, .per_process = true},
+        chosen(METRIC_RATE, "delay > 5 ms"),
+        chosen(METRIC_RATE, "delay > 5 ms")};
+    m[1].name = slow;
+    m[2].name = rate;
+    m[2].where = NULL;
+    double value;
+    begin_with(m[0], hold(0, COMPARE_AT_MOST, 0.05), POLICY_NONE);
+    agent_free(agent);
+    experiment.metrics = m;
+    experiment.metric_count = 3;
+    assert_int_equal(agent_new(&experiment, 0, &agent), 0);
+    int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+    uint64_t attempts = 0;
+    step_once(1);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    for (int i = 0; i < 15; i++)
+        show_ten(number, &attempts, 0);
+    assert_true(agent_metric(agent, 0, slot, &value));
+    assert_float_equal(value, 0.1, 0.005);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_int_equal(out->limits[0].slot, slot);
+    for (int i = 0; i < 30; i++)
+        step_once(1);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN); /* 0 of 0 */
+}
+
 /* A record that was lost may have met the condition: the counters do not say so. */
 static void a_rate_of_chosen_records_is_unknown_where_records_were_lost(void **state)
 {
@@ -731,6 +766,7 @@ int main(void)
         AGENT_TEST(a_field_is_read_in_its_own_unit_or_in_ns),
         AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),
         AGENT_TEST(records_that_do_not_meet_the_condition_do_not_count),
+        AGENT_TEST(a_ratio_of_two_metrics_is_each_process_s_own),
         AGENT_TEST(a_rate_of_chosen_records_is_unknown_where_records_were_lost),
         AGENT_TEST(a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told),
         AGENT_TEST(a_span_of_unknown_duration_and_values_that_are_none_make_no_metric),

@@ -42,6 +42,21 @@ static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
         {"metrics: {m: {mean: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
         {"metrics: {m: {max: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
         {"metrics: {m: {rate: a, of: a}}\n", "metrics.m.of", "applies only to a metric of a field"},
+        {"metrics: {m: {ratio: a}}\n", "metrics.m.ratio", "a list of the names of two metrics"},
+        {"metrics: {m: {ratio: [a]}}\n", "metrics.m.ratio", "a list of the names of two metrics"},
+        {"metrics: {m: {ratio: [a, m]}, a: {rate: b}}\n", "metrics.m.ratio[1]", "is not of the records"},
+        {"metrics: {m: {ratio: [a, b]}, a: {rate: b}}\n", "metrics.m.ratio[1]", "there is no metric 'b'"},
+        {"metrics: {m: {difference: [a, lost_ratio]}, a: {rate: b}, lost_ratio: {window: 1 s}}\n",
+         "metrics.m.difference[1]", "is not of the records"},
+        {"metrics: {m: {difference: [a, b]}, a: {rate: b}, b: {rate: b, per: node}}\n", "metrics.m.difference",
+         "give both the same 'per'"},
+        {"metrics: {m: {ratio: [a, a], window: 1 s}, a: {rate: b}}\n", "metrics.m.window", "cannot be combined with"},
+        {"metrics: {m: {ratio: [a, a], difference: [a, a]}, a: {rate: b}}\n", "metrics.m.difference",
+         "cannot be combined with 'ratio'"},
+        {"metrics: {m: {ratio: [a, a]}, a: {rate: b, per: node}}\nlimits: [{expect: m <= 1, per: global}]\n",
+         "limits[0].per", "is of two values of a node"},
+        {"metrics: {m: {difference: [a, a]}, a: {max: f, of: b}}\nlimits: [{expect: m <= 1 ms}, {expect: a <= 5}]\n",
+         "limits[1].expect", "add the unit"},
         {"metrics: {m: {rate: a, match: b}}\n", "metrics.m.match", "applies only to 'interval'"},
         {"metrics: {m: {rate: a, memory: 1000}}\n", "metrics.m.memory", "applies only to 'interval'"},
         {"metrics: {m: {interval: [a, b], match: f}}\n", "metrics.m.quantile", "is missing; expected: a share"},
@@ -388,6 +403,30 @@ static void metrics_and_limits_of_another_file_take_the_place_of_those_that_are_
     experiment_free(e);
 }
 
+static void a_metric_of_two_has_their_unit_window_and_place(void **unused)
+{
+    (void)unused;
+    struct experiment *e =
+        read_good("metrics:\n  sensor_cpu: {window: 5 s}\n  m: {difference: [a, b]}\n  n: {ratio: [b, a]}\n"
+                  "  a: {max: f, of: x, per: node, window: 2 s}\n  b: {max: f, of: y, per: node}\n"
+                  "limits: [{expect: m <= 5 ms}, {expect: n <= 0.5}, {expect: sensor_cpu <= 5 %}]\n");
+    const struct experiment_metric *m = &e->metrics[0];
+    assert_string_equal(m->name, "m");
+    assert_int_equal(m->kind, METRIC_DIFFERENCE);
+    assert_int_equal(experiment_metric_operand(e, m, 0), 2);
+    assert_int_equal(experiment_metric_operand(e, m, 1), 3);
+    assert_int_equal(experiment_metric_operand(e, &e->metrics[2], 0), -1);
+    assert_true(m->window == 2 * CLOCK_S && !m->per_process && m->in_time && !m->aspect);
+    assert_true(e->metrics[2].in_time && e->metrics[3].in_time && !e->metrics[1].in_time);
+    assert_int_equal(e->limits[0].unit, UNIT_DURATION);
+    assert_int_equal(e->limits[1].unit, UNIT_NUMBER);
+    assert_int_equal(e->limits[1].metric, 1);
+    experiment_free(e);
+    e = read_good("metrics: {m: {difference: [a, a]}, a: {rate: b}}\nlimits: [{expect: m <= 5 /s}]\n");
+    assert_int_equal(e->limits[0].unit, UNIT_PER_SECOND);
+    experiment_free(e);
+}
+
 static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
 {
     (void)unused;
@@ -421,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there),
         cmocka_unit_test(a_limit_on_an_interval_is_global_and_has_a_manager),
+        cmocka_unit_test(a_metric_of_two_has_their_unit_window_and_place),
         cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
         cmocka_unit_test(bounds_are_read_with_sign_and_unit),
         cmocka_unit_test(a_bound_of_zero_needs_no_unit_beside_a_time),

@@ -106,6 +106,10 @@ const char *report_metric_unit(const struct report *r, const char *name)
         const struct experiment_metric *m = &r->experiment->metrics[i];
         if (strcmp(m->name, name) != 0)
             continue;
+        if (m->kind == METRIC_DIFFERENCE && m->operands)
+            return report_metric_unit(r, m->operands[0]);
+        if (m->kind == METRIC_RATIO)
+            return "1";
         if (m->kind == METRIC_RATE)
             return "1/s";
         if (m->kind == METRIC_MISSES || m->kind == METRIC_COUNT)
