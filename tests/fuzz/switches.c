@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* A ring of the kernel with whatever bytes: nothing is read beside it, and intervals do not overlap. */
-#include "sensor/samplers/switches_decode.h"
+/*
+ * A ring of the kernel with whatever bytes: nothing is read beside it, intervals do not overlap, and of a time no more
+ * is said than it has.
+ */
+#include "sensor/samplers/switches_cpu.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -12,6 +15,39 @@ static void expect_interval(const struct switches_interval *i, int64_t *end)
     fuzz_must(i->off == SWITCHES_UNKNOWN || i->ready_most <= i->off);
     fuzz_must(i->ended >= SWITCHES_END_WAITED && i->ended <= SWITCHES_END_GOES_ON);
     *end = i->end;
+}
+
+/* The same bytes as records of a CPU. */
+static void expect_rivals(struct switches_bytes b, const struct switches_format *format)
+{
+    static struct switches_comings comings;
+    static struct switches_wakings wakings;
+    struct switches_rival r[SWITCHES_RIVALS];
+    struct switches_cpu_event e = {0};
+    bool broken = false;
+    comings.count = wakings.count = 0;
+    while (switches_cpu_next(&b, format, &e, &broken)) {
+        fuzz_must(e.time >= 0);
+        if (e.what == SWITCHES_CPU_COMES)
+            switches_come(&comings, e.time, e.pid, e.thread);
+        else if (e.what == SWITCHES_CPU_LOST)
+            switches_miss(&comings);
+        else if (e.what == SWITCHES_CPU_WOKEN)
+            switches_wake(&wakings, &(struct switches_waking){e.time, e.time, e.woken, e.pid, e.thread, e.context});
+        else
+            fuzz_must(e.command[SWITCHES_COMMAND - 1] == '\0');
+    }
+    fuzz_must(b.at == b.head);
+    int64_t begin = e.time / 2, end = e.time, at = begin, had = 0;
+    unsigned n = switches_rivals(&comings, e.thread, begin, end, r);
+    for (unsigned i = 0; i < n; i++) {
+        fuzz_must(r[i].begin >= at && r[i].end > r[i].begin && r[i].had <= r[i].end - r[i].begin);
+        at = r[i].end;
+        had += r[i].had;
+    }
+    fuzz_must(at <= end && had + switches_unknown(&comings, begin, end) <= end - begin);
+    const struct switches_waking *w = switches_waking_of(&wakings, e.woken, begin, end);
+    fuzz_must(!w || (w->woken == e.woken && w->time > begin && w->time <= end));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,6 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct switches_interval i;
     bool broken = false;
     int64_t end = 0;
+    const struct switches_format format = {.flags = head[0] % 64, .woken = head[1] % 64};
+    expect_rivals(b, &format);
     switches_begin(&t, 0);
     while (switches_next(&b, &e, &broken)) {
         fuzz_must(e.time >= 0);
