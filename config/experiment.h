@@ -750,6 +750,9 @@ int experiment_schema(FILE *out) BEZEL_MUST_CHECK;
 /** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
 int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
 
+/** For each metric where it is computed, and what crosses the network for it, as sentences. Returns as above. */
+int experiment_print_places(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
+
 /**
  * Prints what the bezeld of node `node` has to know: the experiment with the names alone of the other nodes and of
  * their processes, which therefore have the same indices. Returns as above.

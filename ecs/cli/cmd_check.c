@@ -13,11 +13,13 @@ static const char footer[] = "Exit codes: 0 no error, 2 errors.\n";
 
 int cmd_check(int argc, char **argv)
 {
-    bool print = false;
+    bool print = false, where = false;
     struct options o = {
         .program = "bezel check", .usage = "[OPTIONS] FILE", .about = about, .footer = footer, .least = 1, .most = 1};
     const struct options_entry entries[] = {
         {"print", 'p', NULL, "print the experiment with every default written out", .flag = &print},
+        {"where", 'w', NULL, "print where each metric is computed, and what crosses the network for it",
+         .flag = &where},
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
@@ -30,6 +32,8 @@ int cmd_check(int argc, char **argv)
         return EXIT_USAGE;
     if (print)
         (void)!experiment_print(e, stdout); /* options_end() reports write errors */
+    if (where)
+        (void)!experiment_print_places(e, stdout);
     experiment_free(e);
     free(text);
     return options_end(EXIT_OK);

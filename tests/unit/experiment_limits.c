@@ -32,6 +32,56 @@ static struct experiment *read_good(const char *rest)
     return e;
 }
 
+/* Whether `text` is printed of where the metrics of file `rest` are computed. */
+static void is_placed(const char *rest, const char *text)
+{
+    struct experiment *e = read_good(rest);
+    char *printed = NULL;
+    size_t n;
+    FILE *out = open_memstream(&printed, &n);
+    assert_int_equal(experiment_print_places(e, out), 0);
+    fclose(out);
+    assert_string_equal(printed, text);
+    free(printed);
+    experiment_free(e);
+}
+
+static void a_metric_says_where_it_is_computed_and_what_crosses_the_network(void **unused)
+{
+    static const char one[] = "All nodes are of one machine, so nothing of this crosses a network.\n";
+    char text[512];
+    (void)unused;
+    is_placed("", "");
+    snprintf(
+        text, sizeof text,
+        "e2e: in the collector that stores the run. To it: the records of a, b of app and c from all nodes, which it "
+        "stores. To the manager: the value, every 50 ms.\n%s",
+        one);
+    is_placed("metrics: {e2e: {interval: [a, b of app, c], match: f, max: yes}}\nlimits: [{expect: e2e <= 5 ms}]\n"
+              "adapt: {every: 100 ms}\n",
+              text);
+    snprintf(
+        text, sizeof text,
+        "e2e: in the collector that stores the run. To it: the records of a and b from all nodes, which it stores; it "
+        "is computed when they have been stored, for the report.\n%s",
+        one);
+    is_placed("metrics: {e2e: {interval: [a, b], match: f, max: yes}}\n", text);
+    snprintf(
+        text, sizeof text,
+        "q: in each node. To the collector: its value, once a second. To the manager, which joins them: the histogram "
+        "of its values, 12 bytes for each bucket that has some, every 100 ms.\n%s",
+        one);
+    is_placed("metrics: {q: {quantile: v, of: a, per: node}}\nlimits: [{expect: q <= 5, per: global}]\n", text);
+    snprintf(
+        text, sizeof text,
+        "r: in each node, of each of its processes. To the collector: the values, once a second. To the manager, which "
+        "decides: the value that the limit r >= 5 /s is judged by, every 100 ms.\n%s",
+        one);
+    is_placed("metrics: {r: {rate: a}}\nlimits: [{hold: r >= 5 /s}]\nadapt: {by: manager, every: 100 ms, period: 1 ms "
+              ".. 2 ms}\n",
+              text);
+}
+
 static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
 {
     static const struct {
@@ -461,6 +511,7 @@ int main(void)
         cmocka_unit_test(metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there),
         cmocka_unit_test(a_limit_on_an_interval_is_global_and_has_a_manager),
         cmocka_unit_test(a_metric_of_two_has_their_unit_window_and_place),
+        cmocka_unit_test(a_metric_says_where_it_is_computed_and_what_crosses_the_network),
         cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
         cmocka_unit_test(bounds_are_read_with_sign_and_unit),
         cmocka_unit_test(a_bound_of_zero_needs_no_unit_beside_a_time),
