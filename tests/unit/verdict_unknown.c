@@ -11,6 +11,7 @@
 #include "views/report/verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -363,6 +364,52 @@ static void lost_records_leave_a_number_known_that_they_cannot_reach(void **stat
     }
 }
 
+/* Five records of a process, of which so many were in its last window, as far as they were read. */
+static void the_last_window_of_a_process_may_have_too_many(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        bool was_read;
+        double last, worst;
+        enum verdict_is is;
+        double stray;
+    } cases[] = {{METRIC_COUNT, true, 2, NAN, VERDICT_HELD, NAN}, {METRIC_COUNT, true, 3, NAN, VERDICT_UNKNOWN, 3},
+                 {METRIC_COUNT, true, 3, 1, VERDICT_UNKNOWN, 3},  {METRIC_COUNT, true, 3, 4, VERDICT_HELD, NAN},
+                 {METRIC_COUNT, false, 0, 1, VERDICT_UNKNOWN, 5}, {METRIC_RATE, false, 0, 1, VERDICT_UNKNOWN, 4},
+                 {METRIC_MEAN, false, 0, 1, VERDICT_HELD, NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        for (size_t p = 0; p < s.summary.process_count; p++)
+            for (size_t b = 0; b < s.processes[p].book_count; b++)
+                if (p != 1 && strcmp(s.processes[p].books[b].name, s.books[1][1].name) == 0)
+                    s.processes[p].books[b].attempts = s.processes[p].books[b].stored = 0;
+        s.books[1][1].attempts = s.books[1][1].stored = 5;
+        struct summary_chosen chosen = {.limit = 0, .process = 1, .min = 0, .max = cases[i].last};
+        s.summary.chosen = &chosen;
+        s.summary.chosen_count = cases[i].was_read;
+        s.experiment.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].window = CLOCK_S;
+        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 2};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].last_violated = 0;
+        s.rows[0].worst = cases[i].worst;
+        s.rows[0].node = s.processes[1].node;
+        s.summary.limit_count = 1;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->limits[0].strays != !isnan(cases[i].stray))
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        if (v->limits[0].strays) {
+            assert_float_equal(v->limits[0].stray, cases[i].stray, 1e-9);
+            assert_int_equal(v->limits[0].unchosen, !cases[i].was_read);
+        }
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +422,7 @@ int main(void)
         cmocka_unit_test(lost_records_count_against_a_limit),
         cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
         cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),
+        cmocka_unit_test(the_last_window_of_a_process_may_have_too_many),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,17 @@ static const char *of_where(const struct report *r, size_t i)
                : ", whether it meets 'where' or not";
 }
 
+/* When a stored record was not judged, behind what says that nobody did. */
+static void say_stray(const struct report *r, size_t i, FILE *out)
+{
+    int metric = r->experiment->limits[i].metric;
+    bool is_number = metric >= 0 && experiment_metric_is_counted(&r->experiment->metrics[metric]);
+    bool unread = is_number && r->verdict->limits[i].unchosen;
+    fprintf(out, is_number ? " when the last window of a process had %s%s" : " when a record had %s%s",
+            report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s,
+            unread ? " at most: its records could not all be read" : of_where(r, i));
+}
+
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
 static void say_hidden(const struct report *r, size_t i, const char *joint, FILE *out)
 {
@@ -126,9 +137,10 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
         fprintf(out, "%s not judged while an operator had turned its aspect off", joint);
         joint = ", and";
     }
-    if (l->strays)
-        fprintf(out, "%s not judged when a record had %s%s", joint, report_limit_value(r, (int64_t)i, l->stray).s,
-                of_where(r, i));
+    if (l->strays) {
+        fprintf(out, "%s not judged", joint);
+        say_stray(r, i, out);
+    }
 }
 
 /* Of what a limit could not be judged, behind these words. */
@@ -148,9 +160,10 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         fprintf(out, "%s while an operator had turned its aspect off", joint);
         joint = ", and";
     }
-    if (l->strays)
-        fprintf(out, "%s when a record had %s%s", l->missed > 0 || l->switched ? joint : "",
-                report_limit_value(r, (int64_t)i, l->stray).s, of_where(r, i));
+    if (l->strays) {
+        fputs(l->missed > 0 || l->switched ? joint : "", out);
+        say_stray(r, i, out);
+    }
 }
 
 static void say_unknown_limit(const struct report *r, size_t i, FILE *out)

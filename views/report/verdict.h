@@ -51,6 +51,9 @@ struct verdict_limit {
                       records */
 };
 
+/** What metric `m`, a rate or count, is at least with `n` records in its window. Pure. */
+double verdict_number(const struct experiment_metric *m, uint64_t n);
+
 /**
  * The value of a stored record of process number `p` that breaks limit `i` by itself, and is worse than all that was
  * judged; NaN: none. *is_chosen: it is of a record that meets the metric's condition, if it has one; of times between

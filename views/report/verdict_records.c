@@ -116,6 +116,29 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     return found;
 }
 
+/* Whether limit `l` is an upper bound on a number of records: those of the last moments may exceed it. */
+static bool is_on_number(const struct experiment *e, const struct experiment_limit *l)
+{
+    return l->metric >= 0 && l->kind == LIMIT_EXPECT && l->compare == COMPARE_AT_MOST &&
+           experiment_metric_is_counted(&e->metrics[l->metric]);
+}
+
+/*
+ * The number of records in the last window of process `number`, if it is beyond the bound and more than was judged; NaN
+ * if not. Until they were read it is only known not to exceed that of all.
+ */
+static double stray_number(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[number];
+    struct summary_field f = {.count = 1, .min.d = 0, .max.d = -(double)INFINITY, .unit = ""};
+    for (size_t b = 0; b < p->book_count && summary_property_number(s, "ended") != 0; b++)
+        if (strcmp(p->books[b].name, m->aspect) == 0)
+            f.max.d = verdict_number(m, p->books[b].stored);
+    return stray_of(m, l, &f, chosen_of(s, i, number), judged_worst(s, p->node, i));
+}
+
 /* Whether a single record can break limit `l`. While adaptation settles it may. */
 static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
 {
@@ -125,9 +148,19 @@ static bool one_record_breaks(const struct experiment *e, const struct experimen
             (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
 }
 
+double verdict_number(const struct experiment_metric *m, uint64_t n)
+{
+    if (m->kind != METRIC_RATE)
+        return (double)n;
+    return (double)(n > 1 ? n - 1 : n) * (double)CLOCK_S /
+           (double)m->window; /* of several, so many times between them */
+}
+
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
 {
-    *is_chosen = false;
+    *is_chosen = chosen_of(s, i, p) != NULL;
+    if (is_on_number(e, &e->limits[i]))
+        return stray_number(s, e, i, p);
     if (!one_record_breaks(e, &e->limits[i]))
         return NAN;
     const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
