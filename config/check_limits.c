@@ -362,7 +362,7 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
             reader_missing(r, t, "hold", "is missing; expected: 'hold: METRIC >= NUMBER', or 'expect' to judge only");
         check_on_interval(r, t, e, l);
         if (l->text && !tree_get(t, "tolerance"))
-            l->tolerance = experiment_default_tolerance(e, l->metric);
+            l->tolerance = experiment_default_tolerance(e, l);
         if (expect && !hold && tree_get(t, "priority"))
             reader_wrong_key(r, tree_get(t, "priority"),
                              "applies only to 'hold': nothing adapts to a limit that is only judged");

@@ -679,10 +679,10 @@ int64_t experiment_asked_latency(const struct experiment *e);
 bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
 
 /**
- * The tolerance of a limit on metric number `metric`, or LIMIT_ON_SENSOR_CPU, that gives none: 0 of a metric that one
- * value decides, because a tolerance would hide the very value that is asked for; else 0.01. Pure.
+ * The tolerance of limit `l` if the file gives none: 0 of a metric that one value decides, and of a count or ratio that
+ * may not exceed 0, because a tolerance would hide the very value, or record, that is asked for; else 0.01. Pure.
  */
-double experiment_default_tolerance(const struct experiment *e, int metric);
+double experiment_default_tolerance(const struct experiment *e, const struct experiment_limit *l);
 
 /** Whether it compares the times of records that follow one another. Pure. */
 bool experiment_metric_is_of_arrivals(const struct experiment_metric *m);

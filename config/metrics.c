@@ -93,9 +93,18 @@ static bool is_single_extreme(const struct experiment_metric *m)
     }
 }
 
-double experiment_default_tolerance(const struct experiment *e, int metric)
+/* Whether the limit allows for no record at all: a single one, at any time, is what is asked for. */
+static bool allows_for_none(const struct experiment_metric *m, const struct experiment_limit *l)
 {
-    return metric != LIMIT_ON_SENSOR_CPU && is_single_extreme(&e->metrics[metric]) ? 0 : 0.01;
+    bool counts =
+        m->kind == METRIC_COUNT || m->kind == METRIC_RATE || m->kind == METRIC_PERCENT || m->kind == METRIC_LOST;
+    return counts && l->compare == COMPARE_AT_MOST && l->bound <= 0;
+}
+
+double experiment_default_tolerance(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    return m && (is_single_extreme(m) || allows_for_none(m, l)) ? 0 : 0.01;
 }
 
 const char *experiment_metric_word(enum experiment_metric_kind kind)

@@ -491,7 +491,7 @@ static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
     assert_true(experiment_metric_is_of(m, "frame_shown") && !experiment_metric_is_of(m, "frame"));
     assert_null(experiment_metric_aspect(m, 2));
     assert_true(e->limits[0].global && experiment_has_manager(e) && experiment_is_managed(e));
-    assert_true(experiment_default_tolerance(e, 0) == 0.01);
+    assert_true(e->limits[0].tolerance == 0.01);
     experiment_free(e);
     e = read_good("metrics: {m: {interval: [b, a of client, 'a of relay-*'], match: f, max: yes}}\n");
     assert_true(!e->metrics[0].interval.processes[0]);
@@ -501,8 +501,34 @@ static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
     experiment_free(e);
     e = read_good("metrics: {m: {interval: [a, b], match: messages, max: yes, per: node}}\n");
     assert_true(!e->metrics[0].interval.match && e->metrics[0].interval.by_end && !e->metrics[0].per_process);
-    assert_true(experiment_default_tolerance(e, 0) == 0 && !experiment_has_manager(e));
+    assert_true(experiment_default_tolerance(e, &(struct experiment_limit){.metric = 0}) == 0);
+    assert_true(!experiment_has_manager(e));
     experiment_free(e);
+}
+
+static void what_may_not_happen_once_has_no_tolerance(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *metric, *limit;
+        double tolerance;
+    } cases[] = {{"count: a", "m <= 0", 0},
+                 {"count: a, where: b > 1", "m <= 0", 0},
+                 {"count: a", "m <= 1", 0.01},
+                 {"count: a", "m >= 0", 0.01},
+                 {"rate: a", "m <= 0", 0},
+                 {"percent: a, where: b > 1", "m <= 0 %", 0},
+                 {"percent: a, where: b > 1", "m <= 1 %", 0.01},
+                 {"mean: b, of: a", "m <= 0", 0.01},
+                 {"max: b, of: a", "m <= 5", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "metrics: {m: {%s}}\nlimits: [{expect: %s}]\n", cases[i].metric, cases[i].limit);
+        struct experiment *e = read_good(text);
+        if (e->limits[0].tolerance != cases[i].tolerance)
+            fail_msg("%s: %g", text, e->limits[0].tolerance);
+        experiment_free(e);
+    }
 }
 
 int main(void)
@@ -510,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there),
         cmocka_unit_test(a_limit_on_an_interval_is_global_and_has_a_manager),
+        cmocka_unit_test(what_may_not_happen_once_has_no_tolerance),
         cmocka_unit_test(a_metric_of_two_has_their_unit_window_and_place),
         cmocka_unit_test(a_metric_says_where_it_is_computed_and_what_crosses_the_network),
         cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
