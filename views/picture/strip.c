@@ -9,8 +9,8 @@
 int strip_init(struct strip *s, int64_t from, int64_t until, size_t parts)
 {
     int64_t width = until > from ? saturate_sub(until, from) : 0;
-    *s = (struct strip){.from = from, .until = until, .last = from, .capacity = 2 * parts + 4};
-    s->least = width / (int64_t)(parts ? parts : 1) + 1;
+    *s = (struct strip){.from = from, .until = from + width, .last = from, .capacity = 2 * parts + 4};
+    s->least = saturate_add(width / (int64_t)(parts ? parts : 1), 1);
     s->pieces = malloc(s->capacity * sizeof *s->pieces);
     return s->pieces ? 0 : BEZEL_ENOMEM;
 }
