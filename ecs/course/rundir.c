@@ -158,7 +158,8 @@ static int make_unique(const char *runs, const char *experiment, struct rundir *
 static int write_into(const char *dir, const char *name, const char *text, size_t n)
 {
     char path[PATH_MAX + 32];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
     return file_replace(path, text, n);
 }
 
