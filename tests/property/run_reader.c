@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * What the reader of a run gives, in which order, and what it leaves out: of a run that has ended, the records of
- * `bezel export`, which reads stream by stream with other code, through any filter; of one that grows, every record
- * once and in order, or marked. The writer is the collector's own store. BEZEL_SEED repeats.
+ * What the reader of a run gives, and in which order: of a run that has ended, the records of `bezel export`, which
+ * reads stream by stream with other code, through any filter; of one that grows, every record once and in order, or
+ * marked. The writer is the collector's own store. BEZEL_SEED repeats.
  */
 #include "run/read/run_reader.h"
 #include "base/clock.h"
@@ -28,9 +28,8 @@
 
 /* Lines of a text, sorted; the order is taken out of each. */
 struct lines {
-    char *text;
+    char *text, **list;
     size_t count, capacity;
-    char **list;
 };
 
 static int by_text(const void *a, const void *b)
@@ -95,11 +94,10 @@ struct taken {
     FILE *out;
     char *text;
     size_t n;
-    uint64_t records, lost, late;
-    uint64_t latest[NODES]; /* time of each node's latest record or loss */
-    int64_t given_ns;       /* likewise in the run's time, of all nodes, of what was not late */
-    int64_t latest_ns;      /* of all nodes, in the run's time */
-    bool damaged;           /* a bit of a time may have changed */
+    uint64_t records, lost, late, latest[NODES]; /* `latest`: time of each node's latest record or loss */
+    int64_t given_ns;                            /* likewise in the run's time, of all nodes, of what was not late */
+    int64_t latest_ns;                           /* of all nodes, in the run's time */
+    bool damaged;                                /* a bit of a time may have changed */
 };
 
 static void take_from(struct taken *t, struct run_reader *reader)
@@ -121,8 +119,7 @@ static void take(struct taken *t, const struct record_item *item)
         *latest = item->time;
         t->given_ns = item->at.ns;
     }
-    bool unknown = item->process->node->uuid[0] == NODES; /* the clock of `shed` */
-    assert_true(item->at.bound < CLOCK_S || unknown || t->damaged);
+    assert_true(item->at.bound < CLOCK_S || item->process->node->uuid[0] == NODES || t->damaged); /* not `shed` */
     t->records += item->r != NULL;
     t->lost += item->lost;
     t->late += item->r && is_late;
@@ -674,7 +671,6 @@ static void what_is_damaged_ends_its_stream_and_the_rest_is_read(void **state)
     grown_close(&g);
 }
 
-/* A pipe would block whoever opens it; a link could lead anywhere. */
 /* The last packet of a stream ends before its last record does. */
 static void read_a_packet_that_is_short(void)
 {
@@ -713,6 +709,7 @@ static void a_record_that_does_not_fit_its_packet_ends_the_stream(void **state)
         read_a_packet_that_is_short();
 }
 
+/* A pipe would block whoever opens it; a link could lead anywhere. */
 static void what_is_no_stream_is_left_out_and_never_waited_for(void **state)
 {
     (void)state;
