@@ -17,9 +17,9 @@ static const char about[] =
     "the "
     "limits that were violated. " COMMAND_RUN COMMAND_ENDPOINT "\n";
 static const char footer[] =
-    "Exit codes: 0 explained, or no limit was violated; 1 failed, or more than half of an answer is unknown, or a "
-    "violated "
-    "limit is not about how long something took; 2 wrong usage, or no such run; 4 the server is not reached.\n";
+    "Exit codes: 0 explained, or every limit held; 1 failed, or more than half of an answer is unknown, or a violated "
+    "limit is not about how long something took, or one could not be judged; 2 wrong usage, or no such run; 4 the "
+    "server is not reached.\n";
 
 #define SLOWEST 0.01 /* of all */
 

@@ -14,7 +14,8 @@
 
 enum { NAMES_SHOWN = 8 };
 
-/* The questions of the limits that were violated. Returns 0 or an error. */
+/* The questions of the limits that were violated; those that are not known to have held are not passed over. Returns 0
+ * or an error. */
 static int ask_limits(const char *run, bool running, struct summary *s, const struct experiment *e,
                       const struct why_asked *asked, struct why_limits *w)
 {
@@ -28,6 +29,9 @@ static int ask_limits(const char *run, bool running, struct summary *s, const st
     for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
         if (v->limits[i].is >= VERDICT_VIOLATED)
             why_ask(w, e, &e->limits[i], asked->question.share);
+    for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
+        if (v->limits[i].is == VERDICT_UNKNOWN)
+            why_refuse(w, &e->limits[i], "it could not be judged: `bezel report` says why");
     for (size_t i = 0; i < w->question_count; i++) {
         struct why_question *q = &w->questions[i];
         q->beyond = asked->slowest ? 0 : q->beyond;

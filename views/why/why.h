@@ -105,6 +105,9 @@ struct why_asked {
 int why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size,
               FILE *out) BEZEL_MUST_CHECK;
 
+/** Notes that no path answers limit `l`, and why, a static sentence; not beyond WHY_LIMITS_MOST. Pure. */
+void why_refuse(struct why_limits *w, const struct experiment_limit *l, const char *why);
+
 /** Adds the question of violated limit `l` of `e`, which both are borrowed. Pure. */
 void why_ask(struct why_limits *w, const struct experiment *e, const struct experiment_limit *l, double share);
 

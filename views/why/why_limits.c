@@ -4,7 +4,7 @@
 /* What a violated limit asks: which instances were too long, or which gaps between records were. */
 #include "views/why/why.h"
 
-static void refuse(struct why_limits *w, const struct experiment_limit *l, const char *why)
+void why_refuse(struct why_limits *w, const struct experiment_limit *l, const char *why)
 {
     if (w->refusal_count < WHY_LIMITS_MOST)
         w->refusals[w->refusal_count++] = (struct why_refusal){l->text, why};
@@ -72,7 +72,7 @@ void why_ask(struct why_limits *w, const struct experiment *e, const struct expe
     if (!why && w->question_count == WHY_LIMITS_MOST)
         why = "there are more violated limits than are answered at once";
     if (why)
-        refuse(w, l, why);
+        why_refuse(w, l, why);
     else
         w->questions[w->question_count++] = q;
 }
