@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/activity.h"
 
-#include "analysis/room.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
 
@@ -71,8 +71,8 @@ uint32_t activity_find(const struct activity *a, int64_t process_row, uint32_t i
 
 uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is)
 {
-    if (!room_for(&a->threads, &a->thread_capacity, a->thread_count, sizeof *a->threads) ||
-        !room_for_key(&a->by_thread, a->thread_count))
+    if (!grow_list(&a->threads, &a->thread_capacity, a->thread_count, sizeof *a->threads) ||
+        !grow_index(&a->by_thread, a->thread_count))
         return ACTIVITY_NONE;
     a->threads[a->thread_count] = *is;
     hash_index_put(&a->by_thread, (uint64_t)is->process_row, is->id, (uint32_t)a->thread_count);
@@ -87,8 +87,8 @@ uint32_t activity_name(struct activity *a, const char *name)
         same++;
     if (found != ACTIVITY_NONE)
         return found;
-    if (!room_for(&a->names, &a->name_capacity, a->name_count, sizeof *a->names) ||
-        !room_for_key(&a->by_name, a->name_count))
+    if (!grow_list(&a->names, &a->name_capacity, a->name_count, sizeof *a->names) ||
+        !grow_index(&a->by_name, a->name_count))
         return ACTIVITY_NONE;
     hash_index_put(&a->by_name, hash, same, (uint32_t)a->name_count);
     snprintf(a->names[a->name_count], sizeof *a->names, "%s", name);
@@ -99,7 +99,7 @@ uint32_t activity_name(struct activity *a, const char *name)
 static uint32_t name_of(struct activity *a, const struct record_item *item)
 {
     uint32_t name = look_up(&a->by_key, item->process->row, item->r->aspect);
-    if (name != ACTIVITY_NONE || !room_for_key(&a->by_key, a->key_count))
+    if (name != ACTIVITY_NONE || !grow_index(&a->by_key, a->key_count))
         return name;
     name = activity_name(a, item->aspect->name);
     if (name != ACTIVITY_NONE) {
@@ -164,13 +164,13 @@ static uint32_t sender_of(const struct activity *a, const struct record_sent *se
     return t ? (uint32_t)(t - 1) : ACTIVITY_NONE;
 }
 
-/* As room_for(), for what threads did, all of which has a bound. */
+/* As grow_list(), for what threads did, all of which has a bound. */
 static bool room_of(struct activity *a, void *list, size_t *capacity, size_t count, size_t size)
 {
     if (a->left < size)
         return false;
     a->left -= size;
-    return room_for(list, capacity, count, size);
+    return grow_list(list, capacity, count, size);
 }
 
 /* ---- what they did ----------------------------------------------------------------------------------------------- */
@@ -446,7 +446,7 @@ static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t,
     if (item->process->role != ROLE_DAEMON)
         return activity_add_event(
             a, t, (struct activity_event){.at = at, .from = from, .peer = ACTIVITY_NONE, .kind = ACTIVITY_LOST});
-    if (!room_for(&a->gaps, &a->gap_capacity, a->gap_count, sizeof *a->gaps))
+    if (!grow_list(&a->gaps, &a->gap_capacity, a->gap_count, sizeof *a->gaps))
         return false;
     if (a->gap_count && a->gaps[a->gap_count - 1].until > at)
         at = a->gaps[a->gap_count - 1].until;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/path.h"
 
-#include "analysis/room.h"
+#include "base/grow.h"
 #include "base/saturate.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void put(struct walk *w, int64_t from, struct path_piece as)
         last->from = as.from;
         return;
     }
-    w->short_of_memory = !room_for(&p->pieces, &p->capacity, p->count, sizeof *p->pieces);
+    w->short_of_memory = !grow_list(&p->pieces, &p->capacity, p->count, sizeof *p->pieces);
     if (!w->short_of_memory)
         p->pieces[p->count++] = as;
 }

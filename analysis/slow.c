@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/slow.h"
 
-#include "analysis/room.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
 
@@ -169,7 +169,7 @@ static int find_elements(struct compared *c)
         const struct activity_thread *t = &c->a->threads[i];
         uint64_t h = hash_fnv64(HASH_FNV64_START, t->node, strlen(t->node) + 1);
         h = hash_fnv64(h, t->process, strlen(t->process) + 1);
-        if (!room_for_key(&x, i)) {
+        if (!grow_index(&x, i)) {
             free(x.slots);
             return BEZEL_ENOMEM;
         }
@@ -191,9 +191,9 @@ static int term_of(struct compared *c, const struct path_piece *p)
     size_t n = c->t->count;
     if (found >= 0)
         return found;
-    if (!room_for(&c->t->terms, &c->capacity, n, sizeof *c->t->terms) || !room_for_key(&c->index, n) ||
-        !room_for(&c->now, &c->now_capacity, n, sizeof *c->now) ||
-        !room_for(&c->seen, &c->seen_capacity, n, sizeof *c->seen))
+    if (!grow_list(&c->t->terms, &c->capacity, n, sizeof *c->t->terms) || !grow_index(&c->index, n) ||
+        !grow_list(&c->now, &c->now_capacity, n, sizeof *c->now) ||
+        !grow_list(&c->seen, &c->seen_capacity, n, sizeof *c->seen))
         return -1;
     c->t->terms[n] = (struct slow_term){.is = p->is,
                                         .why = p->why,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/message_statistics.h"
 
-#include "base/hash_index.h"
+#include "base/grow.h"
 #include "metric/histogram.h"
 #include "run/read/record_messages.h"
 
@@ -31,32 +31,14 @@ struct message_reading {
 /* The row of an aspect; NULL if there is none. */
 static struct row *row_of(struct message_reading *r, int64_t process, uint32_t aspect)
 {
-    int i = r->capacity ? hash_index_find(&r->index, (uint64_t)process, aspect) : -1;
+    int i = r->index.slots ? hash_index_find(&r->index, (uint64_t)process, aspect) : -1;
     return i < 0 ? NULL : &r->rows[i];
-}
-
-static bool grow(struct message_reading *r)
-{
-    size_t capacity = r->capacity ? 2 * r->capacity : 16;
-    struct row *rows = realloc(r->rows, capacity * sizeof *rows);
-    struct hash_index index = {calloc(2 * capacity, sizeof *index.slots), (uint32_t)(2 * capacity - 1)};
-    r->rows = rows ? rows : r->rows;
-    if (!rows || !index.slots) {
-        free(index.slots);
-        return false;
-    }
-    for (size_t i = 0; i < r->count; i++)
-        hash_index_put(&index, (uint64_t)rows[i].is.process, rows[i].is.aspect, (uint32_t)i);
-    free(r->index.slots);
-    r->index = index;
-    r->capacity = capacity;
-    return true;
 }
 
 /* NULL: no memory. */
 static struct row *add_row(struct message_reading *r, const struct record_item *item)
 {
-    if (r->count == r->capacity && !grow(r))
+    if (!grow_list(&r->rows, &r->capacity, r->count, sizeof *r->rows) || !grow_index(&r->index, r->count))
         return NULL;
     hash_index_put(&r->index, (uint64_t)item->process->row, item->r->aspect, (uint32_t)r->count);
     struct row *row = &r->rows[r->count++];

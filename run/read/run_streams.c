@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/saturate.h"
@@ -175,29 +176,10 @@ static bool is_known(const struct run_streams *s, const char *path)
     return s->known.slots && hash_index_find(&s->known, path_hash(path), HASH_INDEX_NO_RING) >= 0;
 }
 
-/* Makes room for one more. */
-static int grow_known(struct run_streams *s)
-{
-    size_t slots = s->known.slots ? (size_t)s->known.mask + 1 : 0;
-    if (2 * (s->known_count + 1) <= slots)
-        return 0;
-    struct hash_index larger = {.mask = (uint32_t)(slots ? 2 * slots : 64) - 1};
-    larger.slots = calloc((size_t)larger.mask + 1, sizeof *larger.slots);
-    if (!larger.slots)
-        return BEZEL_ENOMEM;
-    for (size_t i = 0; i < slots; i++)
-        if (s->known.slots[i].number)
-            hash_index_put(&larger, s->known.slots[i].instance, HASH_INDEX_NO_RING, 0);
-    free(s->known.slots);
-    s->known = larger;
-    return 0;
-}
-
 static int add_known(struct run_streams *s, const char *path)
 {
-    int err = grow_known(s);
-    if (err)
-        return err;
+    if (!grow_index(&s->known, s->known_count))
+        return BEZEL_ENOMEM;
     hash_index_put(&s->known, path_hash(path), HASH_INDEX_NO_RING, 0);
     s->known_count++;
     return 0;

@@ -5,7 +5,7 @@
  * The run is read twice, so that memory grows with the instances that are compared and not with the run: once for the
  * records that end instances, and once for what threads did in the windows of those that were chosen.
  */
-#include "analysis/room.h"
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "base/units.h"
 #include "metric/interval.h"
@@ -91,8 +91,8 @@ static void take_gap(struct why_find *f)
             add(f, item->at.ns - before);
         return;
     }
-    if (!room_for(&f->lasts, &f->last_capacity, f->last_count, sizeof *f->lasts) ||
-        !room_for_key(&f->last_index, f->last_count)) {
+    if (!grow_list(&f->lasts, &f->last_capacity, f->last_count, sizeof *f->lasts) ||
+        !grow_index(&f->last_index, f->last_count)) {
         f->short_of_memory = true;
         return;
     }
