@@ -114,9 +114,14 @@ static void replay_begin_process(struct replay *r, struct replay_process *p, con
         r->err = p->slot;
     if (p->slot < 0)
         return;
-    for (size_t i = 0; i < p->p->book_count; i++) /* it was counted before: how far does not matter */
-        if (p->p->books[i].stored && p->p->books[i].first_ns < r->from && p->p->books[i].aspect <= DICT_ASPECTS_MAX)
+    bool counted = false; /* before: how far does not matter, but a node's counters grow by it too */
+    for (size_t i = 0; i < p->p->book_count; i++)
+        if (p->p->books[i].stored && p->p->books[i].first_ns < r->from && p->p->books[i].aspect <= DICT_ASPECTS_MAX) {
             p->attempts[p->p->books[i].aspect] = 1;
+            counted = true;
+        }
+    if (counted)
+        agent_process_began(r->agent, p->slot, r->from);
     replay_watch(r, p, d);
 }
 
