@@ -7,9 +7,9 @@
  */
 #include "base/clock.h"
 #include "sensor/samplers/switches_cpu.h"
+#include "tests/lib/perf_ring.h"
 #include "tests/lib/seed.h"
 
-#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,49 +30,18 @@ static uint64_t below(uint64_t n)
 
 /* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
-static struct kernel {
-    uint8_t ring[1 << 15];
-    uint64_t head, tail, room, lost;
-    int64_t now;
-} kernel;
-
-static void put(const void *bytes, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++)
-        kernel.ring[kernel.head++ % kernel.room] = ((const uint8_t *)bytes)[i];
-}
-
-struct sample {
-    uint32_t pid, thread;
-    uint64_t time;
-    uint32_t cpu, unused;
-};
+static struct perf_ring kernel;
 
 static void write_bytes(uint32_t type, uint16_t misc, const void *first, uint64_t n, const void *second, uint64_t m)
 {
-    struct perf_event_header h = {type, misc, (uint16_t)(sizeof h + n + m)},
-                             lost = {PERF_RECORD_LOST, 0, sizeof lost + 16 + sizeof(struct sample)};
-    struct sample s = {0, 0, (uint64_t)kernel.now, CPU, 0};
-    uint64_t counts[2] = {1, kernel.lost};
-    if (kernel.room - (kernel.head - kernel.tail) < h.size + (kernel.lost ? lost.size : 0U)) {
-        kernel.lost++;
-        return;
-    }
-    if (kernel.lost) {
-        put(&lost, sizeof lost);
-        put(counts, sizeof counts);
-        put(&s, sizeof s);
-        kernel.lost = 0;
-    }
-    put(&h, sizeof h);
-    put(first, n);
-    put(second, m);
+    struct perf_sample s = {0, 0, (uint64_t)kernel.now, CPU, 0};
+    perf_ring_write(&kernel, type, misc, first, n, second, m, &s);
 }
 
 static void write_switch(uint32_t from, uint32_t to)
 {
-    struct sample leaves = {from + 100, from, (uint64_t)kernel.now, CPU, 0},
-                  comes = {to + 100, to, (uint64_t)kernel.now, CPU, 0};
+    struct perf_sample leaves = {from + 100, from, (uint64_t)kernel.now, CPU, 0},
+                       comes = {to + 100, to, (uint64_t)kernel.now, CPU, 0};
     uint32_t next[2] = {to + 100, to}, before[2] = {from + 100, from};
     write_bytes(PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, next, sizeof next, &leaves, sizeof leaves);
     write_bytes(PERF_RECORD_SWITCH_CPU_WIDE, 0, before, sizeof before, &comes, sizeof comes);
@@ -80,7 +49,7 @@ static void write_switch(uint32_t from, uint32_t to)
 
 static void write_waking(uint32_t waker, uint32_t woken, uint8_t flags)
 {
-    struct sample s = {waker + 100, waker, (uint64_t)kernel.now, CPU, 0};
+    struct perf_sample s = {waker + 100, waker, (uint64_t)kernel.now, CPU, 0};
     uint8_t raw[44] = {40};
     raw[4 + 2] = flags;
     memcpy(raw + 4 + 24, &woken, sizeof woken);
@@ -100,7 +69,7 @@ static struct switches_wakings wakings;
 
 static void drain(void)
 {
-    struct switches_bytes b = {kernel.ring, kernel.room, kernel.tail, kernel.head};
+    struct switches_bytes b = {kernel.ring, kernel.size, kernel.tail, kernel.head};
     struct switches_cpu_event e;
     bool broken = false, full = switches_full(&b);
     while (switches_cpu_next(&b, &format, &e, &broken)) {
@@ -122,7 +91,7 @@ static void drain(void)
 static void live(unsigned count, uint64_t drains)
 {
     kernel.now = 1000;
-    kernel.head = kernel.tail = below(kernel.room) & ~UINT64_C(7);
+    kernel.head = kernel.tail = below(kernel.size) & ~UINT64_C(7);
     kernel.lost = 0;
     comings.count = wakings.count = 0;
     for (truth_count = 0; truth_count < count; truth_count++) {
@@ -172,7 +141,7 @@ static void nobody_had_more_than_is_said_though_records_are_lost(void **unused)
 {
     (void)unused;
     for (int c = 0; c < CASES; c++) {
-        kernel.room = UINT64_C(512) << below(6);
+        kernel.size = UINT64_C(512) << below(6);
         live(1 + (unsigned)below(COMINGS), 1 + below(60));
         int64_t begin = 1000 + (int64_t)below((uint64_t)(kernel.now - 1000));
         int64_t end = begin + 1 + (int64_t)below(20000) % (kernel.now - begin);
@@ -184,7 +153,7 @@ static void nobody_had_more_than_is_said_though_records_are_lost(void **unused)
 static void with_room_all_is_said_of_a_time_with_few_rivals(void **unused)
 {
     (void)unused;
-    kernel.room = sizeof kernel.ring;
+    kernel.size = sizeof kernel.ring;
     for (int c = 0; c < CASES; c++) {
         live(COMINGS, 20);
         unsigned first = (unsigned)below(COMINGS - SWITCHES_RIVALS), last = first + (unsigned)below(SWITCHES_RIVALS);
@@ -234,7 +203,7 @@ static void the_first_waking_of_a_wait_is_found_with_its_context(void **unused)
         uint8_t flags;
         enum switches_context context;
     } ways[] = {{0x01, SWITCHES_BY_THREAD}, {0x10, SWITCHES_BY_SOFTIRQ}, {0x18, SWITCHES_BY_INTERRUPT}};
-    kernel.room = sizeof kernel.ring;
+    kernel.size = sizeof kernel.ring;
     for (int c = 0; c < CASES; c++) {
         live(1, 1);
         int64_t first = 0, since = 1500 + (int64_t)below(2000), end = since + (int64_t)below(2000);
@@ -265,8 +234,8 @@ static void a_command_is_said_with_its_thread(void **unused)
         uint32_t pid, thread;
         char name[16];
     } body = {104, 4, "stress-ng-cpu-1"};
-    struct sample s = {104, 4, 5000, CPU, 0};
-    kernel.room = sizeof kernel.ring;
+    struct perf_sample s = {104, 4, 5000, CPU, 0};
+    kernel.size = sizeof kernel.ring;
     kernel.head = kernel.tail = kernel.lost = 0;
     write_bytes(PERF_RECORD_COMM, 0, &body, sizeof body, &s, sizeof s);
     struct switches_bytes b = {kernel.ring, sizeof kernel.ring, 0, kernel.head};

@@ -7,9 +7,9 @@
  * of them; and intervals never overlap, whatever the clock and the bytes are.
  */
 #include "sensor/samplers/switches_decode.h"
+#include "tests/lib/perf_ring.h"
 #include "tests/lib/seed.h"
 
-#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,45 +28,14 @@ static uint64_t below(uint64_t n)
 
 /* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
-static struct kernel {
-    uint8_t ring[8192];
-    uint64_t size, head, tail, lost;
-    int64_t queued; /* as schedstat counts it */
-    int64_t now;
-} kernel;
-
-static void put(const void *bytes, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++)
-        kernel.ring[kernel.head++ & (kernel.size - 1)] = ((const uint8_t *)bytes)[i];
-}
-
-struct sample {
-    uint32_t pid, thread;
-    uint64_t time;
-    uint32_t cpu, unused;
-};
+static struct perf_ring kernel;
+static int64_t queued; /* as schedstat counts it */
 
 /* A record of `n` bytes behind its header, with the number of those that were lost before it. */
 static void write_record(uint32_t type, uint16_t misc, const void *body, uint64_t n, uint32_t cpu)
 {
-    struct sample s = {PID, THREAD, (uint64_t)kernel.now, cpu, 0};
-    struct perf_event_header h = {type, misc, (uint16_t)(sizeof h + n + sizeof s)},
-                             lost = {PERF_RECORD_LOST, 0, sizeof lost + 16 + sizeof s};
-    uint64_t room = kernel.size - (kernel.head - kernel.tail), counts[2] = {1, kernel.lost};
-    if (room < h.size + (kernel.lost ? lost.size : 0U)) {
-        kernel.lost++;
-        return;
-    }
-    if (kernel.lost) {
-        put(&lost, sizeof lost);
-        put(counts, sizeof counts);
-        put(&s, sizeof s);
-        kernel.lost = 0;
-    }
-    put(&h, sizeof h);
-    put(body, n);
-    put(&s, sizeof s);
+    struct perf_sample s = {PID, THREAD, (uint64_t)kernel.now, cpu, 0};
+    perf_ring_write(&kernel, type, misc, body, n, &s, sizeof s, &s);
 }
 
 /* ---- What really happened ---------------------------------------------------------------------------------------- */
@@ -84,7 +53,7 @@ static void switch_in(struct truth *t)
     t->off = (int64_t)below(1000);
     t->ready = preempted ? t->off : below(3) ? (int64_t)below((uint64_t)t->off + 1) : 0;
     kernel.now += t->off;
-    kernel.queued += t->ready;
+    queued += t->ready;
     t->begin = kernel.now;
     t->cpu = (uint32_t)below(4);
     write_record(PERF_RECORD_SWITCH, 0, NULL, 0, t->cpu);
@@ -147,12 +116,12 @@ static struct switches_bytes waiting(void)
 static void drain(void)
 {
     struct switches_bytes look = waiting(), b = look;
-    struct switches_gaps g = {.queued = below(4) ? kernel.queued - reader.queued : SWITCHES_UNKNOWN};
+    struct switches_gaps g = {.queued = below(4) ? queued - reader.queued : SWITCHES_UNKNOWN};
     struct switches_thread copy = reader.thread;
     struct switches_event e;
     struct switches_interval i;
     bool broken = false;
-    reader.queued = kernel.queued;
+    reader.queued = queued;
     bool full = switches_full(&look);
     g.queued = full ? SWITCHES_UNKNOWN : g.queued;
     while (switches_next(&look, &e, &broken)) {
@@ -185,7 +154,8 @@ static void live(unsigned intervals, uint64_t drains)
 
 static void begin(uint64_t size)
 {
-    kernel = (struct kernel){.size = size, .now = 1000 + (int64_t)below(1000), .head = below(size) & ~UINT64_C(7)};
+    queued = 0;
+    kernel = (struct perf_ring){.size = size, .now = 1000 + (int64_t)below(1000), .head = below(size) & ~UINT64_C(7)};
     kernel.tail = kernel.head;
     truth_count = 0;
     reader = (struct reader){.end = kernel.now};
