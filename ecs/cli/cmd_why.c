@@ -5,6 +5,7 @@
 #include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/rundir.h"
+#include "views/report/report.h"
 #include "views/why/why.h"
 
 #include <stdio.h>
@@ -20,8 +21,6 @@ static const char footer[] =
     "Exit codes: 0 explained, or every limit held; 1 failed, or more than half of an answer is unknown, or a violated "
     "limit is not about how long something took, or one could not be judged; 2 wrong usage, or no such run; 4 the "
     "server is not reached.\n";
-
-#define SLOWEST 0.01 /* of all */
 
 static int read_share(const char *text, double *share)
 {
@@ -39,7 +38,8 @@ static int read_share(const char *text, double *share)
 
 int cmd_why(int argc, char **argv)
 {
-    struct why_asked asked = {.question = {.share = SLOWEST, .from = INT64_MIN, .until = INT64_MAX, .by_thread = true}};
+    struct why_asked asked = {
+        .question = {.share = WHY_SLOWEST, .from = INT64_MIN, .until = INT64_MAX, .by_thread = true}};
     struct why_question *q = &asked.question;
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
@@ -92,6 +92,6 @@ int cmd_why(int argc, char **argv)
         return code;
     asked.slowest = slowest != NULL;
     q->of = gaps ? WHY_GAP : WHY_FIELD;
-    code = why_print(run, rundir_is_running(run), &asked, misuse, sizeof misuse, stdout);
+    code = report_why_print(run, rundir_is_running(run), &asked, misuse, sizeof misuse, stdout);
     return code < 0 ? options_misuse("%s", misuse) : code;
 }

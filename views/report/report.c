@@ -13,6 +13,7 @@
 #include "resmgr/policies/policy.h"
 #include "run/rundb/rundb.h"
 #include "views/report/rejudge.h"
+#include "views/report/report_causes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -270,6 +271,8 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     r.color = table_wants_color(out);
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
     read_records(run, running, form, &r, &tables);
+    struct report_causes *causes = report_causes_find(run, running, &r);
+    r.causes = causes;
     if (form & REPORT_JSON)
         report_json(&r, out);
     else if (form & REPORT_HTML)
@@ -279,6 +282,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     else
         report_text(&r, out);
     int code = err ? err : verdict_exit_code(v);
+    report_causes_free(causes);
     verdict_free(v);
     record_tables_free(&tables);
     interval_table_free(&intervals);

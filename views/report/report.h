@@ -25,6 +25,16 @@ enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_HTML
  */
 int report_print(const char *run, bool running, const char *metrics, int form, FILE *out) BEZEL_MUST_CHECK;
 
+struct why_asked;
+
+/**
+ * Answers what `bezel why` is asked of run directory `run`, and prints it to `out`. `running`: its `bezel run` lives.
+ * Returns the exit code, after logging what is wrong; or BEZEL_EINVAL with `misuse`, of `size` bytes, what is wrong
+ * with the question.
+ */
+int report_why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size,
+                     FILE *out) BEZEL_MUST_CHECK;
+
 /** Reads the experiment of run directory `run`. Returns 0 with *e for experiment_free(), or an error, which it logs. */
 int report_load_experiment(const char *run, struct experiment **e) BEZEL_MUST_CHECK;
 
@@ -48,11 +58,12 @@ struct report {
     struct counter_table counters;
     struct label_table labels;
     struct interval_table intervals;
-    bool all;           /* text: omit nothing, join no lines */
-    bool compact;       /* JSON: one line */
-    size_t most;        /* lines of a table or rows of a list, at most; 0: all */
-    bool color;         /* text: for a terminal */
-    bool no_babeltrace; /* text: babeltrace2 is not installed */
+    const struct report_causes *causes; /* of the limits that were violated; NULL: none is looked for */
+    bool all;                           /* text: omit nothing, join no lines */
+    bool compact;                       /* JSON: one line */
+    size_t most;                        /* lines of a table or rows of a list, at most; 0: all */
+    bool color;                         /* text: for a terminal */
+    bool no_babeltrace;                 /* text: babeltrace2 is not installed */
 };
 
 /** The sentence that opens a report, without a newline; as text, for free(): NULL if memory is short. Pure. */
@@ -86,7 +97,7 @@ void report_process_pid(const struct report *r, const struct summary_process *p,
 void report_title(const struct report *r, const char *text, FILE *out);
 
 /** The sections, in the order of report_sections.c. */
-extern const struct rows_section report_head, report_limits, report_names, report_looks, report_timeline,
+extern const struct rows_section report_head, report_cause, report_limits, report_names, report_looks, report_timeline,
     report_polling, report_loop, report_setpoints, report_snapshots, report_triggers, report_books, report_expired,
     report_rates, report_values, report_totals, report_labels, report_counters, report_messages, report_metrics,
     report_monitor, report_clocks, report_run_clocks, report_intervals, report_unmatched, report_programs, report_notes,

@@ -17,24 +17,19 @@ static const struct {
     const struct rows_section *section;
     bool brief;
 } sections[] = {
-    {&report_head, true},         {&report_limits, true},
-    {&report_names, true},        {&report_intervals, true},
-    {&report_unmatched, true},    {&report_violations, false},
-    {&report_gaps, false},        {&report_looks, true},
-    {&report_timeline, true},     {&report_decisions, false},
-    {&report_polling, false},     {&report_loop, false},
-    {&report_setpoints, false},   {&report_polling_changes, false},
-    {&report_conclusions, false}, {&report_knobs, false},
-    {&report_snapshots, false},   {&report_triggers, true},
-    {&report_firings, false},     {&report_books, true},
-    {&report_expired, true},      {&report_rates, false},
-    {&report_values, false},      {&report_totals, false},
-    {&report_labels, false},      {&report_counters, false},
-    {&report_messages, false},    {&report_metrics, false},
-    {&report_monitor, false},     {&report_clocks, false},
-    {&report_run_clocks, true},   {&report_nodes, false},
-    {&report_programs, true},     {&report_notes, true},
-    {&report_events, true},       {&report_paths, true},
+    {&report_head, true},         {&report_cause, true},      {&report_limits, true},
+    {&report_names, true},        {&report_intervals, true},  {&report_unmatched, true},
+    {&report_violations, false},  {&report_gaps, false},      {&report_looks, true},
+    {&report_timeline, true},     {&report_decisions, false}, {&report_polling, false},
+    {&report_loop, false},        {&report_setpoints, false}, {&report_polling_changes, false},
+    {&report_conclusions, false}, {&report_knobs, false},     {&report_snapshots, false},
+    {&report_triggers, true},     {&report_firings, false},   {&report_books, true},
+    {&report_expired, true},      {&report_rates, false},     {&report_values, false},
+    {&report_totals, false},      {&report_labels, false},    {&report_counters, false},
+    {&report_messages, false},    {&report_metrics, false},   {&report_monitor, false},
+    {&report_clocks, false},      {&report_run_clocks, true}, {&report_nodes, false},
+    {&report_programs, true},     {&report_notes, true},      {&report_events, true},
+    {&report_paths, true},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

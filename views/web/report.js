@@ -230,6 +230,14 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
             ["last violated", r => when(r[1] && r[1].last_violated_ns)]], "limits"), ...more("limits", "rows of limits"));
     }
 
+    /* What slow instances have more than usual ones, of each limit that was violated, as `bezel why` has it. */
+    function causes() {
+        const rows = known(report.causes);
+        if (rows.length)
+            section("Causes", "causes").append(...rows.flatMap(c => c.text.map(t => make("p", {}, c.terms ? t : `${c.limit}: ${t}`))),
+                make("p", { class: "dim" }, "Tables, and the course of the slowest instance: ", make("code", {}, `bezel why ${report.run.directory}`)));
+    }
+
     function looks() {
         const rows = known(report.looks);
         if (!rows.length)
@@ -344,6 +352,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     }
 
     head();
+    causes();
     limits();
     intervals();
     triggers();

@@ -11,6 +11,7 @@
 
 #include "analysis/slow.h"
 #include "base/condition.h"
+#include "base/json.h"
 #include "config/experiment.h"
 #include "run/read/run_reader.h"
 
@@ -36,6 +37,7 @@ struct why_question {
     double share; /* as in struct slow_choice, as the next one */
     int64_t beyond;
     int64_t from, until; /* ns of the run's time: instances that end from then on, and before then */
+    size_t memory;       /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
 };
 
 struct why_answer {
@@ -78,7 +80,18 @@ struct why_page {
 void why_text(const struct why_page *p, FILE *out);
 void why_json(const struct why_page *p, FILE *out);
 
+/**
+ * The answer in up to three sentences: how slow, what the slow have more, and where most of that is; or what is not
+ * known, and what would make it known. Calls `put` with each. Pure but for `put`.
+ */
+void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
+               void *context);
+
+/** Writes the members that `bezel why --json` has of an answer, with the first terms and without pieces. Pure. */
+void why_json_cause(const struct why_page *p, const struct why_answer *a, struct json *j);
+
 enum { WHY_LIMITS_MOST = 8 };
+#define WHY_SLOWEST 0.01 /* of all, where neither an option nor a bound says which are slow */
 
 /**
  * The questions that the violated limits of a run put, as many as WHY_LIMITS_MOST, and those that put none. `share`: of
@@ -96,14 +109,6 @@ struct why_asked {
     bool slowest;                 /* its share counts, whatever a limit's bound says */
     bool json;
 };
-
-/**
- * Answers what is asked of run directory `run`, and prints it to `out`. `running`: its `bezel run` lives. Returns the
- * exit code, after logging what is wrong; or BEZEL_EINVAL with `misuse`, of `size` bytes, what is wrong with the
- * question.
- */
-int why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size,
-              FILE *out) BEZEL_MUST_CHECK;
 
 /** Notes that no path answers limit `l`, and why, a static sentence; not beyond WHY_LIMITS_MOST. Pure. */
 void why_refuse(struct why_limits *w, const struct experiment_limit *l, const char *why);

@@ -8,7 +8,11 @@
 #include "views/why/why.h"
 
 struct why_place_text {
-    char s[2 * MESSAGE_NAME_MAX + 8];
+    char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 16];
+};
+
+struct why_what_text {
+    char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 96];
 };
 
 /** Calls `put` with each sentence about what the answer rests on, and what would make more of it known. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-enum { PIECES_MOST = 10000 };
+enum { PIECES_MOST = 10000, TERMS_OF_CAUSE = 3 };
 
 /* ---- what an answer rests on --------------------------------------------------------------------------------------
  */
@@ -102,11 +102,11 @@ static void put_class(struct json *j, const struct why_answer *a, enum path_clas
     json_text(j, "by", by == ACTIVITY_NONE ? NULL : a->activity.names[by]);
 }
 
-static void put_terms(struct json *j, const struct why_answer *a)
+static void put_terms(struct json *j, const struct why_answer *a, size_t most)
 {
     bool alone = a->choice.usual_count == 0;
     json_array(j, "terms");
-    for (size_t i = 0; i < a->terms.count; i++) {
+    for (size_t i = 0; i < a->terms.count && i < most; i++) {
         const struct slow_term *t = &a->terms.terms[i];
         json_object(j, NULL);
         put_class(j, a, t->is, t->why, t->thread, t->span, t->peer, t->by);
@@ -146,11 +146,10 @@ static void put_remark(void *context, const char *text)
     json_text(context, NULL, text);
 }
 
-static void put_answer(struct json *j, const struct why_page *p, const struct why_answer *a)
+static void put_members(struct json *j, const struct why_page *p, const struct why_answer *a, size_t terms)
 {
     static const char *const of[] = {"field", "gap", "interval"};
     const struct slow_choice *c = &a->choice;
-    json_object(j, NULL);
     json_text(j, "limit", a->question.limit);
     json_text(j, "of", of[a->question.of]);
     json_text(j, "aspect", a->question.aspect);
@@ -165,13 +164,24 @@ static void put_answer(struct json *j, const struct why_page *p, const struct wh
     json_double(j, "usual_ns", c->usual_count ? a->terms.usual : (double)NAN);
     json_double(j, "unknown_ns", c->slow_count ? a->terms.slow_unknown : (double)NAN);
     json_known_int(j, "error_ns", a->terms.bound < INT64_MAX, a->terms.bound);
-    put_terms(j, a);
-    if (c->slow_count)
-        put_slowest(j, p, a);
+    put_terms(j, a, terms);
     json_array(j, "remarks");
     why_remarks(p, a, put_remark, j);
     json_array_end(j);
+}
+
+static void put_answer(struct json *j, const struct why_page *p, const struct why_answer *a)
+{
+    json_object(j, NULL);
+    put_members(j, p, a, SIZE_MAX);
+    if (a->choice.slow_count)
+        put_slowest(j, p, a);
     json_object_end(j);
+}
+
+void why_json_cause(const struct why_page *p, const struct why_answer *a, struct json *j)
+{
+    put_members(j, p, a, TERMS_OF_CAUSE);
 }
 
 void why_json(const struct why_page *p, FILE *out)

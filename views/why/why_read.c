@@ -212,6 +212,8 @@ static int read_activity(const char *run, struct why_answer *a)
     filter.takes = takes_activity;
     filter.of = &a->question;
     int err = activity_init(&a->activity, a->choice.windows, a->choice.window_count);
+    if (a->question.memory)
+        a->activity.left = a->question.memory;
     if (!err)
         err = open_reader(run, &filter, &reader);
     while (!err && (err = run_reader_next(reader, &item)) > 0)

@@ -45,8 +45,9 @@ static struct why_place_text process(const struct why_page *p, const struct why_
     return text;
 }
 
-static void put_what(struct table *t, const struct why_page *p, const struct why_answer *a, enum path_class is,
-                     enum path_why why, uint32_t peer, uint32_t other)
+/* What a thread does in a piece. */
+static struct why_what_text what(const struct why_page *p, const struct why_answer *a, enum path_class is,
+                                 enum path_why why, uint32_t peer, uint32_t other)
 {
     static const char *const known[PATH_CLASSES] = {[PATH_RUNNING] = "runs",
                                                     [PATH_LOCK] = "waits for a lock",
@@ -54,28 +55,32 @@ static void put_what(struct table *t, const struct why_page *p, const struct why
                                                     [PATH_SLEEP] = "sleeps",
                                                     [PATH_STOPPED] = "is stopped"};
     const char *by = other == ACTIVITY_NONE ? NULL : a->activity.names[other];
+    struct why_what_text text;
     if (is == PATH_MESSAGE)
-        table_cell(t, "waits for a message of %s", process(p, a, peer).s);
+        snprintf(text.s, sizeof text.s, "waits for a message of %s", process(p, a, peer).s);
     else if (is == PATH_UNKNOWN)
-        table_cell(t, "unknown: %s%s%s", reasons[why], by ? " " : "", by ? by : "");
+        snprintf(text.s, sizeof text.s, "unknown: %s%s%s", reasons[why], by ? " " : "", by ? by : "");
     else if (is == PATH_READY && by && strcmp(by, "idle") == 0)
-        table_cell(t, "ready, though the CPU is idle");
+        snprintf(text.s, sizeof text.s, "ready, though the CPU is idle");
     else if (is == PATH_READY || is == PATH_MONITOR)
-        table_cell(t, "ready, %s %s the CPU", by ? by : "others",
-                   !by                  ? "have"
-                   : is == PATH_MONITOR ? "(the monitor) has"
-                                        : "has");
+        snprintf(text.s, sizeof text.s, "ready, %s %s the CPU", by ? by : "others",
+                 !by                  ? "have"
+                 : is == PATH_MONITOR ? "(the monitor) has"
+                                      : "has");
     else
-        table_cell(t, "%s", known[is]);
+        snprintf(text.s, sizeof text.s, "%s", known[is]);
+    plain_text(text.s);
+    return text;
 }
 
-static void put_where(struct table *t, const struct why_page *p, const struct why_answer *a, uint32_t thread,
-                      uint32_t span)
+static struct why_place_text where(const struct why_page *p, const struct why_answer *a, uint32_t thread, uint32_t span)
 {
-    if (span == ACTIVITY_NONE)
-        table_cell(t, "%s, in no span", process(p, a, thread).s);
-    else
-        table_cell(t, "%s in %s", process(p, a, thread).s, a->activity.names[span]);
+    struct why_place_text text = process(p, a, thread);
+    size_t n = strlen(text.s);
+    snprintf(text.s + n, sizeof text.s - n, "%s%s", span == ACTIVITY_NONE ? ", in no span" : " in ",
+             span == ACTIVITY_NONE ? "" : a->activity.names[span]);
+    plain_text(text.s);
+    return text;
 }
 
 /* ---- the slow beside the usual ------------------------------------------------------------------------------------
@@ -168,8 +173,8 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
         const struct slow_term *is = &terms->terms[i];
         put_times(t, is->slow, alone ? (double)NAN : is->usual);
         table_cell(t, "%s .. %s", duration((double)is->slow_least).s, duration((double)is->slow_most).s);
-        put_what(t, p, a, is->is, is->why, is->peer, is->by);
-        put_where(t, p, a, is->thread, is->span);
+        table_cell(t, "%s", what(p, a, is->is, is->why, is->peer, is->by).s);
+        table_cell(t, "%s", where(p, a, is->thread, is->span).s);
         slow += is->slow;
         usual += is->usual;
     }
@@ -220,8 +225,8 @@ static void put_pieces(const struct why_page *p, const struct why_answer *a, FIL
             table_cell(t, "%s", "");
             continue;
         }
-        put_what(t, p, a, is->is, is->why, is->peer, is->by);
-        put_where(t, p, a, is->thread, is->span);
+        table_cell(t, "%s", what(p, a, is->is, is->why, is->peer, is->by).s);
+        table_cell(t, "%s", where(p, a, is->thread, is->span).s);
         n = 1;
     }
     table_print(t, 2, out);
@@ -247,6 +252,54 @@ static void put_remark(void *context, const char *text)
     fprintf(context, "%s\n", text);
 }
 
+/* Where most of what the slow have more is. */
+static void put_most(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    const struct slow_term *t = a->terms.terms;
+    double more = a->terms.count ? t->slow - (a->choice.usual_count ? t->usual : 0) : 0;
+    if (more > 0)
+        fprintf(out, "Most of it: %s, %s: %s.\n", duration(more).s, where(p, a, t->thread, t->span).s,
+                what(p, a, t->is, t->why, t->peer, t->by).s);
+}
+
+static void put_first(void *context, const char *text)
+{
+    FILE **out = context;
+    if (*out)
+        fprintf(*out, " %s", text);
+    *out = NULL;
+}
+
+static void put_unknown(const struct why_answer *a, FILE *out)
+{
+    fprintf(out, "The cause is unknown: %s of %s are not explained.", duration(a->terms.slow_unknown).s,
+            duration(a->terms.slow).s);
+}
+
+void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
+               void *context)
+{
+    char *text = NULL, *rest, *line;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n), *remark = out;
+    if (!out)
+        return;
+    put_head(a, out);
+    if (a->terms.count)
+        put_classes(a, out);
+    if (a->choice.count && why_is_known(a)) {
+        put_most(p, a, out);
+    } else if (a->choice.count) {
+        put_unknown(a, out);
+        why_remarks(p, a, put_first, &remark);
+        fputc('\n', out);
+    }
+    if (fclose(out) == 0)
+        for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+            put(context, line);
+    free(text);
+}
+
 static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     put_head(a, out);
@@ -254,9 +307,10 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
         put_classes(a, out);
         put_terms(p, a, out);
     }
-    if (a->choice.count && !why_is_known(a))
-        fprintf(out, "The cause is unknown: %s of %s are not explained.\n", duration(a->terms.slow_unknown).s,
-                duration(a->terms.slow).s);
+    if (a->choice.count && !why_is_known(a)) {
+        put_unknown(a, out);
+        fputc('\n', out);
+    }
     put_slowest(p, a, out);
     why_remarks(p, a, put_remark, out);
 }

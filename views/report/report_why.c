@@ -1,18 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "views/why/why.h"
 
+/* `bezel why`: the questions that violated limits put, and their answers. */
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/ulimit.h"
 #include "run/rundb/rundb.h"
-#include "views/report/report.h"
+#include "views/report/report_causes.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { NAMES_SHOWN = 8 };
+
+void report_why_ask(const struct verdict *v, const struct experiment *e, double share, struct why_limits *w)
+{
+    for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
+        if (v->limits[i].is >= VERDICT_VIOLATED)
+            why_ask(w, e, &e->limits[i], share);
+}
+
+struct why_page report_why_page(const char *run, bool running, const struct summary *s)
+{
+    return (struct why_page){.run = run,
+                             .started = saturate_ns(summary_property_number(s, "started")),
+                             .goes_on = running,
+                             .several_nodes = s->node_count > 1};
+}
 
 /* The questions of the limits that were violated; those that are not known to have held are not passed over. Returns 0
  * or an error. */
@@ -26,9 +41,7 @@ static int ask_limits(const char *run, bool running, struct summary *s, const st
         log_error("BEZEL-WHY-MEMORY", "cannot judge the limits: %s", ulimit_reason(err));
         return err;
     }
-    for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
-        if (v->limits[i].is >= VERDICT_VIOLATED)
-            why_ask(w, e, &e->limits[i], asked->question.share);
+    report_why_ask(v, e, asked->question.share, w);
     for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
         if (v->limits[i].is == VERDICT_UNKNOWN)
             why_refuse(w, &e->limits[i], "it could not be judged: `bezel report` says why");
@@ -109,7 +122,7 @@ static int print(const struct why_page *p, const struct summary *s, bool json, F
     return known ? EXIT_OK : EXIT_FAILED;
 }
 
-int why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size, FILE *out)
+int report_why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size, FILE *out)
 {
     struct experiment *e;
     struct summary *s;
@@ -125,14 +138,11 @@ int why_print(const char *run, bool running, const struct why_asked *asked, char
         w.questions[w.question_count++] = asked->question;
     int err = asked->question.aspect ? 0 : ask_limits(run, running, s, e, asked, &w);
     err = err ? err : answer(run, &w, answers, misuse, size);
-    struct why_page p = {.run = run,
-                         .started = saturate_ns(summary_property_number(s, "started")),
-                         .goes_on = running,
-                         .several_nodes = s->node_count > 1,
-                         .answer_count = w.question_count,
-                         .answers = answers,
-                         .refusal_count = w.refusal_count,
-                         .refusals = w.refusals};
+    struct why_page p = report_why_page(run, running, s);
+    p.answer_count = w.question_count;
+    p.answers = answers;
+    p.refusal_count = w.refusal_count;
+    p.refusals = w.refusals;
     int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);
     for (size_t i = 0; i < WHY_LIMITS_MOST; i++)
         why_free(&answers[i]);
