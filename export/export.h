@@ -23,7 +23,8 @@
  */
 int export_trace(const char *run, const char *target, bool merged) BEZEL_MUST_CHECK;
 
-enum export_format { EXPORT_CSV, EXPORT_JSONL };
+/** Those from EXPORT_PERFETTO on are in one order, and no text; _ALL: with the monitor's records about itself. */
+enum export_format { EXPORT_CSV, EXPORT_JSONL, EXPORT_PERFETTO, EXPORT_PERFETTO_ALL };
 
 /**
  * Writes the committed records of `run` that `filter` lets through to `out`, one a line: stream by stream, each in

@@ -77,8 +77,9 @@ static int open_file(struct export_folder *f, const char *aspect)
     return err;
 }
 
-int export_folder_put(struct export_folder *f, const struct record_item *item)
+static int put(void *to, const struct record_item *item)
 {
+    struct export_folder *f = to;
     const char *aspect = item->aspect->name;
     size_t i = f->last;
     if (f->count == 0 || strcmp(f->files[i].name, aspect) != 0)
@@ -93,20 +94,24 @@ int export_folder_put(struct export_folder *f, const struct record_item *item)
     return ferror(f->files[i].out) ? BEZEL_ESYS : 0;
 }
 
-void export_folder_forget(struct export_folder *f, const struct model *m)
+static void forget(void *to, const struct model *m)
 {
+    struct export_folder *f = to;
     f->model = m;
     for (size_t i = 0; i < f->count; i++)
         csv_forget(f->files[i].csv);
 }
 
-uint64_t export_folder_left_out(const struct export_folder *f)
+static uint64_t left_out(const void *to)
 {
+    const struct export_folder *f = to;
     uint64_t sum = 0;
     for (size_t i = 0; i < f->count; i++)
         sum += csv_left_out(f->files[i].csv);
     return sum;
 }
+
+const struct export_sink export_folder_sink = {put, forget, left_out, false};
 
 int export_folder_close(struct export_folder *f)
 {

@@ -48,6 +48,18 @@ void export_warn_expired(uint64_t records, uint64_t packets);
 int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
                  const struct order_settings *order) BEZEL_MUST_CHECK;
 
+/**
+ * Where records go. `to` is what the sink's maker returned. `put` takes a record, or, if it takes `losses`, a loss, and
+ * returns 0 or an error; `forget`: items belong to model `m` from now on; `left_out`: how many values have no column.
+ * NULL: there is nothing to do, and none is left out.
+ */
+struct export_sink {
+    int (*put)(void *to, const struct record_item *item);
+    void (*forget)(void *to, const struct model *m);
+    uint64_t (*left_out)(const void *to);
+    bool losses;
+};
+
 /** Records as CSV (RFC 4180, but lines end in LF): a column for each name of a field in the run. */
 struct csv;
 
@@ -66,18 +78,14 @@ void csv_record(struct csv *csv, const struct record_item *record);
 
 /**
  * CSV in folder `dir`, which has none yet: a file ASPECT.csv for each aspect that has a record (':' of its name becomes
- * '-'), whose first line has the units. export_folder_new() borrows all, and returns NULL where memory is short; the
- * other two return 0 or an error. export_folder_close() takes NULL.
+ * '-'), whose first line has the units. export_folder_new() borrows all, and returns NULL where memory is short;
+ * export_folder_sink takes its records; export_folder_close() takes NULL, and returns 0 or an error.
  */
 struct export_folder;
 struct export_folder *export_folder_new(const char *dir, const struct model *m, const struct record_filter *filter,
                                         bool ordered);
-int export_folder_put(struct export_folder *f, const struct record_item *item) BEZEL_MUST_CHECK;
 int export_folder_close(struct export_folder *f) BEZEL_MUST_CHECK;
-
-/** Items belong to model `m` from now on; how many values were left out (csv_left_out()). */
-void export_folder_forget(struct export_folder *f, const struct model *m);
-uint64_t export_folder_left_out(const struct export_folder *f);
+extern const struct export_sink export_folder_sink;
 
 /**
  * Makes directory `target` in one step: `fill` writes into `made`, a directory beside it, which then takes its place.

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "export/export.h"
 #include "export/export_internal.h"
+#include "export/perfetto.h"
 #include "export/record_writer.h"
 #include "run/read/run_reader.h"
 #include "run/read/run_streams.h"
@@ -23,9 +24,9 @@
  */
 
 struct records {
-    FILE *out;                    /* NULL: into a folder */
-    struct record_writer *writer; /* likewise */
-    struct export_folder *folder;
+    FILE *out; /* NULL: into a folder */
+    const struct export_sink *sink;
+    void *to;                  /* the sink's own */
     struct run_reader *reader; /* in one order; NULL: stream by stream */
     const struct model *model;
     const char *run;
@@ -35,14 +36,6 @@ struct records {
     uint64_t expired, expired_packets; /* records that expired from the store, of what was wanted, and their packets */
     uint32_t rings;                    /* the present node has no file of a ring from here on */
 };
-
-static int put_item(struct records *x, const struct record_item *item)
-{
-    if (x->folder)
-        return export_folder_put(x->folder, item);
-    record_writer_put(x->writer, item);
-    return 0;
-}
 
 static bool has_failed(const struct records *x)
 {
@@ -65,7 +58,7 @@ static int put_packet(struct records *x, const struct model_process *p, const st
             continue;
         struct record_item item = {.process = p, .packet = h, .r = &r, .aspect = &p->dict->aspects[r.aspect - 1]};
         item.at = run_clock_at(&p->node->run_clock, r.timestamp < INT64_MAX ? (int64_t)r.timestamp : INT64_MAX);
-        int err = put_item(x, &item);
+        int err = x->sink->put(x->to, &item);
         if (err)
             return err;
     }
@@ -174,10 +167,8 @@ static void renew(struct records *x, uint64_t *age)
     x->model = run_reader_model(x->reader, age);
     if (*age == before)
         return;
-    if (x->folder)
-        export_folder_forget(x->folder, x->model);
-    else
-        record_writer_forget(x->writer);
+    if (x->sink->forget)
+        x->sink->forget(x->to, x->model);
 }
 
 static int put_in_order(struct records *x)
@@ -189,12 +180,12 @@ static int put_in_order(struct records *x)
     int err = run_reader_look(x->reader, RUN_READER_ALL);
     while (!err && (more = run_reader_next(x->reader, &item)) > 0) {
         renew(x, &age);
-        if (item.r)
-            err = put_item(x, &item);
+        if (item.r || x->sink->losses)
+            err = x->sink->put(x->to, &item);
         if (!err && has_failed(x))
             err = BEZEL_ESYS;
     }
-    uint64_t left_out = x->folder ? export_folder_left_out(x->folder) : record_writer_left_out(x->writer);
+    uint64_t left_out = x->sink->left_out ? x->sink->left_out(x->to) : 0;
     if (left_out)
         log_warn("BEZEL-EXPORT-COLUMNS", "%s values have no column: their fields came after the first line was written",
                  units_count(left_out).s);
@@ -246,16 +237,51 @@ static void unload(struct records *x, struct model *loaded)
     model_free(loaded);
 }
 
-static int put_records(struct records *x, enum export_format format)
+/* ---- to a stream ------------------------------------------------------------------------------------------------- */
+
+static int put_line(void *to, const struct record_item *item)
 {
-    enum record_writer_format as = format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
-    int err = record_writer_open(x->out, as, x->model, x->filter, x->reader != NULL, &x->writer);
+    record_writer_put(to, item);
+    return 0;
+}
+
+static void forget_lines(void *to, const struct model *m)
+{
+    (void)m;
+    record_writer_forget(to);
+}
+
+static uint64_t left_out_of_lines(const void *to)
+{
+    return record_writer_left_out(to);
+}
+
+static int put_lines(struct records *x, enum record_writer_format as)
+{
+    static const struct export_sink lines = {put_line, forget_lines, left_out_of_lines, false};
+    struct record_writer *w = NULL;
+    int err = record_writer_open(x->out, as, x->model, x->filter, x->reader != NULL, &w);
+    x->sink = &lines;
+    x->to = w;
     if (!err)
         err = put_in_any_order(x);
-    if (err)
-        log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, ulimit_reason(err));
-    record_writer_close(x->writer);
+    record_writer_close(w);
     return err;
+}
+
+static int put_event(void *to, const struct record_item *item)
+{
+    return perfetto_put(to, item);
+}
+
+static int put_perfetto(struct records *x, bool all)
+{
+    static const struct export_sink events = {put_event, NULL, NULL, true};
+    x->sink = &events;
+    x->to = perfetto_new(x->out, all);
+    int err = x->to ? put_in_any_order(x) : BEZEL_ENOMEM;
+    perfetto_free(x->to);
+    return !err && fflush(x->out) != 0 ? BEZEL_ESYS : err;
 }
 
 int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
@@ -263,9 +289,13 @@ int export_records(const char *run, enum export_format format, bool merged, cons
 {
     struct records x = {.out = out, .run = run, .filter = filter};
     struct model *loaded;
-    int err = load(&x, merged, &loaded);
-    if (!err)
-        err = put_records(&x, format);
+    int err = load(&x, merged || format >= EXPORT_PERFETTO, &loaded);
+    if (!err) {
+        err = format >= EXPORT_PERFETTO ? put_perfetto(&x, format == EXPORT_PERFETTO_ALL)
+                                        : put_lines(&x, format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL);
+        if (err)
+            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run, ulimit_reason(err));
+    }
     unload(&x, loaded);
     return err;
 }
@@ -275,11 +305,12 @@ int export_records(const char *run, enum export_format format, bool merged, cons
 static int fill_files(void *context, const char *made)
 {
     struct records *x = context;
-    x->folder = export_folder_new(made, x->model, x->filter, x->reader != NULL);
-    if (!x->folder)
+    x->sink = &export_folder_sink;
+    x->to = export_folder_new(made, x->model, x->filter, x->reader != NULL);
+    if (!x->to)
         return BEZEL_ENOMEM;
     int err = put_in_any_order(x);
-    int closed = export_folder_close(x->folder);
+    int closed = export_folder_close(x->to);
     return err ? err : closed;
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char about[] =
     "Copies the trace of RUN, up to its last complete packets, to folder TARGET (default: RUN/export), and "
@@ -49,6 +50,16 @@ static int export_to(const char *run, const char *named, bool merged)
     return options_end(EXIT_OK);
 }
 
+/* EXPORT_PERFETTO_ALL, which has no name: there is no such format. */
+static enum export_format format_of(const char *name)
+{
+    static const char *const names[] = {[EXPORT_CSV] = "csv", [EXPORT_JSONL] = "jsonl", [EXPORT_PERFETTO] = "perfetto"};
+    size_t f = 0;
+    while (f < EXPORT_PERFETTO_ALL && strcmp(name, names[f]) != 0)
+        f++;
+    return (enum export_format)f;
+}
+
 /* Which records are wanted, as it was written. */
 struct wanted {
     const char *format, *where, *from, *until;
@@ -81,8 +92,9 @@ static int read_filter(struct wanted *w, const char *run)
 static int export_lines(struct wanted *w, const char *run, bool merged, const char *named)
 {
     char target[PATH_MAX];
-    enum export_format format = strcmp(w->format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL;
-    w->filter.no_monitor = !w->all && !w->filter.process && !w->filter.aspect;
+    enum export_format format = format_of(w->format);
+    w->filter.no_monitor = format < EXPORT_PERFETTO && !w->all && !w->filter.process && !w->filter.aspect;
+    format = format == EXPORT_PERFETTO && w->all ? EXPORT_PERFETTO_ALL : format;
     int code = named ? find_target(run, named, target) : OPTIONS_GO_ON;
     if (code == OPTIONS_GO_ON)
         code = read_filter(w, run);
@@ -101,7 +113,7 @@ int cmd_export(int argc, char **argv)
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel export",
-                        .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl [OPTIONS] [RUN [DIR]]",
+                        .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|perfetto [OPTIONS] [RUN [DIR]]",
                         .about = about,
                         .footer = footer,
                         .most = 2};
@@ -112,8 +124,9 @@ int cmd_export(int argc, char **argv)
          "machines compare (docs/CLOCKS.md). With --format: all nodes in one order",
          .flag = &merged},
         {"format", 0, "FORMAT",
-         "write records to stdout instead, one a line, as csv or jsonl (docs/REPORT.md); as csv with a DIR into that "
-         "folder: a file for each aspect, with the units in its first line",
+         "write records to stdout instead, one a line, as csv or jsonl (docs/REPORT.md), or as perfetto, a trace for "
+         "ui.perfetto.dev; as csv with a DIR into that folder: a file for each aspect, with the units in its first "
+         "line",
          .value = &w.format},
         {"node", 0, "GLOB", "only nodes of this name", .value = &w.filter.node},
         {"process", 0, "GLOB", "only processes of this name", .value = &w.filter.process},
@@ -134,10 +147,12 @@ int cmd_export(int argc, char **argv)
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (w.format && strcmp(w.format, "csv") != 0 && strcmp(w.format, "jsonl") != 0)
-        return options_misuse("'%s' is not a format: use csv or jsonl", w.format);
+    if (w.format && format_of(w.format) == EXPORT_PERFETTO_ALL)
+        return options_misuse("'%s' is not a format: use csv, jsonl or perfetto", w.format);
     if (w.format && o.count > 1 && strcmp(w.format, "csv") != 0)
         return options_misuse("only --format csv writes into a folder: leave out %s", o.words[1]);
+    if (w.format && format_of(w.format) == EXPORT_PERFETTO && isatty(STDOUT_FILENO))
+        return options_misuse("a trace for Perfetto is no text: send it to a file, with > FILE");
     if (!w.format && has_filter(&w))
         return options_misuse("a trace has all records: to choose some, add --format csv or jsonl");
     code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
