@@ -180,6 +180,17 @@ static void report_waiting(struct node *n, int64_t now)
     }
 }
 
+/* Records without a ring are in no ring's counter: they do not show that it goes_on. */
+static void count_all(struct node *n, const struct external_process *p)
+{
+    uint64_t attempts = 0;
+    for (uint32_t i = 0; i < p->at->ring_count && !p->at->disbelieved; i++)
+        if (p->at->rings[i].reader.ring)
+            attempts += segment_attempts(p->at, &p->at->rings[i]);
+    if (!p->at->disbelieved)
+        agent_count_all(n->agent, p->slot, attempts);
+}
+
 void node_count_attempts(struct node *n, int64_t now)
 {
     if (agent_wants_stored(n->agent))
@@ -190,6 +201,7 @@ void node_count_attempts(struct node *n, int64_t now)
         const struct external_process *p = external_process(n->external, i);
         if (!p || p->slot < 0)
             continue;
+        count_all(n, p);
         for (uint32_t id = 1; id < p->watched; id++)
             if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
                 count_aspect(n, p, id, now);

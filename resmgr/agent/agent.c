@@ -413,6 +413,15 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
             evaluator_blind(&agent_owner(agent, p, m)->readings[m], &p->arrivals[m], now);
 }
 
+void agent_count_all(struct agent *agent, int slot, uint64_t attempts)
+{
+    struct agent_process *p = agent_process(agent, slot);
+    if (!p)
+        return;
+    p->goes_on = attempts > p->attempts;
+    p->attempts = attempts;
+}
+
 void agent_blind(struct agent *agent, int watch)
 {
     struct agent_process *p = agent_process(agent, watch >> WATCH_ASPECT_BITS);

@@ -21,8 +21,8 @@
  * between, for example because bezeld was stopped. That time is unknown, and counted as not judged.
  *
  * A process that ended is not a silent one. When it is removed, its time in violation becomes unknown, from the step
- * before its last records on, unless it was silent for longer than a limit's settling time. Nothing is judged between
- * the last step and the end.
+ * before its last records on, whatever their aspects, unless it was silent for longer than a limit's settling time.
+ * Nothing is judged between the last step and the end.
  */
 #ifndef BEZEL_RESMGR_AGENT_AGENT_H
 #define BEZEL_RESMGR_AGENT_AGENT_H
@@ -152,6 +152,12 @@ void agent_totals(struct agent *agent, uint64_t produced, uint64_t lost, uint64_
  * process from one whose records are late. Without this call a watch becomes unknown within a window.
  */
 void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now);
+
+/**
+ * All attempt counters of the process in `slot` together stood at `attempts`, those of aspects that nobody watches too.
+ * Call it before every step: a process that is silent in one aspect and makes records of another one has not ended.
+ */
+void agent_count_all(struct agent *agent, int slot, uint64_t attempts);
 
 /**
  * The operator turned watched aspect `watch` off: it is neither recorded nor counted. Call this before every step

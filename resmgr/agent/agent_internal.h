@@ -29,7 +29,9 @@ struct agent_source {
 
 struct agent_process {
     char *name;
-    int64_t began;                                       /* all its counters were 0 then; 0: it is not known when */
+    int64_t began;     /* all its counters were 0 then; 0: it is not known when */
+    bool goes_on;      /* it has made records since the last step, of whatever aspect */
+    uint64_t attempts; /* in all, as far as agent_count_all() was told */
     struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
     struct evaluator readings[EXPERIMENT_METRICS_MAX];
     struct statistic_field fields[EXPERIMENT_METRICS_MAX]; /* where metrics find theirs in its records */

@@ -36,6 +36,23 @@ static int64_t agent_metric_silence(const struct agent *agent, const struct agen
     return a > b ? a : b;
 }
 
+/* Whether a process makes records of a metric's aspect, or for the node one that has the aspect. Not after SIGTERM:
+ * what it records then is its end. */
+static bool agent_metric_goes_on(const struct agent *agent, const struct agent_process *p, int metric)
+{
+    int aspect = agent->metric_aspect[metric];
+    if (p != &agent->node || agent->processes_end)
+        return p->goes_on && !agent->processes_end;
+    if (!agent->experiment->metrics[metric].aspect)
+        return agent->operands[metric][0] >= 0 && agent_metric_goes_on(agent, p, agent->operands[metric][0]) &&
+               agent_metric_goes_on(agent, p, agent->operands[metric][1]);
+    for (int slot = 0; slot < agent->slots; slot++)
+        if (agent->processes[slot] && agent->processes[slot]->goes_on &&
+            agent->processes[slot]->sources[aspect].watchers)
+            return true;
+    return false;
+}
+
 /* How long no record was made: of a metric of the node, by any of its processes. */
 static void agent_read_silences(const struct agent *agent, struct agent_process *p, int64_t now)
 {
@@ -74,6 +91,7 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
                           agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
         v.of_records = !is_certain;
         v.silent = silent;
+        v.goes_on = agent_metric_goes_on(agent, p, metric);
     }
     limit_judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
 }
@@ -157,6 +175,7 @@ static void agent_clear_growth(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
         p->sources[i].grew = false;
+    p->goes_on = false;
 }
 
 struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, enum limit_state state, double value)

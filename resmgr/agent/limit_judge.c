@@ -56,7 +56,7 @@ void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run)
 void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int slot, struct limit_judge_value v)
 {
     bool hung = v.silent > j->settling;
-    if (limit_judge_is_suspect(j, run) && (hung || v.silent == 0))
+    if (limit_judge_is_suspect(j, run) && (hung || v.silent == 0 || v.goes_on))
         j->confirms = true;
     if (!v.known && j->limit->compare == COMPARE_AT_MOST && v.least > fmax(j->limit->bound, 0)) {
         v.known = true; /* as far as the limit is concerned */

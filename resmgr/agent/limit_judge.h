@@ -8,8 +8,8 @@
  * A process that has just ended looks silent for a moment: its last records leave the window before its end is noticed,
  * and it may have made them early in its last interval. So a violation by values that are made of records is doubtful
  * at first. It counts, but its time becomes unknown if all processes that break the limit turn out to have ended
- * without a further record. It is confirmed when one of them makes a further record, or is silent for longer than the
- * settling time.
+ * without a further record. It is confirmed when one of them makes a further record, of whatever aspect, or is silent
+ * for longer than the settling time.
  */
 #ifndef BEZEL_RESMGR_AGENT_LIMIT_JUDGE_H
 #define BEZEL_RESMGR_AGENT_LIMIT_JUDGE_H
@@ -33,6 +33,7 @@ struct limit_judge_value {
     double least;             /* not known, but this at least, where it is above 0 */
     bool of_records;          /* computed from records of processes; else `silent` is not used */
     int64_t silent;           /* ns since the last record; 0: there was one since the instant before */
+    bool goes_on;             /* since the instant before there was a record of whatever aspect */
 };
 
 struct limit_judge {

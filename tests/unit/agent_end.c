@@ -204,6 +204,35 @@ static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(v
     assert_int_equal(out->limits[0].violated, 0);
 }
 
+/* It is silent in one aspect, and makes records of another: it is there, until the last of these. */
+static void a_process_that_records_something_else_meanwhile_keeps_its_violation(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+        limits[1] = hold(ALL, COMPARE_AT_LEAST, 29);
+        begin(POLICY_NONE, 2);
+        struct worker *w = enter(0, 30);
+        go(10 * CLOCK_S, 0);
+        w->interval = 0;
+        if (told)
+            agent_processes_end(agent); /* what it records then is its end */
+        for (uint64_t others = 1; others <= 8; others++) {
+            agent_count_all(agent, w->slot, others);
+            go(EVERY, 0);
+        }
+        int64_t before[2] = {out->limits[0].violated, out->limits[1].violated};
+        go(300 * CLOCK_MS, 0); /* until somebody notices */
+        leave(w);
+        for (int i = 0; i < 2; i++) {
+            assert_true(before[i] > 500 * CLOCK_MS);
+            assert_int_equal(out->limits[i].violated, told ? 0 : before[i] - EVERY);
+            assert_int_equal(out->limits[i].worst < 20, !told);
+        }
+        end(NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +245,7 @@ int main(void)
         AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
         AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
         AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
+        AGENT_TEST(a_process_that_records_something_else_meanwhile_keeps_its_violation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

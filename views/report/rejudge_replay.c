@@ -303,6 +303,7 @@ static void replay_step(struct replay *r, int64_t now)
     replay_end_processes(r);
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
+        agent_count_all(r->agent, p->slot, (uint64_t)(p->end < now ? p->end : now)); /* grows up to its last record */
         for (uint32_t id = 1; p->slot >= 0 && id <= DICT_ASPECTS_MAX; id++)
             if (p->watch[id] >= 0)
                 agent_count(r->agent, p->watch[id], p->attempts[id], now);
