@@ -280,10 +280,20 @@ static bool take_span(struct activity *a, uint32_t t, const struct record_item *
     return span.name != ACTIVITY_NONE && activity_add_span(a, t, span);
 }
 
+/* The size of a message. */
+static int64_t bytes_of(const struct record_item *item)
+{
+    for (uint32_t i = 0; i < item->aspect->field_count; i++)
+        if (item->aspect->fields[i].type == DICT_INT64 && strcmp(item->aspect->fields[i].name, "bytes") == 0)
+            return (int64_t)packet_value(item->r, i) < 0 ? -1 : (int64_t)packet_value(item->r, i);
+    return -1;
+}
+
 static bool take_received(struct activity *a, uint32_t t, const struct record_item *item)
 {
     const struct record_sent *sent = record_messages_pair(a->messages, item);
     struct activity_event e = {.at = saturate_ns(item->at.ns), .peer = ACTIVITY_NONE, .kind = ACTIVITY_RECEIVED};
+    e.bytes = bytes_of(item);
     if (sent) {
         struct clock_reading took = record_message_took(sent, item);
         e.from = saturate_ns(saturate_sub(e.at, took.ns));
@@ -299,7 +309,9 @@ static bool take_sent(struct activity *a, uint32_t t, const struct record_item *
     int64_t at = saturate_ns(item->at.ns);
     record_messages_add(a->messages, item);
     return !is_wanted(a, at - MARGIN, at + MARGIN) ||
-           activity_add_event(a, t, (struct activity_event){.at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT});
+           activity_add_event(a, t,
+                              (struct activity_event){
+                                  .at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT, .bytes = bytes_of(item)});
 }
 
 /* ---- intervals on a CPU ------------------------------------------------------------------------------------------ */

@@ -94,6 +94,7 @@ struct activity_event {
     int64_t bound; /* RECEIVED: of the error between both times; 0: of one clock; INT64_MAX: not known */
     uint32_t peer; /* RECEIVED: the thread that sent it; ACTIVITY_NONE: its sending is not known */
     uint32_t kind; /* enum activity_event_kind */
+    int64_t bytes; /* SENT, RECEIVED: the size of the message, field `bytes`; -1: it has none */
 };
 
 struct activity_thread {

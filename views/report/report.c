@@ -14,6 +14,7 @@
 #include "run/rundb/rundb.h"
 #include "views/report/rejudge.h"
 #include "views/report/report_causes.h"
+#include "views/report/report_spent.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -272,7 +273,9 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
     read_records(run, running, form, &r, &tables);
     struct report_causes *causes = report_causes_find(run, running, &r);
+    struct report_spent *spent = report_spent_find(run, running, &r);
     r.causes = causes;
+    r.spent = spent;
     if (form & REPORT_JSON)
         report_json(&r, out);
     else if (form & REPORT_HTML)
@@ -283,6 +286,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
         report_text(&r, out);
     int code = err ? err : verdict_exit_code(v);
     report_causes_free(causes);
+    report_spent_free(spent);
     verdict_free(v);
     record_tables_free(&tables);
     interval_table_free(&intervals);

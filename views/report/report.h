@@ -59,6 +59,7 @@ struct report {
     struct label_table labels;
     struct interval_table intervals;
     const struct report_causes *causes; /* of the limits that were violated; NULL: none is looked for */
+    const struct report_spent *spent;   /* NULL: not known */
     bool all;                           /* text: omit nothing, join no lines */
     bool compact;                       /* JSON: one line */
     size_t most;                        /* lines of a table or rows of a list, at most; 0: all */
@@ -101,7 +102,7 @@ extern const struct rows_section report_head, report_cause, report_limits, repor
     report_polling, report_loop, report_setpoints, report_snapshots, report_triggers, report_books, report_expired,
     report_rates, report_values, report_totals, report_labels, report_counters, report_messages, report_metrics,
     report_monitor, report_clocks, report_run_clocks, report_intervals, report_unmatched, report_programs, report_notes,
-    report_events, report_paths;
+    report_events, report_paths, report_load, report_pairs;
 
 /** Those of the JSON alone. */
 extern const struct rows_section report_violations, report_gaps, report_decisions, report_polling_changes,
