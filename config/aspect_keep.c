@@ -100,6 +100,12 @@ static void check_metric(struct reader *r, const struct tree *root, const struct
             "reduces %s, which has a latency bound (sensing.expire): a record that expires is not evaluated, and "
             "would leave no trace; give up one of both",
             m->aspect);
+    if (m->tumbles)
+        reader_wrong(
+            r, t,
+            "reduces %s, and metric %s has windows that follow one another: the last one, which is not over when "
+            "a process ends, would have no value; give it 'windows: sliding'",
+            m->aspect, diagnostics_quote(m->name).s);
     if (m->window / 2 < e->adapt.every)
         reader_wrong(r, t,
                      "reduces %s, and metric %s looks back %s, less than two sampling periods (adapt.every, %s): a "

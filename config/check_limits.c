@@ -60,6 +60,10 @@ static void check_arrivals(struct reader *r, const struct tree *t, struct experi
                      units_exact_duration(m->window).s);
     else if (period && m->kind != METRIC_MISSES && m->arrivals != ARRIVALS_JITTER)
         reader_wrong_key(r, period, "applies only to 'misses' and to a statistic of inter-arrival-jitter");
+    if (m->tumbles && experiment_metric_is_of_arrivals(m))
+        reader_wrong(r, tree_get(t, "windows"),
+                     "a metric of the times between records counts a silence while it lasts, so its window ends now; "
+                     "expected: sliding");
 }
 
 static void check_kind(struct reader *r, const struct tree *t, struct experiment_metric *m)

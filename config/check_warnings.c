@@ -389,6 +389,10 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
             reader_warn(r, value_or(t, "window", t),
                         "%s is shorter than the polling period, %s: the window is empty most of the time",
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.period).s);
+        else if (e->metrics[i].tumbles && e->metrics[i].window < e->adapt.every)
+            reader_warn(r, value_or(t, "window", t),
+                        "%s is shorter than adapt.every, %s: windows that end between two decisions are not looked at",
+                        units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s);
         else if (accumulates(e) && e->metrics[i].window < e->sensing.accumulate_or)
             reader_warn(r, value_or(t, "window", t),
                         "%s is shorter than the time that records may wait for others, %s (sensing.forward.or): the "

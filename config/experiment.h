@@ -298,6 +298,7 @@ struct experiment_metric {
     int64_t period;   /* ns, 1 us .. 1 h: of METRIC_MISSES, and of ARRIVALS_JITTER if it is to be one; else 0 */
     bool in_time;     /* a limit has a unit of time: the value is in ns, whatever the unit of the field */
     int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
+    bool tumbles;     /* windows follow one another; else the value at any time is that of the window that ends then */
     bool per_process; /* one value for each process (the default), else one for each node */
     struct experiment_place at;
 };

@@ -28,6 +28,8 @@ const struct schema_word schema_modes[] = {
 const struct schema_word schema_forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
 const struct schema_word schema_yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
+static const struct schema_word schema_windows[] = {
+    {"sliding", false, false}, {"tumbling", true, false}, {NULL, 0, false}};
 const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
 const struct schema_word schema_judged[] = {
     {"metric", false, false}, {"global", true, false}, {"whole", true, true}, {NULL, 0, false}};
@@ -250,6 +252,11 @@ static bool has_window(const void *metric)
     return !((const struct experiment_metric *)metric)->operands;
 }
 
+static bool tumbles(const void *metric)
+{
+    return ((const struct experiment_metric *)metric)->tumbles;
+}
+
 static bool is_quantile(const void *metric)
 {
     return ((const struct experiment_metric *)metric)->kind == METRIC_QUANTILE;
@@ -290,6 +297,7 @@ const struct schema_field schema_metric[] = {
      .is_used = has_period},
     {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S),
      .is_used = has_window},
+    {SCHEMA_ROW_WORDS("windows", SCHEMA_FLAG, IN(experiment_metric, tumbles), schema_windows), .is_used = tumbles},
     {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes), .is_used = is_by_place},
     {SCHEMA_ROW_OWN("interval", IN(experiment_metric, interval), intervals_read_aspects), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("match", IN(experiment_metric, interval.match), intervals_read_match)},

@@ -28,6 +28,14 @@ static enum statistic_kind statistic_kind_of(enum experiment_metric_kind kind)
     }
 }
 
+/* Windows that follow one another, where the metric has such. */
+static int tumble(struct evaluator *e)
+{
+    if (e->rate)
+        rate_tumble(e->rate);
+    return e->statistic ? statistic_tumble(e->statistic) : 0;
+}
+
 int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
 {
     int err = 0;
@@ -42,7 +50,11 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
         ratio_start(e->ratio, metric->window);
     else
         err = BEZEL_ENOMEM;
-    if (!err)
+    if (!err && metric->tumbles)
+        err = tumble(e);
+    if (err)
+        evaluator_end(e);
+    else
         e->metric = metric;
     return err;
 }

@@ -62,6 +62,7 @@ struct interval {
     enum statistic_kind kind;
     double share;
     int64_t window, reach; /* ns: how long an entry is remembered */
+    bool tumbles;
     struct entry *entries; /* a ring of `memory` */
     uint32_t head, used;
     struct mark *marks;
@@ -146,6 +147,7 @@ int interval_new(const struct experiment_metric *metric, int64_t wait, struct in
     in->kind = kind_of(metric->interval.statistic);
     in->share = metric->share;
     in->window = metric->window;
+    in->tumbles = metric->tumbles;
     in->reach = saturate_ns(saturate_add(metric->window, wait));
     in->slab = in->positions * in->memory;
     in->free = NONE;
@@ -200,12 +202,18 @@ static bool has_part(const struct interval *in, uint32_t part)
     return part == INTERVAL_WHOLE || (in->positions > 2 && part < in->positions - 1);
 }
 
+static int new_statistic(const struct interval *in, enum statistic_kind kind, struct statistic **s)
+{
+    int err = statistic_new(kind, in->share, in->window, s);
+    return !err && in->tumbles ? statistic_tumble(*s) : err;
+}
+
 static struct series *new_series(const struct interval *in)
 {
     struct series *s = calloc(1, sizeof *s);
     for (uint32_t part = 0; s && part < INTERVAL_PARTS; part++)
-        if (has_part(in, part) && (statistic_new(in->kind, in->share, in->window, &s->values[part]) != 0 ||
-                                   statistic_new(STATISTIC_MAX, 0, in->window, &s->bounds[part]) != 0)) {
+        if (has_part(in, part) && (new_statistic(in, in->kind, &s->values[part]) != 0 ||
+                                   new_statistic(in, STATISTIC_MAX, &s->bounds[part]) != 0)) {
             free_series(s);
             return NULL;
         }
@@ -233,7 +241,7 @@ const uint32_t *interval_ends(const struct interval *in, uint32_t *count)
 
 static int64_t grain_of(const struct interval *in, int64_t time)
 {
-    int64_t length = in->window / GRAINS;
+    int64_t length = in->tumbles ? in->window : in->window / GRAINS;
     return time / length - (time % length < 0);
 }
 
@@ -257,9 +265,11 @@ static void count_grain(const struct interval *in, struct grain *grains, int64_t
 static uint64_t sum_grains(const struct interval *in, const struct grain *grains, int64_t until, int64_t now)
 {
     uint64_t sum = 0;
-    int64_t last = grain_of(in, until), first = grain_of(in, now) - GRAINS;
+    int64_t end = grain_of(in, now), last = grain_of(in, until), first = end - GRAINS + 1;
+    if (in->tumbles)
+        first = last = end - 1;
     for (int i = 0; i < GRAINS; i++)
-        if (grains[i].number > first && grains[i].number <= last)
+        if (grains[i].number >= first && grains[i].number <= last)
             sum = add_counts(sum, grains[i].count);
     return sum;
 }
@@ -689,7 +699,7 @@ void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t
 /* Whether an end in the window that ends at `now` may have had a beginning, which is gone. */
 static bool may_have_begun(const struct interval *in, int64_t now)
 {
-    int64_t since = saturate_sub(saturate_sub(now, in->window), in->reach);
+    int64_t since = saturate_sub(saturate_sub(now, in->tumbles ? 2 * in->window : in->window), in->reach);
     return meets(in->lost[0], since, now) || in->evicted >= since || in->late >= since || in->ambiguous >= since;
 }
 

@@ -16,7 +16,8 @@
  * Of two records of one clock that clock gives the time between them, without error. Else it is the difference of their
  * times in the run's time, and the bounds of both errors are added. A whole time that is negative by more than its
  * bound is counted, and no value; a stage may be negative. The statistic of a window is that of the ends whose times
- * lie in it, and is known up to the largest bound among these, and 1/32 of a quantile (metric/statistic.h).
+ * lie in it, and is known up to the largest bound among these, and 1/32 of a quantile (metric/statistic.h). Windows
+ * slide, or follow one another in the run's time; of the last one that has ended all ends without a beginning count.
  *
  * An end without a first record had one that was lost, forgotten, or not yet here, or never had one. As long as a loss
  * at position 0 or a forgotten beginning may explain it, it counts as a value that might be any: so it widens what is

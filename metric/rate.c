@@ -26,6 +26,7 @@ struct rate_mark {
 struct rate {
     int64_t window;
     bool is_chosen; /* of some of the records: rate_new() */
+    bool tumbles;
     bool started;
     int64_t since; /* the first reading that found the counter above 0 */
     uint64_t marks;
@@ -62,6 +63,11 @@ int rate_new(int64_t window, bool is_chosen, struct rate **r)
     (*r)->window = window;
     (*r)->is_chosen = is_chosen;
     return 0;
+}
+
+void rate_tumble(struct rate *r)
+{
+    r->tumbles = true;
 }
 
 void rate_free(struct rate *r)
@@ -140,13 +146,20 @@ void rate_others(struct rate *r, const struct packet_run *run)
     rate_take(r, run, false);
 }
 
-/* Whether a reading at `now` begins a new mark. */
+/* Whether a window ends between two times. */
+static bool rate_is_edge(const struct rate *r, int64_t from, int64_t to)
+{
+    return r->tumbles && from / r->window != to / r->window;
+}
+
+/* Whether a reading at `now` begins a new mark. One that is the first of a window stays where it is. */
 static bool rate_mark_due(const struct rate *r, int64_t now)
 {
     if (r->marks < 2)
         return r->marks == 0 || now > rate_at(r, 0)->end;
     int64_t newest = rate_at(r, r->marks - 1)->end, before = rate_at(r, r->marks - 2)->end;
-    return now > newest && newest - before >= r->window / RATE_GRAINS;
+    return now > newest && (newest - before >= r->window / (r->tumbles ? RATE_GRAINS / 2 : RATE_GRAINS) ||
+                            rate_is_edge(r, before, newest));
 }
 
 void rate_count(struct rate *r, uint64_t attempts, int64_t now)
@@ -227,12 +240,37 @@ static double rate_exact(const struct rate *r, const struct rate_span *s)
     return least;
 }
 
+/* The first mark of the window that mark `at` lies in; the oldest mark if that is not known. */
+static uint64_t rate_edge(const struct rate *r, uint64_t at)
+{
+    while (at > rate_oldest(r) && !rate_is_edge(r, rate_at(r, at - 1)->end, rate_at(r, at)->end))
+        at--;
+    return at;
+}
+
+/*
+ * The window that ends with mark `to`, the first of the next one: of windows that follow one another. False: it is not
+ * known, or there was no reading in it.
+ */
+static bool rate_before(const struct rate *r, uint64_t to, struct rate_span *s)
+{
+    if (to == rate_oldest(r))
+        return false;
+    *s = (struct rate_span){.from = rate_edge(r, to - 1), .to = to};
+    for (uint64_t i = s->from + 1; i <= to; i++)
+        s->missing += rate_missing(r, i);
+    int64_t from = rate_at(r, s->from)->end;
+    return s->from > rate_oldest(r) && from >= r->since && rate_at(r, to)->end / r->window - from / r->window == 1;
+}
+
 /* The latest window. False: none has passed. */
 static bool rate_latest(const struct rate *r, int64_t now, struct rate_span *span)
 {
     if (!r->started || now - rate_at(r, r->marks - 1)->end > r->window)
         return false;
     *span = (struct rate_span){.from = r->marks - 1, .to = r->marks - 1};
+    if (r->tumbles)
+        return !rate_is_edge(r, rate_at(r, span->to)->end, now) && rate_before(r, rate_edge(r, span->to), span);
     return rate_widen(r, span);
 }
 
@@ -240,6 +278,8 @@ static bool rate_latest(const struct rate *r, int64_t now, struct rate_span *spa
 static bool rate_complete(const struct rate *r, struct rate_span *span)
 {
     int64_t newest = rate_at(r, span->to)->end;
+    if (r->tumbles)
+        return (int64_t)span->missing <= 0 || (rate_before(r, span->from, span) && (int64_t)span->missing <= 0);
     while ((int64_t)span->missing > 0) {
         span->missing -= rate_missing(r, span->to--);
         if (newest - rate_at(r, span->to)->end > r->window || !rate_widen(r, span))
@@ -286,7 +326,8 @@ bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
     if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)
         return false;
     struct rate_span span = {.from = r->marks - 1, .to = r->marks - 1};
-    while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window)
+    while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window &&
+           !rate_is_edge(r, rate_at(r, span.from - 1)->end, now))
         span.from--;
     if (span.from == span.to)
         return false;

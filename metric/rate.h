@@ -21,6 +21,10 @@
  * such window exists, the count is the value. Therefore late records do not make a source appear silent, lost records
  * do not make it appear slow, and turning collection on or off moves the value by no more than the resolution.
  *
+ * Or windows follow one another (rate_tumble()): window number k begins with the first reading at or after k * `window`
+ * and ends with the first one of the next, so each record is in one window. The rate is that of the last window that
+ * has ended, unknown where no reading fell into it.
+ *
  * Memory is bounded: readings closer than about window / RATE_GRAINS are merged. Pure: the caller brings the time. One
  * owner.
  */
@@ -44,6 +48,9 @@ struct rate;
  * with *r to be freed by rate_free, or BEZEL_ENOMEM.
  */
 int rate_new(int64_t window, bool is_chosen, struct rate **r) BEZEL_MUST_CHECK;
+
+/** Before the first reading: its windows follow one another. */
+void rate_tumble(struct rate *r);
 void rate_free(struct rate *r);
 
 /** Drops all records and readings: the rate is unknown until a full window has passed again. */

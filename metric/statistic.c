@@ -29,11 +29,13 @@ struct statistic_grain {
 struct statistic {
     enum statistic_kind kind;
     double share;
-    int64_t window, length; /* of a grain */
+    int64_t window, length; /* of a grain: of windows that follow one another, each is one grain */
+    bool tumbles;
     int64_t newest;
     bool any;
     double last;
     struct quantile *quantile; /* NULL for other kinds */
+    struct quantile *odd;      /* of odd windows, if these follow one another; else NULL */
     int64_t end;               /* of a quantile: the latest grain so far; never changed for other kinds */
     struct statistic_grain grains[STATISTIC_GRAINS];
 };
@@ -47,22 +49,51 @@ static int64_t grain_of(const struct statistic *s, int64_t time)
     return time % s->length < 0 ? number - 1 : number;
 }
 
+/* The first grain that may still have a share in the value of a window, where grain `end` is the present one. */
+static int64_t oldest_grain(const struct statistic *s, int64_t end)
+{
+    return s->tumbles ? end - 1 : end - STATISTIC_GRAINS + 1;
+}
+
+/* Whether grain `number` is of the window whose value is that while grain `end` is the present one. */
+static bool is_in_window(const struct statistic *s, int64_t number, int64_t end)
+{
+    return number >= oldest_grain(s, end) && number <= (s->tumbles ? end - 1 : end);
+}
+
+/* Values from this time on may still count at `now`. */
+static int64_t oldest_time(const struct statistic *s, int64_t now)
+{
+    return s->tumbles ? oldest_grain(s, grain_of(s, now)) * s->length : now - s->window + 1;
+}
+
+static bool is_empty(const struct statistic *s, int64_t now)
+{
+    return !s->any || s->newest < oldest_time(s, now);
+}
+
+/* The histogram that has the values of grain `number`. */
+static struct quantile *quantile_of(const struct statistic *s, int64_t number)
+{
+    return s->odd && number % 2 != 0 ? s->odd : s->quantile;
+}
+
 static void drop_grain(struct statistic *s, int grain)
 {
-    quantile_drop(s->quantile, (unsigned)grain);
+    quantile_drop(quantile_of(s, s->grains[grain].number), (unsigned)grain);
     s->grains[grain].count = 0;
 }
 
-/* For a quantile: drops the grains that are not in the window at `now`. */
+/* For a quantile: drops the grains that are not in the window at `now`, nor in a later one. */
 static void advance(struct statistic *s, int64_t now)
 {
     int64_t end = grain_of(s, now);
     if (end <= s->end)
         return;
-    bool turns = end / STATISTIC_GRAINS != s->end / STATISTIC_GRAINS;
+    bool turns = !s->tumbles && end / STATISTIC_GRAINS != s->end / STATISTIC_GRAINS;
     s->end = end;
     for (int i = 0; i < STATISTIC_GRAINS; i++)
-        if (s->grains[i].count > 0 && s->grains[i].number <= end - STATISTIC_GRAINS)
+        if (s->grains[i].count > 0 && s->grains[i].number < oldest_grain(s, end))
             drop_grain(s, i);
     if (turns)
         quantile_turn(s->quantile);
@@ -88,7 +119,7 @@ static struct statistic_grain *grain_at(struct statistic *s, int64_t time)
 {
     int64_t number = grain_of(s, time);
     struct statistic_grain *g = &s->grains[((number % STATISTIC_GRAINS) + STATISTIC_GRAINS) % STATISTIC_GRAINS];
-    if (g->number > number || number <= s->end - STATISTIC_GRAINS)
+    if (g->number > number || number < oldest_grain(s, s->end))
         return NULL;
     if (g->number < number) {
         *g = (struct statistic_grain){.number = number};
@@ -133,7 +164,7 @@ static void add_to_histogram(struct statistic *s, struct statistic_grain *g, con
 {
     for (uint32_t done = 0; done < n && g->count < UINT32_MAX;) {
         uint32_t room = UINT32_MAX - (uint32_t)g->count, next = n - done < room ? n - done : room;
-        uint32_t added = quantile_add(s->quantile, (unsigned)(g - s->grains), values + done, next);
+        uint32_t added = quantile_add(quantile_of(s, g->number), (unsigned)(g - s->grains), values + done, next);
         done += added;
         g->count += added;
         if (added < next && !drop_oldest(s))
@@ -237,7 +268,15 @@ static void add_last(struct statistic *s, const struct packet_run *run, uint32_t
     s->any = true;
 }
 
-/* Of a grain, the earliest value that it has: lane 0, at the ns in it of lane 1. */
+/* Of a grain, one value: lane 0, at the ns in it of lane 1. */
+static void set_value(struct statistic_grain *g, double value, double at)
+{
+    g->count = 1;
+    g->lanes[0] = value;
+    g->lanes[1] = at;
+}
+
+/* Of a grain, the earliest value that it has. */
 static void add_first(struct statistic *s, const struct packet_run *run, uint32_t from,
                       const struct statistic_field *field, int64_t now)
 {
@@ -247,11 +286,30 @@ static void add_first(struct statistic *s, const struct packet_run *run, uint32_
             from++;
         struct statistic_grain *g = from < end ? grain_at(s, time_at(run, from, now)) : NULL;
         double at = g ? (double)(time_at(run, from, now) - g->number * s->length) : 0;
-        if (!g || (g->count > 0 && g->lanes[1] <= at))
-            continue;
-        g->count = 1;
-        g->lanes[0] = value_at(run, from, field);
-        g->lanes[1] = at;
+        if (g && (g->count == 0 || g->lanes[1] > at))
+            set_value(g, value_at(run, from, field), at);
+    }
+}
+
+/* Of a grain, the latest value that it has. */
+static void add_latest(struct statistic *s, double value, int64_t time)
+{
+    struct statistic_grain *g = grain_at(s, time);
+    double at = g ? (double)(time - g->number * s->length) : 0;
+    if (g && (g->count == 0 || g->lanes[1] <= at))
+        set_value(g, value, at);
+}
+
+static void add_latest_of_all(struct statistic *s, const struct packet_run *run, uint32_t from,
+                              const struct statistic_field *field, int64_t now)
+{
+    for (uint32_t end; from < run->count; from = end) {
+        end = next_grain(s, run, from, now);
+        uint32_t at = end;
+        while (at > from && !isfinite(value_at(run, at - 1, field)))
+            at--;
+        if (at > from)
+            add_latest(s, value_at(run, at - 1, field), time_at(run, at - 1, now));
     }
 }
 
@@ -262,12 +320,14 @@ void statistic_records(struct statistic *s, const struct packet_run *run, const 
 {
     if (field->at == STATISTIC_NO_FIELD || (uint32_t)field->at >= run->value_count)
         return;
-    uint32_t from = packet_run_seek(run, 0, now - s->window + 1);
+    uint32_t from = packet_run_seek(run, 0, oldest_time(s, now));
     add_last(s, run, from, field, now);
     if (s->kind == STATISTIC_QUANTILE)
         advance(s, now);
     if (s->kind == STATISTIC_FIRST)
         add_first(s, run, from, field, now);
+    else if (s->kind == STATISTIC_LAST && s->tumbles)
+        add_latest_of_all(s, run, from, field, now);
     else if (s->kind != STATISTIC_LAST)
         add_to_grains(s, run, from, field, now);
 }
@@ -276,7 +336,7 @@ void statistic_add(struct statistic *s, double value, int64_t time, int64_t now)
 {
     struct statistic_grain *g;
     time = time < now ? time : now;
-    if (!isfinite(value) || time <= now - s->window)
+    if (!isfinite(value) || time < oldest_time(s, now))
         return;
     if (!s->any || time >= s->newest) {
         s->newest = time;
@@ -285,13 +345,15 @@ void statistic_add(struct statistic *s, double value, int64_t time, int64_t now)
     }
     if (s->kind == STATISTIC_QUANTILE)
         advance(s, now);
-    if (s->kind != STATISTIC_LAST && (g = grain_at(s, time)))
+    if (s->kind == STATISTIC_LAST && s->tumbles)
+        add_latest(s, value, time);
+    else if (s->kind != STATISTIC_LAST && (g = grain_at(s, time)))
         add_to_grain(s, g, &value, 1);
 }
 
 void statistic_constant(struct statistic *s, const struct packet_run *run, double value, int64_t now)
 {
-    uint32_t from = packet_run_seek(run, 0, now - s->window + 1);
+    uint32_t from = packet_run_seek(run, 0, oldest_time(s, now));
     for (uint32_t end; from < run->count; from = end) {
         end = next_grain(s, run, from, now);
         statistic_add_many(s, time_at(run, end - 1, now), end - from, value, value, value);
@@ -324,7 +386,7 @@ static double fold_all(const struct statistic *s, int64_t now, uint64_t *count)
     *count = 0;
     for (int i = 0; i < STATISTIC_GRAINS; i++) {
         const struct statistic_grain *g = &s->grains[i];
-        if (g->count == 0 || g->number > end || g->number <= end - STATISTIC_GRAINS)
+        if (g->count == 0 || !is_in_window(s, g->number, end))
             continue;
         *count += g->count;
         for (int k = 0; k < STATISTIC_LANES; k++)
@@ -340,45 +402,51 @@ static bool first_of_all(const struct statistic *s, int64_t now, double *value)
     int64_t end = grain_of(s, now);
     for (int i = 0; i < STATISTIC_GRAINS; i++) {
         const struct statistic_grain *g = &s->grains[i];
-        if (g->count > 0 && g->number <= end && g->number > end - STATISTIC_GRAINS &&
-            (!first || g->number < first->number))
+        if (g->count > 0 && is_in_window(s, g->number, end) && (!first || g->number < first->number))
             first = g;
     }
     *value = first ? first->lanes[0] : *value;
     return first;
 }
 
+/* The histogram of the window at `now`. */
+static struct quantile *quantile_at(struct statistic *s, int64_t now)
+{
+    advance(s, now);
+    return quantile_of(s, grain_of(s, now) - 1);
+}
+
+static bool mean_or_extreme(const struct statistic *s, int64_t now, double *value)
+{
+    uint64_t count;
+    double all = fold_all(s, now, &count);
+    if (count > 0)
+        *value = s->kind == STATISTIC_MEAN ? all / (double)count : all;
+    return count > 0;
+}
+
 bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest)
 {
-    if (!s->any || s->newest <= now - s->window)
-        return false;
-    if (s->kind == STATISTIC_QUANTILE) {
-        advance(s, now);
-        if (!quantile_value(s->quantile, s->share, value))
-            return false;
-    } else if (s->kind == STATISTIC_FIRST) {
-        if (!first_of_all(s, now, value))
-            return false;
-    } else if (s->kind == STATISTIC_LAST) {
+    bool has = !is_empty(s, now);
+    if (has && s->kind == STATISTIC_QUANTILE)
+        has = quantile_value(quantile_at(s, now), s->share, value);
+    else if (has && (s->kind == STATISTIC_FIRST || (s->kind == STATISTIC_LAST && s->tumbles)))
+        has = first_of_all(s, now, value);
+    else if (has && s->kind == STATISTIC_LAST)
         *value = s->last;
-    } else {
-        uint64_t count;
-        double all = fold_all(s, now, &count);
-        if (count == 0)
-            return false;
-        *value = s->kind == STATISTIC_MEAN ? all / (double)count : all;
-    }
-    if (newest)
-        *newest = s->newest;
-    return true;
+    else if (has)
+        has = mean_or_extreme(s, now, value);
+    if (has && newest)
+        *newest = s->tumbles ? grain_of(s, now) * s->length - 1 : s->newest;
+    return has;
 }
 
 uint64_t statistic_count(const struct statistic *s, int64_t now)
 {
     uint64_t count = 0;
-    if (!s->any || s->newest <= now - s->window)
+    if (is_empty(s, now))
         return 0;
-    if (s->kind == STATISTIC_LAST)
+    if (s->kind == STATISTIC_LAST && !s->tumbles)
         return 1;
     (void)fold_all(s, now, &count);
     return count;
@@ -386,15 +454,12 @@ uint64_t statistic_count(const struct statistic *s, int64_t now)
 
 bool statistic_quantile(struct statistic *s, double share, int64_t now, double *value)
 {
-    if (!s->any || s->newest <= now - s->window)
-        return false;
-    advance(s, now);
-    return quantile_value(s->quantile, share, value);
+    return !is_empty(s, now) && quantile_value(quantile_at(s, now), share, value);
 }
 
 bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t *count)
 {
-    if (!s->any || s->newest <= now - s->window)
+    if (is_empty(s, now))
         return false;
     *sum = fold_all(s, now, count);
     return *count > 0;
@@ -404,10 +469,9 @@ uint32_t statistic_histogram(struct statistic *s, int64_t now, uint8_t *to, uint
 {
     struct histogram h = {.coarser = HISTOGRAM_COARSE};
     size_t bytes = 0;
-    if (!s->any || s->newest <= now - s->window)
+    if (is_empty(s, now))
         return 0;
-    advance(s, now);
-    if (quantile_histogram(s->quantile, &h) == 0 && (bytes = histogram_pack(&h, NULL)) <= room)
+    if (quantile_histogram(quantile_at(s, now), &h) == 0 && (bytes = histogram_pack(&h, NULL)) <= room)
         (void)histogram_pack(&h, to);
     histogram_free(&h, NULL);
     return bytes <= room ? (uint32_t)(bytes / HISTOGRAM_PACKED) : 0;
@@ -433,10 +497,21 @@ int statistic_new(enum statistic_kind kind, double share, int64_t window, struct
     return 0;
 }
 
+int statistic_tumble(struct statistic *s)
+{
+    if (s->kind == STATISTIC_QUANTILE && !s->odd && quantile_new(&s->odd) != 0)
+        return BEZEL_ENOMEM;
+    s->tumbles = true;
+    s->length = s->window;
+    return 0;
+}
+
 void statistic_free(struct statistic *s)
 {
-    if (s)
+    if (s) {
         quantile_free(s->quantile);
+        quantile_free(s->odd);
+    }
     free(s);
 }
 
@@ -447,6 +522,8 @@ void statistic_reset(struct statistic *s)
     for (int i = 0; i < STATISTIC_GRAINS; i++) {
         if (s->quantile)
             quantile_drop(s->quantile, (unsigned)i);
+        if (s->odd)
+            quantile_drop(s->odd, (unsigned)i);
         s->grains[i] = (struct statistic_grain){.number = INT64_MIN};
     }
 }

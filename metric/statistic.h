@@ -6,6 +6,10 @@
  * STATISTIC_GRAINS grains of time: the window at `now` begins with a grain, so it is shorter than its nominal length by
  * less than one. Numbers that are not finite are left out. Where the sum overflows, the mean is unknown.
  *
+ * Or windows follow one another (statistic_tumble()): window number k is time [k, k + 1) * `window`, whole, and the
+ * value at `now` is that of the last one that has ended. A number that comes later, within the next window, still
+ * counts in its own.
+ *
  * A quantile takes every number into account. It is never below the exact one, above it by 1/32 of its magnitude at
  * most, and exact where the numbers of two windows are equal or further apart than that (metric/quantile.h).
  * Exceptions: only 4,294,967,295 numbers of a grain count; and where numbers have more than 8,256 pairs of grain and
@@ -54,6 +58,10 @@ struct statistic_field {
  * Returns 0 with *s to be freed by statistic_free, or BEZEL_ENOMEM.
  */
 int statistic_new(enum statistic_kind kind, double share, int64_t window, struct statistic **s) BEZEL_MUST_CHECK;
+
+/** Before the first number: its windows follow one another. Of a quantile they need twice the memory. BEZEL_ENOMEM: no
+ * memory for that. */
+int statistic_tumble(struct statistic *s) BEZEL_MUST_CHECK;
 void statistic_free(struct statistic *s);
 
 /** Drops all values. */
@@ -83,8 +91,8 @@ void statistic_constant(struct statistic *s, const struct packet_run *run, doubl
 void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max);
 
 /**
- * The statistic at `now`; *newest (NULL is allowed) gets the time of its latest value. False, and nothing written,
- * where the window holds no value.
+ * The statistic at `now`; *newest (NULL is allowed) gets the time of its latest value, or the end of a window that was
+ * followed by another one. False, and nothing written, where the window holds no value.
  */
 bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest);
 

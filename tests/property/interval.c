@@ -293,11 +293,69 @@ static void everything_is_accounted_for_with_little_memory(void **state)
     }
 }
 
+/* ---- Windows that follow one another ----------------------------------------------------------------------------- */
+
+enum { PAIRS = 2000 };
+
+/* What the ends in [from, from + window) have, of those that came by `now`. */
+static bool plain_window(const int64_t took[], const int64_t ended[], int n, int64_t from, int64_t window, double *most,
+                         double *mean)
+{
+    uint64_t count = 0;
+    *most = -INFINITY;
+    *mean = 0;
+    for (int i = 0; i < n; i++) {
+        if (ended[i] < from || ended[i] >= from + window)
+            continue;
+        count++;
+        *most = fmax(*most, (double)took[i]);
+        *mean += (double)took[i];
+    }
+    *mean /= (double)(count ? count : 1);
+    return count > 0;
+}
+
+static void each_end_counts_in_one_of_windows_that_follow_one_another(void **state)
+{
+    (void)state;
+    static int64_t took[PAIRS], ended[PAIRS];
+    for (int round = 0; round < 6; round++) {
+        struct interval *in;
+        struct experiment_metric m = {.kind = METRIC_INTERVAL, .window = 10 * CLOCK_MS, .tumbles = true};
+        int64_t now = NOW;
+        m.interval.count = 2;
+        m.interval.memory = EXPERIMENT_MATCH_MEMORY_MIN;
+        m.interval.statistic = round % 2 ? METRIC_MAX : METRIC_MEAN;
+        assert_int_equal(interval_new(&m, CLOCK_MS, &in), 0);
+        for (int i = 0; i < PAIRS; i++) {
+            int64_t begin = now - (int64_t)below(2 * CLOCK_MS);
+            ended[i] = begin + (int64_t)below((uint64_t)(now - begin) + 1);
+            took[i] = ended[i] - begin;
+            for (uint32_t at = 0; at < 2; at++)
+                interval_add(in,
+                             &(struct interval_event){.position = at,
+                                                      .key = interval_key_of_integer(i),
+                                                      .own = at ? ended[i] : begin,
+                                                      .at = {at ? ended[i] : begin, 0}},
+                             now);
+            now += below(100) ? (int64_t)below(CLOCK_MS) : (int64_t)below(30 * CLOCK_MS);
+            struct interval_value v;
+            double most, mean;
+            bool known = plain_window(took, ended, i + 1, (now / m.window - 1) * m.window, m.window, &most, &mean);
+            assert_int_equal(interval_value(in, 0, INTERVAL_WHOLE, CLOCK_MS, now, &v), known);
+            assert_true(!known || fabs(v.value - (round % 2 ? most : mean)) < 1e-3);
+            assert_true(!known || (v.low == v.value && v.high == v.value));
+        }
+        interval_free(in);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_belong_together_are_found_in_any_order),
         cmocka_unit_test(everything_is_accounted_for_with_little_memory),
+        cmocka_unit_test(each_end_counts_in_one_of_windows_that_follow_one_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,8 @@ static void draw_experiment(struct scene *s)
                                        .share = 0.9,
                                        .window = (int64_t)(2 + draw(12)) * EVERY,
                                        .per_process = i != 1 && draw(3) > 0};
+    for (int i = 0; i < METRICS; i++)
+        s->metrics[i].tumbles = !experiment_metric_is_of_arrivals(&s->metrics[i]) && draw(2);
     for (int i = 0; i < LIMITS; i++) {
         int metric = (int)draw(METRICS);
         s->limits[i] = (struct experiment_limit){.kind = draw(4) ? LIMIT_EXPECT : LIMIT_HOLD,

@@ -5,11 +5,12 @@
  * every kind are the same when they get whole runs, pieces of them, or each record alone; and figures are those of a
  * plain reference that looks at one value at a time: a quantile within its error, the others to the last bit. Equal
  * times, windows and grains that end within a run, times that jump back or come from the future, and values that are
- * none are among them.
+ * none are among them. Windows slide, or follow one another: then the reference counts each record in one of them.
  */
 #include "base/clock.h"
 #include "metric/rate.h"
 #include "metric/statistic.h"
+#include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ struct plain {
     enum statistic_kind kind;
     double share;
     int64_t window, newest;
-    bool any;
+    bool tumbles, any;
     double last;
     struct {
         int64_t number;
@@ -50,9 +51,9 @@ struct plain {
     double values[RUNS * MOST];
 };
 
-static void plain_start(struct plain *p, enum statistic_kind kind, double share, int64_t window)
+static void plain_start(struct plain *p, enum statistic_kind kind, double share, int64_t window, bool tumbles)
 {
-    *p = (struct plain){.kind = kind, .share = share, .window = window};
+    *p = (struct plain){.kind = kind, .share = share, .window = window, .tumbles = tumbles};
     for (int i = 0; i < STATISTIC_GRAINS; i++)
         p->grains[i].number = INT64_MIN;
 }
@@ -60,13 +61,21 @@ static void plain_start(struct plain *p, enum statistic_kind kind, double share,
 static int64_t plain_grain(const struct plain *p, int64_t time)
 {
     int64_t length = p->window / STATISTIC_GRAINS > 0 ? p->window / STATISTIC_GRAINS : 1;
+    length = p->tumbles ? p->window : length;
     return time / length - (time % length < 0);
+}
+
+/* Whether what has this number counts at `now`: of windows that follow one another, in the last that is over. */
+static bool plain_counts(const struct plain *p, int64_t number, int64_t now)
+{
+    int64_t end = plain_grain(p, now);
+    return p->tumbles ? number == end - 1 : number > end - STATISTIC_GRAINS && number <= end;
 }
 
 static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double value)
 {
     int64_t time = timestamp < now ? timestamp : now, number = plain_grain(p, time);
-    if (!isfinite(value) || time <= now - p->window)
+    if (!isfinite(value) || (p->tumbles ? number < plain_grain(p, now) - 1 : time <= now - p->window))
         return;
     if (!p->any || time >= p->newest)
         p->newest = time, p->last = value;
@@ -88,14 +97,15 @@ static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double va
     p->grains[at].most = value > p->grains[at].most ? value : p->grains[at].most;
 }
 
-/* The earliest value in the window; of equal times that which came first. */
-static double plain_first(const struct plain *p, int64_t now)
+/* The earliest value in the window, of equal times that which came first; or the latest, which came last. */
+static double plain_end(const struct plain *p, int64_t now)
 {
-    int64_t end = plain_grain(p, now), earliest = INT64_MAX;
+    int64_t at = p->kind == STATISTIC_FIRST ? INT64_MAX : INT64_MIN;
     double value = 0;
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->numbers[i] > end - STATISTIC_GRAINS && p->times[i] < earliest) {
-            earliest = p->times[i];
+        if (plain_counts(p, p->numbers[i], now) &&
+            (p->kind == STATISTIC_FIRST ? p->times[i] < at : p->times[i] >= at)) {
+            at = p->times[i];
             value = p->values[i];
         }
     return value;
@@ -105,9 +115,8 @@ static double plain_first(const struct plain *p, int64_t now)
 static bool plain_agrees(const struct plain *p, int64_t now, double value)
 {
     uint64_t n = 0, reached = 0, far = 0;
-    int64_t end = plain_grain(p, now);
     for (uint32_t i = 0; i < p->count; i++) {
-        if (p->numbers[i] <= end - STATISTIC_GRAINS)
+        if (!plain_counts(p, p->numbers[i], now))
             continue;
         n++;
         reached += p->values[i] <= value;
@@ -121,11 +130,10 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
 {
     double sum = 0, least = INFINITY, most = -INFINITY;
     uint64_t count = 0;
-    int64_t end = plain_grain(p, now);
-    if (!p->any || p->newest <= now - p->window)
+    if (!p->any || (!p->tumbles && p->newest <= now - p->window))
         return false;
     for (int i = 0; i < STATISTIC_GRAINS; i++) {
-        if (p->grains[i].count == 0 || p->grains[i].number > end || p->grains[i].number <= end - STATISTIC_GRAINS)
+        if (p->grains[i].count == 0 || !plain_counts(p, p->grains[i].number, now))
             continue;
         count += p->grains[i].count;
         for (int k = 0; k < LANES; k++)
@@ -133,12 +141,13 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
         least = p->grains[i].least < least ? p->grains[i].least : least;
         most = p->grains[i].most > most ? p->grains[i].most : most;
     }
-    *value = p->kind == STATISTIC_LAST    ? p->last
-             : p->kind == STATISTIC_FIRST ? plain_first(p, now)
-             : p->kind == STATISTIC_MEAN  ? sum / (double)count
-             : p->kind == STATISTIC_MIN   ? least
-                                          : most;
-    return p->kind == STATISTIC_LAST || count > 0; /* of a quantile *value is not meant: plain_agrees() says */
+    bool is_latest = p->kind == STATISTIC_LAST && !p->tumbles;
+    *value = is_latest                                                 ? p->last
+             : p->kind == STATISTIC_FIRST || p->kind == STATISTIC_LAST ? plain_end(p, now)
+             : p->kind == STATISTIC_MEAN                               ? sum / (double)count
+             : p->kind == STATISTIC_MIN                                ? least
+                                                                       : most;
+    return is_latest || count > 0; /* of a quantile *value is not meant: plain_agrees() says */
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -243,7 +252,7 @@ static void compare(struct statistic *const by[WAYS], const struct plain *plain,
         assert_int_equal(statistic_value(by[i], now, &value, &newest), known);
         if (!known)
             continue;
-        assert_int_equal(newest, plain->newest);
+        assert_int_equal(newest, plain->tumbles ? plain_grain(plain, now) * plain->window - 1 : plain->newest);
         if (plain->kind == STATISTIC_QUANTILE) {
             first = i == 0 ? value : first;
             assert_true(same_bits(value, first) && plain_agrees(plain, now, value));
@@ -252,7 +261,7 @@ static void compare(struct statistic *const by[WAYS], const struct plain *plain,
     }
 }
 
-static void try_statistic(enum statistic_kind kind, int type, uint8_t *bytes)
+static void try_statistic(enum statistic_kind kind, int type, bool tumbles, uint8_t *bytes)
 {
     int64_t window = 1000 << below(21), time = 5 * window, now = time;
     double share = seed_unit(&seed);
@@ -262,9 +271,12 @@ static void try_statistic(enum statistic_kind kind, int type, uint8_t *bytes)
                                     .is_duration = type == DURATION};
     struct statistic *by[WAYS];
     static struct plain plain;
-    for (int i = 0; i < WAYS; i++)
+    for (int i = 0; i < WAYS; i++) {
         assert_int_equal(statistic_new(kind, share, window, &by[i]), 0);
-    plain_start(&plain, kind, share, window);
+        if (tumbles)
+            assert_int_equal(statistic_tumble(by[i]), 0);
+    }
+    plain_start(&plain, kind, share, window, tumbles);
     for (int runs = 0; runs < RUNS; runs++) {
         time = move(time, window);
         const struct packet_run run = any_run(bytes, time, window / (int64_t)(1 + below(500)) + 1, type);
@@ -285,7 +297,7 @@ static void figures_do_not_depend_on_runs(void **unused)
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 3 : 20); round++)
         for (int kind = STATISTIC_MEAN; kind <= STATISTIC_QUANTILE; kind++)
             for (int type = WHOLE; type <= DURATION; type++)
-                try_statistic((enum statistic_kind)kind, type, bytes);
+                try_statistic((enum statistic_kind)kind, type, round % 2 == 1, bytes);
 }
 
 static void records_without_the_field_are_left_out(void **unused)
@@ -354,12 +366,135 @@ static void rates_do_not_depend_on_runs(void **unused)
         try_rate(bytes);
 }
 
+/* ---- Rates of windows that follow one another -------------------------------------------------------------------- */
+
+enum { READINGS = 200, MADE = 4000 };
+
+struct made {
+    int64_t time;
+    bool counts, came;
+    int comes; /* before that reading; READINGS: never */
+};
+
+struct tumbling {
+    int64_t window, readings[READINGS];
+    int now; /* the latest reading */
+    struct made made[MADE];
+    int count;
+    bool is_chosen;
+};
+
+/* The first reading of the window of reading `at`. */
+static int first_of_window(const struct tumbling *t, int at)
+{
+    while (at > 0 && t->readings[at - 1] / t->window == t->readings[at] / t->window)
+        at--;
+    return at;
+}
+
+/* The first reading that found a record, or READINGS. */
+static int first_counted(const struct tumbling *t)
+{
+    for (int i = 0; i <= t->now && t->count > 0; i++)
+        if (t->readings[i] >= t->made[0].time)
+            return i;
+    return READINGS;
+}
+
+/* The number in the window that ends with reading `to`; -1: there is none, and *from stays; *all: all of its came. */
+static int64_t number_in(const struct tumbling *t, int to, int *from, bool *all)
+{
+    int begin = to > 0 ? first_of_window(t, to - 1) : 0;
+    int64_t n = 0;
+    if (begin == 0 || begin < first_counted(t) || t->readings[to] / t->window != t->readings[begin] / t->window + 1)
+        return -1;
+    *all = true;
+    *from = begin;
+    for (int i = 0; i < t->count; i++) {
+        const struct made *m = &t->made[i];
+        if (m->time <= t->readings[begin] || m->time > t->readings[to])
+            continue;
+        n += m->counts || !t->is_chosen;
+        *all = *all && m->came;
+    }
+    return n;
+}
+
+static int64_t expected_number(const struct tumbling *t)
+{
+    bool all = true;
+    int to = first_of_window(t, t->now);
+    int64_t n = number_in(t, to, &to, &all);
+    if (n >= 0 && t->is_chosen && !all) {
+        n = number_in(t, to, &to, &all);
+        n = all ? n : -1;
+    }
+    return n;
+}
+
+static void deliver(struct tumbling *t, struct rate *r)
+{
+    for (int i = 0; i < t->count; i++) {
+        struct made *m = &t->made[i];
+        if (m->came || m->comes != t->now)
+            continue;
+        m->came = true;
+        if (m->counts || !t->is_chosen)
+            rate_records(r, ONE_RECORD((uint64_t)m->time, 0, NULL));
+        else
+            rate_others(r, ONE_RECORD((uint64_t)m->time, 0, NULL));
+    }
+}
+
+/* Each record is in one window, which begins and ends with readings. */
+static void try_tumbling(bool is_chosen)
+{
+    static struct tumbling t;
+    struct rate *r;
+    uint64_t known = 0;
+    t = (struct tumbling){.window = 1000 << below(16), .is_chosen = is_chosen};
+    assert_int_equal(rate_new(t.window, is_chosen, &r), 0);
+    rate_tumble(r);
+    int64_t now = 5 * t.window + (int64_t)below((uint64_t)t.window), step = t.window / (int64_t)(1 + below(40));
+    for (t.now = 0; t.now < READINGS; t.now++) {
+        int64_t before = now;
+        now += 1 + (int64_t)below(below(50) ? (uint64_t)step : 3 * (uint64_t)t.window);
+        for (uint64_t more = below(16); more > 0 && t.count < MADE; more--) {
+            int comes = t.now + (below(4) ? 0 : (int)below(4));
+            int64_t least = t.count ? t.made[t.count - 1].time : before + 1;
+            least = least > before ? least : before + 1;
+            t.made[t.count++] = (struct made){.time = least + (int64_t)below((uint64_t)(now - least) + 1),
+                                              .counts = below(2),
+                                              .comes = below(200) ? comes : READINGS};
+        }
+        t.readings[t.now] = now;
+        deliver(&t, r);
+        rate_count(r, (uint64_t)t.count, now);
+        uint64_t n = 0;
+        int64_t expected = expected_number(&t);
+        assert_int_equal(rate_number(r, now, &n), expected >= 0);
+        assert_true(expected < 0 || n == (uint64_t)expected);
+        known += expected >= 0;
+    }
+    assert_true(known > 0 || step > t.window / 2 || step < t.window / 20);
+    rate_free(r);
+}
+
+static void each_record_is_in_one_of_windows_that_follow_one_another(void **unused)
+{
+    (void)unused;
+    seed = seed_start();
+    for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 20 : 100); round++)
+        try_tumbling(round % 2 == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_do_not_depend_on_runs),
         cmocka_unit_test(records_without_the_field_are_left_out),
         cmocka_unit_test(rates_do_not_depend_on_runs),
+        cmocka_unit_test(each_record_is_in_one_of_windows_that_follow_one_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

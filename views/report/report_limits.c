@@ -244,6 +244,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
         json_text(j, "field", m->field ? m->field : experiment_arrivals_word(m->arrivals));
         json_text(j, "where", m->where);
         json_int(j, "window_ns", m->window);
+        json_text(j, "windows", m->tumbles ? "tumbling" : "sliding");
     }
     json_text(j, "per", l->global ? "global" : "metric");
     json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
