@@ -23,8 +23,7 @@
  */
 int export_trace(const char *run, const char *target, bool merged) BEZEL_MUST_CHECK;
 
-/** Those from EXPORT_PERFETTO on are in one order, and no text; _ALL: with the monitor's records about itself. */
-enum export_format { EXPORT_CSV, EXPORT_JSONL, EXPORT_PERFETTO, EXPORT_PERFETTO_ALL };
+enum export_format { EXPORT_CSV, EXPORT_JSONL };
 
 /**
  * Writes the committed records of `run` that `filter` lets through to `out`, one a line: stream by stream, each in
@@ -34,6 +33,27 @@ enum export_format { EXPORT_CSV, EXPORT_JSONL, EXPORT_PERFETTO, EXPORT_PERFETTO_
  */
 int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
                    FILE *out) BEZEL_MUST_CHECK;
+
+/**
+ * Writes the committed records of `run` that `filter` lets through, in one order, and the losses among them, to `out`
+ * as a trace for Perfetto (export/perfetto.h). `all`: with all that the monitor recorded about itself. Returns as
+ * export_records().
+ */
+int export_perfetto(const char *run, const struct record_filter *filter, bool all, FILE *out) BEZEL_MUST_CHECK;
+
+/** A file that goes into an MCAP file beside the records; borrowed. */
+struct export_attachment {
+    const char *name, *media; /* media: as MIME has it, "text/plain" */
+    const void *data;
+    size_t n;
+};
+
+/**
+ * Writes the committed records of `run` that `filter` lets through, in one order, and the losses among them, to `out`
+ * as an MCAP file (export/mcap.h) with these attachments. Returns as export_records().
+ */
+int export_mcap(const char *run, const struct record_filter *filter, const struct export_attachment *attachments,
+                size_t count, FILE *out) BEZEL_MUST_CHECK;
 
 /**
  * Writes the same as CSV into directory `target`: a file ASPECT.csv for each aspect that has a record, whose first line

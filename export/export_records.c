@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "export/export.h"
 #include "export/export_internal.h"
+#include "export/mcap.h"
 #include "export/perfetto.h"
 #include "export/record_writer.h"
 #include "run/read/run_reader.h"
@@ -194,8 +195,7 @@ static int put_in_order(struct records *x)
 
 static int put_in_any_order(struct records *x)
 {
-    int err = x->reader ? put_in_order(x) : put_all(x, x->model);
-    return !err && x->out && fflush(x->out) != 0 ? BEZEL_ESYS : err;
+    return x->reader ? put_in_order(x) : put_all(x, x->model);
 }
 
 /* Whether the filter makes sense for what the run has. */
@@ -239,6 +239,15 @@ static void unload(struct records *x, struct model *loaded)
 
 /* ---- to a stream ------------------------------------------------------------------------------------------------- */
 
+/* What one of the following writes, and with what. */
+struct written {
+    int (*write)(struct records *x, const struct written *w);
+    enum export_format format;
+    bool all;
+    const struct export_attachment *attachments;
+    size_t attachment_count;
+};
+
 static int put_line(void *to, const struct record_item *item)
 {
     record_writer_put(to, item);
@@ -256,16 +265,17 @@ static uint64_t left_out_of_lines(const void *to)
     return record_writer_left_out(to);
 }
 
-static int put_lines(struct records *x, enum record_writer_format as)
+static int write_lines(struct records *x, const struct written *w)
 {
     static const struct export_sink lines = {put_line, forget_lines, left_out_of_lines, false};
-    struct record_writer *w = NULL;
-    int err = record_writer_open(x->out, as, x->model, x->filter, x->reader != NULL, &w);
+    enum record_writer_format as = w->format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL;
+    struct record_writer *writer = NULL;
+    int err = record_writer_open(x->out, as, x->model, x->filter, x->reader != NULL, &writer);
     x->sink = &lines;
-    x->to = w;
+    x->to = writer;
     if (!err)
         err = put_in_any_order(x);
-    record_writer_close(w);
+    record_writer_close(writer);
     return err;
 }
 
@@ -274,30 +284,72 @@ static int put_event(void *to, const struct record_item *item)
     return perfetto_put(to, item);
 }
 
-static int put_perfetto(struct records *x, bool all)
+static int write_perfetto(struct records *x, const struct written *w)
 {
     static const struct export_sink events = {put_event, NULL, NULL, true};
     x->sink = &events;
-    x->to = perfetto_new(x->out, all);
+    x->to = perfetto_new(x->out, w->all);
     int err = x->to ? put_in_any_order(x) : BEZEL_ENOMEM;
     perfetto_free(x->to);
-    return !err && fflush(x->out) != 0 ? BEZEL_ESYS : err;
+    return err;
+}
+
+static int put_message(void *to, const struct record_item *item)
+{
+    return mcap_put(to, item);
+}
+
+static int write_mcap(struct records *x, const struct written *w)
+{
+    static const struct export_sink messages = {put_message, NULL, NULL, true};
+    struct mcap *m = mcap_new(x->out);
+    x->sink = &messages;
+    x->to = m;
+    int err = m ? put_in_any_order(x) : BEZEL_ENOMEM;
+    for (size_t i = 0; i < w->attachment_count && !err; i++) {
+        const struct export_attachment *a = &w->attachments[i];
+        err = mcap_attach(m, a->name, a->media, a->data, a->n);
+    }
+    err = err ? err : mcap_end(m);
+    if (!err && mcap_left_out(m))
+        log_warn("BEZEL-EXPORT-CHANNELS", "%s records were left out: an MCAP file has no more than 65,535 channels",
+                 units_count(mcap_left_out(m)).s);
+    mcap_free(m);
+    return err;
+}
+
+static int write_records(struct records *x, bool merged, const struct written *w)
+{
+    struct model *loaded;
+    int err = load(x, merged, &loaded);
+    if (!err) {
+        err = w->write(x, w);
+        err = !err && (fflush(x->out) != 0 || ferror(x->out)) ? BEZEL_ESYS : err;
+        if (err)
+            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, ulimit_reason(err));
+    }
+    unload(x, loaded);
+    return err;
 }
 
 int export_records(const char *run, enum export_format format, bool merged, const struct record_filter *filter,
                    FILE *out)
 {
     struct records x = {.out = out, .run = run, .filter = filter};
-    struct model *loaded;
-    int err = load(&x, merged || format >= EXPORT_PERFETTO, &loaded);
-    if (!err) {
-        err = format >= EXPORT_PERFETTO ? put_perfetto(&x, format == EXPORT_PERFETTO_ALL)
-                                        : put_lines(&x, format == EXPORT_CSV ? RECORD_WRITER_CSV : RECORD_WRITER_JSONL);
-        if (err)
-            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run, ulimit_reason(err));
-    }
-    unload(&x, loaded);
-    return err;
+    return write_records(&x, merged, &(struct written){.write = write_lines, .format = format});
+}
+
+int export_perfetto(const char *run, const struct record_filter *filter, bool all, FILE *out)
+{
+    struct records x = {.out = out, .run = run, .filter = filter};
+    return write_records(&x, true, &(struct written){.write = write_perfetto, .all = all});
+}
+
+int export_mcap(const char *run, const struct record_filter *filter, const struct export_attachment *attachments,
+                size_t count, FILE *out)
+{
+    struct records x = {.out = out, .run = run, .filter = filter};
+    return write_records(&x, true, &(struct written){write_mcap, 0, false, attachments, count});
 }
 
 /* ---- into a folder ---- */

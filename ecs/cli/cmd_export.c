@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/log.h"
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/command_time.h"
@@ -7,9 +8,11 @@
 #include "export/export.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
+#include "views/report/report.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,14 +53,16 @@ static int export_to(const char *run, const char *named, bool merged)
     return options_end(EXIT_OK);
 }
 
-/* EXPORT_PERFETTO_ALL, which has no name: there is no such format. */
-static enum export_format format_of(const char *name)
+enum format { FORMAT_CSV, FORMAT_JSONL, FORMAT_PERFETTO, FORMAT_MCAP, FORMATS };
+
+/* FORMATS: there is no such format. */
+static enum format format_of(const char *name)
 {
-    static const char *const names[] = {[EXPORT_CSV] = "csv", [EXPORT_JSONL] = "jsonl", [EXPORT_PERFETTO] = "perfetto"};
-    size_t f = 0;
-    while (f < EXPORT_PERFETTO_ALL && strcmp(name, names[f]) != 0)
+    static const char *const names[] = {"csv", "jsonl", "perfetto", "mcap"};
+    int f = FORMAT_CSV;
+    while (f < FORMATS && strcmp(name, names[f]) != 0)
         f++;
-    return (enum export_format)f;
+    return (enum format)f;
 }
 
 /* Which records are wanted, as it was written. */
@@ -88,20 +93,41 @@ static int read_filter(struct wanted *w, const char *run)
     return code == OPTIONS_GO_ON ? command_read_time("--until", w->until, run, newest, &w->filter.until) : code;
 }
 
+/* The experiment's file, if it is there, and the report go along with the records. */
+static int export_with_files(const struct record_filter *filter, const char *run)
+{
+    char path[PATH_MAX], *file = NULL, *report = NULL;
+    size_t file_bytes = 0, report_bytes = 0, count = 0;
+    struct export_attachment attachments[2];
+    if (snprintf(path, sizeof path, "%s/experiment.yaml", run) < (int)sizeof path &&
+        file_read(path, EXPERIMENT_FILE_MAX, &file, &file_bytes) == 0)
+        attachments[count++] = (struct export_attachment){"experiment.yaml", "application/yaml", file, file_bytes};
+    FILE *out = open_memstream(&report, &report_bytes);
+    int code = out ? report_print(run, run_reader_goes_on(run), NULL, REPORT_ALL, out) : BEZEL_ENOMEM;
+    if (out && fclose(out) == 0 && code >= 0)
+        attachments[count++] = (struct export_attachment){"report.txt", "text/plain", report, report_bytes};
+    int err = export_mcap(run, filter, attachments, count, stdout);
+    free(file);
+    free(report);
+    return err;
+}
+
 /* `named`: NULL, or a folder. */
 static int export_lines(struct wanted *w, const char *run, bool merged, const char *named)
 {
     char target[PATH_MAX];
-    enum export_format format = format_of(w->format);
-    w->filter.no_monitor = format < EXPORT_PERFETTO && !w->all && !w->filter.process && !w->filter.aspect;
-    format = format == EXPORT_PERFETTO && w->all ? EXPORT_PERFETTO_ALL : format;
+    enum format format = format_of(w->format);
+    w->filter.no_monitor = format != FORMAT_PERFETTO && !w->all && !w->filter.process && !w->filter.aspect;
     int code = named ? find_target(run, named, target) : OPTIONS_GO_ON;
     if (code == OPTIONS_GO_ON)
         code = read_filter(w, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    int err =
-        named ? export_files(run, merged, &w->filter, target) : export_records(run, format, merged, &w->filter, stdout);
+    int err = named                   ? export_files(run, merged, &w->filter, target)
+              : format == FORMAT_MCAP ? export_with_files(&w->filter, run)
+              : format == FORMAT_PERFETTO
+                  ? export_perfetto(run, &w->filter, w->all, stdout)
+                  : export_records(run, format == FORMAT_CSV ? EXPORT_CSV : EXPORT_JSONL, merged, &w->filter, stdout);
     return err == BEZEL_EINVAL && has_filter(w) ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -113,7 +139,7 @@ int cmd_export(int argc, char **argv)
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel export",
-                        .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|perfetto [OPTIONS] [RUN [DIR]]",
+                        .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|perfetto|mcap [OPTIONS] [RUN [DIR]]",
                         .about = about,
                         .footer = footer,
                         .most = 2};
@@ -124,8 +150,9 @@ int cmd_export(int argc, char **argv)
          "machines compare (docs/CLOCKS.md). With --format: all nodes in one order",
          .flag = &merged},
         {"format", 0, "FORMAT",
-         "write records to stdout instead, one a line, as csv or jsonl (docs/REPORT.md), or as perfetto, a trace for "
-         "ui.perfetto.dev; as csv with a DIR into that folder: a file for each aspect, with the units in its first "
+         "write records to stdout instead, one a line, as csv or jsonl (docs/REPORT.md), or a file for other tools: "
+         "perfetto (ui.perfetto.dev) or mcap (Foxglove, PlotJuggler); as csv with a DIR into that folder: a file for "
+         "each aspect, with the units in its first "
          "line",
          .value = &w.format},
         {"node", 0, "GLOB", "only nodes of this name", .value = &w.filter.node},
@@ -147,12 +174,12 @@ int cmd_export(int argc, char **argv)
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (w.format && format_of(w.format) == EXPORT_PERFETTO_ALL)
-        return options_misuse("'%s' is not a format: use csv, jsonl or perfetto", w.format);
+    if (w.format && format_of(w.format) == FORMATS)
+        return options_misuse("'%s' is not a format: use csv, jsonl, perfetto or mcap", w.format);
     if (w.format && o.count > 1 && strcmp(w.format, "csv") != 0)
         return options_misuse("only --format csv writes into a folder: leave out %s", o.words[1]);
-    if (w.format && format_of(w.format) == EXPORT_PERFETTO && isatty(STDOUT_FILENO))
-        return options_misuse("a trace for Perfetto is no text: send it to a file, with > FILE");
+    if (w.format && format_of(w.format) >= FORMAT_PERFETTO && isatty(STDOUT_FILENO))
+        return options_misuse("%s is no text: send it to a file, with > FILE", w.format);
     if (!w.format && has_filter(&w))
         return options_misuse("a trace has all records: to choose some, add --format csv or jsonl");
     code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Aspects as message definitions of ROS 2, and their records as CDR. Pure, but for memory. */
+#ifndef BEZEL_EXPORT_MCAP_SCHEMA_H
+#define BEZEL_EXPORT_MCAP_SCHEMA_H
+
+#include "export/mcap_bytes.h"
+#include "run/read/record_item.h"
+
+/**
+ * Adds the definition (ros2msg) of aspect `a`: a line for each field, with its unit as comment; before that of an enum
+ * the constants that its labels are. Numbers are int64 and float64, texts string. What a name may not have is '_'
+ * there.
+ */
+void mcap_schema(struct mcap_bytes *b, const struct dict_aspect *a);
+
+/** Adds record `item` as CDR, little-endian: its values, the thread, and the bound of its time's error; -1: unknown. */
+void mcap_cdr(struct mcap_bytes *b, const struct record_item *item);
+
+/** The same of a loss: its definition, and its message. */
+extern const char mcap_loss_schema[];
+void mcap_loss_cdr(struct mcap_bytes *b, const struct record_item *loss);
+
+#endif
