@@ -14,6 +14,7 @@
 #define LABELS_POLLING         (&("" BUILTIN_POLLINGS(BAR_LABEL))[1])
 #define LABELS_SETTER          (&("" BUILTIN_SETTERS(BAR_LABEL))[1])
 #define LABELS_TRIGGER         (&("" BUILTIN_TRIGGERS(BAR_LABEL))[1])
+#define LABELS_OPEN            (&("" BUILTIN_OPENS(BAR_LABEL))[1])
 #define LABELS_CONCLUSION      (&("" BUILTIN_CONCLUSIONS(BAR_LABEL))[1])
 
 #define DICTIONARY_INT(name, unit)    INT(name, unit)

@@ -42,7 +42,8 @@
     ASPECT(EXCHANGE,    exchange,    "exchanges",    NODE,   EVERY)                                                    \
     ASPECT(THREAD,      thread,      "threads",      NODE,   EVERY)                                                    \
     ASPECT(TRIGGER,     trigger,     "triggers",     NODE,   EVERY)                                                    \
-    ASPECT(REDUCED,     reduced,     "reductions",   DAEMON, EVERY) /* a new one is the last: rundb_renew() */
+    ASPECT(REDUCED,     reduced,     "reductions",   DAEMON, EVERY)                                                    \
+    ASPECT(OPEN,        open,        "open_spans",   NODE,   EVERY) /* a new one is the last: rundb_renew() */
 
 /*
  * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
@@ -256,6 +257,20 @@
     FIELD(INT,   handed,   "1", "those of them of which it has handed on values")                                      \
     FIELD(INT,   lost,     "1", "those that were lost with a daemon, which had not handed them on when it was killed")
 
+/**
+ * A wait or long span of a program that has lasted for a second and is open, and its end; or one that was open when its
+ * process ended. One that has no later record is open still, or was at the end of the run.
+ */
+#define BUILTIN_OPEN_FIELDS(KEY, FIELD)                                                                                \
+    FIELD(TEXT,  process,  "1",         "name of the process")                                                         \
+    FIELD(INT,   instance, "1",         "of the process")                                                              \
+    FIELD(INT,   place,    "1",         "no two spans of a process that are open at a time have the same")             \
+    FIELD(INT,   thread,   "1",         "id of the thread that began it")                                              \
+    FIELD(TEXT,  aspect,   "1",         "name of the aspect")                                                          \
+    FIELD(TEXT,  reason,   "1",         "what it waits for: message, lock, io, timer or other; none: it does not wait") \
+    FIELD(INT,   since,    "ns",        "when it began; 0: not known")                                                 \
+    FIELD(ENUM,  state,    LABELS_OPEN, "see BUILTIN_OPENS")
+
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */
 #define LABELS_POLICY  "none"                                            /* bezeld adds its own: EXPERIMENT_POLICIES */
@@ -295,6 +310,12 @@
     LABEL(TRIGGER_UNDONE, "undone")                                                                                    \
     LABEL(TRIGGER_ENDS,   "ends")
 
+/** Of a wait or long span: it is open; it is not any more; it was when its process ended (enum external_open_state). */
+#define BUILTIN_OPENS(LABEL)                                                                                           \
+    LABEL(OPEN_NOW,   "open")                                                                                          \
+    LABEL(OPEN_ENDED, "ended")                                                                                         \
+    LABEL(OPEN_LEFT,  "left")
+
 /**
  * Conclusions. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is
  * the index of the knob, `needed` the value of the limit's metric, and `budget` the value where the knob's range ends.
@@ -314,6 +335,7 @@ enum builtin_decider { BUILTIN_DECIDERS(BUILTIN_LABEL_ENUM) };
 enum builtin_poller { BUILTIN_POLLINGS(BUILTIN_LABEL_ENUM) };
 enum builtin_setter { BUILTIN_SETTERS(BUILTIN_LABEL_ENUM) };
 enum builtin_trigger_event { BUILTIN_TRIGGERS(BUILTIN_LABEL_ENUM) };
+enum builtin_open_state { BUILTIN_OPENS(BUILTIN_LABEL_ENUM) };
 enum builtin_conclusion_kind { BUILTIN_CONCLUSIONS(BUILTIN_LABEL_ENUM) };
 
 #define BUILTIN_ENUM(NAME, name, table, owner, rows) BUILTIN_##NAME,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node/node_internal.h"
+#include "bezeld/node/own_trace.h"
 #include "sensor/external/notes.h"
 
 /*
@@ -124,6 +125,28 @@ static bool observe_reduces(void *context, const struct dict_aspect *aspect)
     return node_reduces(n, aspect->name) && !agent_lacking(n->agent, aspect);
 }
 
+/* What a span of `aspect` waits for; "": it does not wait. */
+static const char *reason_of(const struct dict_aspect *aspect)
+{
+    return aspect->kind == DICT_RECEIVED ? "message" : dict_reason(aspect);
+}
+
+static void observe_open_span(void *context, const struct external_process *p, const struct external_open_span *span)
+{
+    static const int states[] = {
+        [EXTERNAL_SPAN_OPEN] = OPEN_NOW, [EXTERNAL_SPAN_ENDED] = OPEN_ENDED, [EXTERNAL_SPAN_LEFT] = OPEN_LEFT};
+    const struct dict_aspect *aspect = &p->at->dict->aspects[span->aspect - 1];
+    own_trace_record_open(((struct node *)context)->own_trace,
+                          &(struct builtin_open){.process = p->name,
+                                                 .instance = (int64_t)p->at->instance,
+                                                 .place = span->place,
+                                                 .thread = span->thread,
+                                                 .aspect = aspect->name,
+                                                 .reason = reason_of(aspect),
+                                                 .since = span->since,
+                                                 .state = states[span->state]});
+}
+
 struct external_observer node_observer(struct node *n)
 {
     return (struct external_observer){n,
@@ -133,7 +156,8 @@ struct external_observer node_observer(struct node *n)
                                       observe_records,
                                       observe_taken,
                                       agent_wants_stored(n->agent) ? observe_stored : NULL,
-                                      observe_reduces};
+                                      observe_reduces,
+                                      observe_open_span};
 }
 
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)

@@ -466,6 +466,7 @@ void summary_free(struct summary *s)
     free(s->expired);
     free(s->knobs);
     free(s->firings);
+    free(s->open_spans);
     free(s->watched);
     free(s->declared);
     history_close(&l->history);

@@ -162,7 +162,7 @@ struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
         property_count;
     size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;
-    size_t setpoints_count, program_count, declared_count, gap_count, firing_count, watched_count;
+    size_t setpoints_count, program_count, declared_count, gap_count, firing_count, watched_count, open_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it. A node
@@ -176,6 +176,7 @@ struct summary {
     struct builtin_setpoints *setpoints; /* in the order of nodes */
     struct builtin_snapshot *snapshots;  /* in the order of `number`; behind them those of operators */
     struct builtin_trigger *firings;     /* of triggers, and what was undone, in the order of `at` */
+    struct builtin_open *open_spans;     /* waits and long spans that are open, or were when all ended; by `since` */
     struct builtin_trigger *watched;     /* of each node and trigger what its daemons counted until their ends */
     struct history_series *series;       /* of limits, in the order of nodes; the history owns them, as the metrics */
     struct history_violation *violations; /* in the order of `begin`, as the gaps; clocks of several nodes may differ */

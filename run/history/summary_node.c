@@ -156,6 +156,9 @@ static const char setpoints_query[] =
     "SELECT node, max(at), max(epoch), sum(applied), sum(expired), sum(outdated), sum(repeated), sum(clamped), "
     "sum(lost),"
     " sum(unsent) FROM setpoints JOIN processes ON processes.id = daemon GROUP BY node ORDER BY node";
+static const char open_query[] =
+    "SELECT * FROM open_spans WHERE rowid IN (SELECT max(rowid) FROM open_spans GROUP BY node, instance, place)"
+    " ORDER BY since, rowid";
 static const char limit_query[] =
     "SELECT node, limits.at, \"limit\", limits.state, value, worst, settling, held, violated, unknown, last_violated,"
     " unjudged, epoch FROM limits JOIN processes ON processes.id = daemon"
@@ -253,6 +256,18 @@ static void take_exchange(struct summary_loading *l, sqlite3_stmt *s)
     (void)summary_charge(l, (c->capacity - before) * sizeof *c->pieces);
 }
 
+/* The last span of each place is there, or none if it has ended. */
+static void load_open_spans(struct summary_loading *l)
+{
+    struct summary *s = &l->summary;
+    size_t kept = 0;
+    summary_rows(l, open_query, BUILTIN_OPEN, &s->open_spans, &s->open_count);
+    for (size_t i = 0; i < s->open_count; i++)
+        if (s->open_spans[i].state != OPEN_ENDED)
+            s->open_spans[kept++] = s->open_spans[i];
+    s->open_count = kept;
+}
+
 void summary_load_nodes(struct summary_loading *l)
 {
     struct summary *s = &l->summary;
@@ -274,6 +289,7 @@ void summary_load_nodes(struct summary_loading *l)
         "SELECT node, max(at), trigger, event, process, moment, value, latency, sum(suppressed), sum(looked), done,"
         " mark FROM triggers WHERE event = " WATCHED " GROUP BY node, trigger ORDER BY trigger, node",
         BUILTIN_TRIGGER, &s->watched, &s->watched_count);
+    load_open_spans(l);
     summary_rows(l, "SELECT * FROM polling ORDER BY at, rowid", BUILTIN_POLLING, &s->polling, &s->polling_count);
     summary_rows(l, "SELECT * FROM conclusions ORDER BY at, rowid", BUILTIN_CONCLUSION, &s->conclusions,
                  &s->conclusion_count);

@@ -4,6 +4,7 @@
 #include "base/sigbus_guard.h"
 #include "mdr/parts.h"
 #include "sensor/external/expiry.h"
+#include "sensor/external/open_spans.h"
 #include "sensor/external/packetize_internal.h"
 #include "sensor/external/program_knobs.h"
 #include "sensor/external/reduce.h"
@@ -61,6 +62,7 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
 {
     struct external_process *p = x->processes[i];
     window_leave(x->window, p->at->instance);
+    open_spans_last(x, p, state == PROCESS_ENDED, now);
     segment_set_mode(p->at, SEGMENT_DISABLED);
     if (!x->goes_on)
         segment_reset_knobs(p->at);
@@ -247,6 +249,7 @@ void external_release(struct external_process *p, bool remove)
     free(p->user_clock);
     free(p->expiry);
     free(p->reduce);
+    free(p->open);
     free(p->closed_rows);
     free(p);
 }
@@ -304,8 +307,10 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         if (grew && p->phase == EXTERNAL_LIVE) /* its books changed, even if it is idle */
             idle_activate(x, i, now);
     }
-    if (p->phase == EXTERNAL_LIVE)
+    if (p->phase == EXTERNAL_LIVE) {
         idle_detect(x, i, now);
+        open_spans_look(x, p, now);
+    }
     if (p->phase == EXTERNAL_CLOSING)
         close_step(x, p, now);
     note_counters(x, p, now);
@@ -321,6 +326,16 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
      */
     if (p->books_saved && p->state == PROCESS_ENDED && (!x->finishing || x->left_out))
         forget(x, i);
+}
+
+/* Before any is closed, as the daemon's own records are of one of these processes, too. */
+static void look_at_open_spans(struct external *x, int64_t now)
+{
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (p && p->phase == EXTERNAL_LIVE)
+            open_spans_last(x, p, !segment_alive(p->at), now);
+    }
 }
 
 static void close_living(struct external *x, int64_t now)
@@ -461,6 +476,7 @@ void external_finish(struct external *x, int64_t now)
         return;
     discover_processes(x, now); /* finds a process that came and went since the last search */
     x->finishing = true;
+    look_at_open_spans(x, now);
     close_living(x, now);
 }
 

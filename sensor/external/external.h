@@ -73,6 +73,7 @@ struct external_process {
     int watch[RING_ASPECTS];          /* the observer's number for each aspect; negative: not watched */
     struct expiry *expiry;            /* of aspects with a latency bound; NULL: it has none */
     struct reduce *reduce;            /* of aspects whose records are reduced; NULL: it has none, and never had */
+    struct open_spans *open;          /* of waits and long spans; NULL: none was seen yet */
     uint32_t watched;                 /* aspects below this number have their entry in `watch` */
     uint32_t steered;                 /* for bezeld: a bit for each knob that has its decided value */
     uint32_t knobs_told;              /* for bezeld: how many of its knobs the own trace has as declared */
@@ -81,6 +82,18 @@ struct external_process {
 /** In place of an observer's number: records have a latency bound (sensor/external/expiry.h), and the observer does not
  * watch them. */
 enum { EXTERNAL_ATTENDED = INT_MAX };
+
+/** A wait or long span of a process (sensor/external/open_spans.h). */
+enum external_open_state {
+    EXTERNAL_SPAN_OPEN,
+    EXTERNAL_SPAN_ENDED, /* it was open, and is not any more */
+    EXTERNAL_SPAN_LEFT   /* it was open when its process ended */
+};
+struct external_open_span {
+    uint32_t place, aspect, thread; /* place: no two that are open at a time have the same */
+    enum external_open_state state;
+    int64_t since; /* ns; 0: not known */
+};
 
 /** Callbacks about processes and watched records; every function may be NULL. */
 struct external_observer {
@@ -100,6 +113,8 @@ struct external_observer {
     /** Whether records of `aspect`, which it watches, end at it: it then calls external_hand_on() once it has
      * recorded values of all that it was passed, and in process_end(). */
     bool (*reduces)(void *context, const struct dict_aspect *aspect);
+    /** The state of a wait or long span of `p` that lasts, or lasted, for a second, or was left. */
+    void (*open_span)(void *context, const struct external_process *p, const struct external_open_span *span);
 };
 
 struct external_options {

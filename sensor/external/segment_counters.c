@@ -151,8 +151,10 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         if (s->reductions[id].state[0].taken || s->reductions[id].state[1].taken) /* the page stays a hole */
             s->reductions[id] = (struct segment_reductions){0};
     }
-    if (memcmp(s->session, run, sizeof s->session) != 0) /* else the session before set them, for this run */
+    if (memcmp(s->session, run, sizeof s->session) != 0) { /* else the session before set them, for this run */
         segment_reset_knobs(a);
+        memset(s->open_told, 0, sizeof s->open_told);
+    }
     atomic_signal_fence(memory_order_seq_cst); /* after a kill before this point, the session begins anew */
     memcpy(s->session, run, sizeof s->session);
     memcpy(a->session, run, sizeof a->session);

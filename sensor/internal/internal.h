@@ -4,9 +4,9 @@
 /**
  * The inside of libbezel. process.c owns the segment of this process, from its making to a fork; declare.c declares
  * aspects, knob.c knobs, strings.c interns strings; unobserved.c counts the process elsewhere if it can have no
- * segment; thread_rings.c hands out rings; ticks.c reads the clock; record.c is the write path out of line;
- * wake_reader.c sets the wake bit. The host program may close our descriptors, fork, or run out of memory: every
- * function returns then, none aborts.
+ * segment; thread_rings.c hands out rings; span_places.c gives open spans their places; ticks.c reads the clock;
+ * record.c is the write path out of line; wake_reader.c sets the wake bit. The host program may close our descriptors,
+ * fork, or run out of memory: every function returns then, none aborts.
  *
  * One lock guards declarations and interned strings. Signals are blocked while it is held, so that a handler can
  * neither wait for it in the thread that holds it, nor jump out of it. Code of the program may run under the lock: its

@@ -6,11 +6,11 @@
  * makes it under a temporary name, locks it, fills the head and links it into place; so a file under its final name has
  * a complete head. It outlives its process, until the external sensor has drained it.
  *
- * The process writes the head, the dictionary, the ring states, heads and counters. The external sensor writes
- * `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`, `knob_shift`, the
- * bases, the loss causes, the reductions, the tails, and words of slots that it has read, as they are. Processes forked
- * from it add to `unobserved`. Each side treats the other's words as hostile: it checks them before use, and no content
- * makes it crash.
+ * The process writes the head, the dictionary, the ring states, heads, counters and open spans. The external sensor
+ * writes `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`, `knob_shift`,
+ * the bases, the loss causes, the reductions, `open_told`, the tails, and words of slots that it has read, as they are.
+ * Processes forked from it add to `unobserved`. Each side treats the other's words as hostile: it checks them before
+ * use, and no content makes it crash.
  *
  * Two locks on the file (fcntl) show who is alive: the process holds byte SEGMENT_LOCK_PROCESS, and the one external
  * sensor that may read holds byte SEGMENT_LOCK_READER.
@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 7,
+    SEGMENT_VERSION = 8,
     SEGMENT_RINGS_DEFAULT = 128,
     SEGMENT_RINGS_MAX = 1024,
     SEGMENT_DICT_BYTES = 65536,
@@ -40,6 +40,7 @@ enum {
     SEGMENT_NOTICE_BYTES = 160,
     SEGMENT_KNOBS = 16,
     SEGMENT_UNIT_BYTES = 20,
+    SEGMENT_OPEN_PLACES = 256,
 };
 
 #define SEGMENT_MAGIC      UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
@@ -155,6 +156,12 @@ struct segment_reductions {
     uint64_t current;
 };
 
+/** A place for a wait or long span that is open: sensor/shm/open_place.h, with both sides. */
+struct segment_open {
+    _Atomic uint32_t word, thread;
+    _Atomic uint64_t ticks;
+};
+
 struct segment {
     uint64_t magic;
     uint32_t version;
@@ -218,6 +225,11 @@ struct segment {
     alignas(RING_LINE) uint8_t dict[SEGMENT_DICT_BYTES];
 
     alignas(RING_LINE) struct segment_reductions reductions[RING_ASPECTS]; /* the external sensor's */
+
+    /* The process's: waits and long spans that are open; whether any place was ever taken; spans that found none. */
+    alignas(RING_LINE) struct segment_open open[SEGMENT_OPEN_PLACES];
+    _Atomic uint32_t open_used, open_missed;
+    uint32_t open_told[SEGMENT_OPEN_PLACES]; /* the external sensor's: words of the spans that this run was told of */
 };
 
 /** Bytes from one ring to the next, for rings of `slots` slots. */

@@ -6,7 +6,7 @@
  *
  * Held: a reader that sees the flag finds the data; data is not overwritten while it is read.
  *
- * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3 I0 I1 X0 X1 X2 X3 X4 X5 X8 X7
+ * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3 I0 I1 X0 X1 X2 X3 X4 X5 X8 X7 Y0 Y1
  */
 #define THREADS 2
 #define DEPTH   2
@@ -45,6 +45,8 @@
 #define X5 28
 #define X8 29
 #define X7 30
+#define Y0 31
+#define Y1 32
 
 #include "memory.pml"
 
@@ -93,6 +95,7 @@ init {
         :: pair(X2, X3, false)
         :: pair(X4, X5, false)
         :: pair(X8, X7, false)
+        :: pair(Y0, Y1, false)
         :: pair(F0, F1, true)
         :: pair(I0, I1, true)
         fi

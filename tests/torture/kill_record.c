@@ -42,7 +42,10 @@ BEZEL_ASPECT(twelve, (int64, number, "1"), (int64, b, "1"), (int64, c, "1"), (in
              (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (int64, k, "1"),
              (int64, l, "1"));
 
-enum { RECORDS_TWELVE = 1, OVERWRITES = 2, KERNEL_CLOCK = 4, DRAINED = 8 };
+BEZEL_WAIT(wait, lock);
+BEZEL_LONG_SPAN(long_span, (int64, number, "1"), (int64, again, "1"));
+
+enum { RECORDS_TWELVE = 1, OVERWRITES = 2, KERNEL_CLOCK = 4, DRAINED = 8, OPEN = 16 };
 
 /* What a victim does: `before` records, then the one that is stepped through. */
 struct scene {
@@ -63,6 +66,7 @@ static struct notes {
 /* What the reader found in one life. */
 static struct {
     uint32_t numberless, seen[NUMBERS];
+    uint32_t left;       /* spans that the process left open */
     int64_t first, last; /* numbers; -1: none */
 } found;
 
@@ -85,6 +89,29 @@ static void record_twelve(int64_t number)
 {
     bezel_record(twelve, number, number + 1, number + 2, number + 3, number + 4, number + 5, number + 6, number + 7,
                  number + 8, number + 9, number + 10, -number);
+}
+
+static bezel_span opened;
+
+static void begin_wait(void)
+{
+    opened = bezel_begin(wait);
+}
+
+static void end_wait(int64_t number)
+{
+    (void)number;
+    bezel_end(wait, opened);
+}
+
+static void begin_long_span(void)
+{
+    opened = bezel_begin(long_span);
+}
+
+static void end_long_span(int64_t number)
+{
+    bezel_end(long_span, opened, number, ~number); /* three values: out of line */
 }
 
 static void handle(int signal)
@@ -126,7 +153,7 @@ static void victim(void *unused)
 static void take(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect)
 {
     (void)f, (void)h;
-    if (strcmp(aspect, "none") == 0) {
+    if (strcmp(aspect, "none") == 0 || strcmp(aspect, "wait") == 0 || strcmp(aspect, "long_span") == 0) {
         found.numberless++;
         return;
     }
@@ -141,6 +168,12 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
     }
     found.first = found.first < 0 || n < found.first ? n : found.first;
     found.last = n > found.last ? n : found.last;
+}
+
+static void take_open(void *context, const struct external_process *p, const struct external_open_span *span)
+{
+    (void)context, (void)p;
+    found.left += span->state == EXTERNAL_SPAN_LEFT;
 }
 
 static bool all_before_is_read(struct fixture *f)
@@ -209,7 +242,11 @@ static int step_through(pid_t pid, const struct plan *plan)
  */
 static uint32_t one_life(struct plan plan, int *done)
 {
-    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = WINDOW_BYTES_MIN}, .record = take};
+    struct fixture f = {.options = {.batch = true,
+                                    .take_all = true,
+                                    .window_bytes = WINDOW_BYTES_MIN,
+                                    .observer = {.open_span = take_open}},
+                        .record = take};
     memset(notes, 0, sizeof *notes);
     memset(&found, 0, sizeof found);
     found.first = found.last = -1;
@@ -233,6 +270,8 @@ static uint32_t one_life(struct plan plan, int *done)
     assert_true(kept <=
                 (plan.interrupt < 0 && scene->room == 0 ? 0 : begun)); /* a handler may have a ring of its own */
     check_books(&f, begun, completed, kept);
+    assert_true(!(scene->flags & OPEN) || kept + found.left >= 1); /* a span is open, recorded, or both */
+    assert_true(found.left <= 1 && !(notes->returned && found.left));
     fixture_end(&f);
     return kept;
 }
@@ -323,6 +362,13 @@ static void the_first_record_of_a_process_is_there_or_not(void **unused)
     kill_in(&(struct scene){"a segment is made", 0, 0, 2, record_two, NULL}, -1);
 }
 
+static void a_wait_is_open_or_recorded(void **unused)
+{
+    (void)unused;
+    kill_in(&(struct scene){"a wait ends", 5, OPEN, 2, end_wait, begin_wait}, -1);
+    kill_in(&(struct scene){"a long span ends", 5, OPEN, 2, end_long_span, begin_long_span}, -1);
+}
+
 static void prepare_both(void)
 {
     assert_int_equal(bezel_thread_init(BEZEL_SIGNALS), 0);
@@ -376,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_record_that_overwrites_is_there_or_not),
         cmocka_unit_test(the_first_record_of_a_ring_is_there_or_not),
         cmocka_unit_test(the_first_record_of_a_process_is_there_or_not),
+        cmocka_unit_test(a_wait_is_open_or_recorded),
         cmocka_unit_test(a_handler_may_record_after_any_instruction),
         cmocka_unit_test(a_record_inside_a_record_is_there_or_not),
     };

@@ -112,7 +112,8 @@ static void another_version_is_named(void **state)
     assert_refused(t, BEZEL_EVERSION, "another program");
 }
 
-#define OLDER "DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
+#define OLDER                                                                                                          \
+    "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
 
 static void is_read(struct fixture *t)
 {
@@ -138,7 +139,7 @@ static void is_read(struct fixture *t)
 
 static void formats_before_are_read(void **state)
 {
-    change(*state, "DROP TABLE reductions; DROP TABLE triggers; PRAGMA user_version = 17");
+    change(*state, "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; PRAGMA user_version = 17");
     is_read(*state);
     change(*state, OLDER);
     is_read(*state);

@@ -237,7 +237,8 @@ static void the_database_is_not_held_before_the_commit(void **state)
 
 /* ---- the original ------------------------------------------------------------------------------------------------ */
 
-#define OLDER "DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
+#define OLDER                                                                                                          \
+    "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
 
 static void an_older_format_is_copied_into_one_of_this(void **state)
 {

@@ -29,7 +29,8 @@ static const struct {
     {&report_messages, false},    {&report_metrics, false},   {&report_monitor, false},
     {&report_clocks, false},      {&report_run_clocks, true}, {&report_nodes, false},
     {&report_load, true},         {&report_pairs, false},     {&report_programs, true},
-    {&report_notes, true},        {&report_events, true},     {&report_paths, true},
+    {&report_notes, true},        {&report_open, true},       {&report_events, true},
+    {&report_paths, true},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

@@ -3,7 +3,7 @@
 
 /**
  * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a fixed meaning. Each costs as much as
- * a record; a span or wait reads the clock once more.
+ * a record; a span or wait reads the clock once more, and a wait or long span notes in shared memory that it is open.
  *
  *     BEZEL_SPAN(decode, (int64, frame, "1"));         bezel_span s = bezel_begin(decode);
  *                                                      ...
@@ -11,6 +11,7 @@
  *     BEZEL_WAIT(queue_free, lock);                    bezel_span w = bezel_begin(queue_free);
  *                                                      pthread_mutex_lock(&mutex);
  *                                                      bezel_end(queue_free, w);
+ *     BEZEL_LONG_SPAN(backup);                         bezel_begin(backup), bezel_end(backup, s): as of BEZEL_SPAN
  *     BEZEL_COUNTER(dropped, "frames");                bezel_count(dropped, 1);
  *     BEZEL_GAUGE(queue, "frames");                    bezel_gauge(queue, length);
  *     BEZEL_SENT(ask, (int64, bytes, "B"));            bezel_sent(ask, peer, tag, bytes);
@@ -72,16 +73,27 @@ typedef struct {
  * measured yet, as in the first milliseconds of a process, or before an external sensor reads it. Such spans count as
  * spans, but are left out of sums and quantiles.
  */
-#define BEZEL_SPAN(...)  BEZEL_SPAN_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
+#define BEZEL_SPAN(...)  BEZEL_SPAN_(plain, BEZEL_COUNT_(__VA_ARGS__), BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 #define bezel_begin(...) BEZEL_BEGIN_(__VA_ARGS__)
 #define bezel_end(...)   BEZEL_END_(__VA_ARGS__, 0)
+
+/**
+ * BEZEL_LONG_SPAN(name, field, ...) declares a span that may last for seconds: one that has lasted for a second is
+ * visible while it is open, also where it never ends because its process was killed, or the run is over. So are waits,
+ * and receivers that wait (bezel_receiving()). Its begin and its end cost a call each, of some 10 ns together. A
+ * process has places for 256 such spans that are open at once; further ones are spans as any others. One that is
+ * abandoned shows as open unless bezel_drop(span) says that it is: that ends it without a record. bezel_drop() may be
+ * called for any span.
+ */
+#define BEZEL_LONG_SPAN(...) BEZEL_SPAN_(long, BEZEL_COUNT_(__VA_ARGS__), BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 
 /**
  * BEZEL_WAIT(name, reason, field, ...) declares a span whose time is waiting, with up to 10 fields of its own. `reason`
  * is what it waits for: message, lock, io, timer, or other. It is used like a span: bezel_begin(name) just before the
  * call that may block, bezel_end(name, span, value, ...) as soon as it has returned. The time that a span lasted, less
  * the waits in it, is the time in which its thread worked, or was ready and another had the CPU. A wait is recorded
- * also where the call did not block: its duration is then that of the call.
+ * also where the call did not block: its duration is then that of the call. It is visible while it is open, as a
+ * BEZEL_LONG_SPAN(); bezel_drop(span) ends one whose record is not wanted.
  */
 #define BEZEL_WAIT(...) BEZEL_WAIT_(BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 
@@ -124,6 +136,8 @@ typedef struct {
  * int64 in "ns" of a message that was received, is how long the receiver had waited for it: bezel_receiving(name) reads
  * the clock just before the call that may block, and bezel_waited(span) gives the time from then to now, -1 if it is
  * not known. With it the report tells a message that came late from one that lay there because its receiver was busy.
+ * The thread is seen to wait from bezel_receiving() until its next bezel_received() or bezel_receiving() of any aspect,
+ * its end, or bezel_drop(span).
  */
 #define BEZEL_SENT(...) BEZEL_MESSAGE_(sent, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
 #define BEZEL_RECEIVED(...)                                                                                            \
@@ -141,7 +155,13 @@ typedef struct {
 #define BEZEL_SENT_NOW_(name, ...)     name##_bezel_sent(__VA_ARGS__)
 #define BEZEL_RECEIVED_NOW_(name, ...) name##_bezel_received(__VA_ARGS__)
 #define BEZEL_RECEIVING_NOW_(name)     name##_bezel_begin()
-#define BEZEL_RECEIVING_(name)         BEZEL_ONLY_BEGIN_(name)
+#define BEZEL_RECEIVING_(name)         BEZEL_ONLY_BEGIN_(receiving, name)
+
+/* What a record of a kind is followed by. */
+#define BEZEL_THEN_count_
+#define BEZEL_THEN_gauge_
+#define BEZEL_THEN_sent_
+#define BEZEL_THEN_received_ bezel_received_end_();
 
 #define BEZEL_MESSAGE_(kind, n, ...) BEZEL_MESSAGE_N_(kind, n, __VA_ARGS__)
 #define BEZEL_MESSAGE_N_(kind, n, name, ...)                                                                           \
@@ -157,21 +177,23 @@ typedef struct {
     __attribute__((unused)) static inline void name##_bezel_##verb(params int bezel_end_)                              \
     {                                                                                                                  \
         name##_bezel_record(names_ bezel_end_);                                                                        \
+        BEZEL_THEN_##verb##_                                                                                           \
     }                                                                                                                  \
     struct bezel_semicolon_##verb##_##name
 
-/* `n`: fields of the user; `all`: with the duration. */
-#define BEZEL_SPAN_(n, all, ...) BEZEL_SPAN_N_(n, all, __VA_ARGS__)
-#define BEZEL_SPAN_N_(n, all, name, ...)                                                                               \
+/* `open`: plain or long; `n`: fields of the user; `all`: with the duration. */
+#define BEZEL_SPAN_(open, n, all, ...) BEZEL_SPAN_N_(open, n, all, __VA_ARGS__)
+#define BEZEL_SPAN_N_(open, n, all, name, ...)                                                                         \
     BEZEL_DECLARE_(all, BEZEL_KIND_span, name, (int64, duration, "ns"), __VA_ARGS__);                                  \
-    BEZEL_BEGIN_END_(name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__), BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
+    BEZEL_BEGIN_END_(open, name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__),                                       \
+                     BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
 
 /* `all`: fields of the user, duration and reason. A wait's own values open with the number of its reason. */
 #define BEZEL_WAIT_(all, name, reason_, ...)      BEZEL_WAIT_N_(BEZEL_COUNT_(__VA_ARGS__), all, name, reason_, __VA_ARGS__)
 #define BEZEL_WAIT_N_(n, all, name, reason_, ...) BEZEL_WAIT_M_(n, all, name, reason_, __VA_ARGS__)
 #define BEZEL_WAIT_M_(n, all, name, reason_, ...)                                                                      \
     BEZEL_DECLARE_(all, BEZEL_KIND_wait, name, (int64, duration, "ns"), (enum, reason, "1", #reason_), __VA_ARGS__);   \
-    BEZEL_BEGIN_END_(name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__),                                             \
+    BEZEL_BEGIN_END_(long, name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__),                                       \
                      BEZEL_REASON_NUMBER_(reason_) BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
 #define BEZEL_REASON_NUMBER_(reason_) BEZEL_REASON_##reason_,
 
@@ -211,20 +233,63 @@ static inline int64_t bezel_waited(bezel_span begun)
     return begun.begun ? bezel_span_ns(begun.ticks, bezel_ticks()) : -1;
 }
 
-#define BEZEL_ONLY_BEGIN_(name)                                                                                        \
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `begun` of a span that has no place: it is plain, or there was none. */
+enum { BEZEL_SPAN_UNSEEN_ = 1 };
+
+/**
+ * Takes a place for the open span of `aspect` that began at `ticks`. Returns its `begun`: where the place is, or
+ * BEZEL_SPAN_UNSEEN_. ..._receiving() frees that of the thread's bezel_receiving() before. ..._close() frees the place
+ * in `begun`, if there is one and it is still this span's. Wait-free, async-signal-safe.
+ */
+BEZEL_API uint32_t bezel_span_open(const struct bezel_aspect *aspect, uint64_t ticks);
+BEZEL_API uint32_t bezel_span_receiving(const struct bezel_aspect *aspect, uint64_t ticks);
+BEZEL_API void bezel_span_close(uint32_t begun);
+
+/** `begun` of the thread's last bezel_receiving(), while it waits; else 0. The library's. */
+extern BEZEL_API __thread uint32_t bezel_receives __attribute__((tls_model("initial-exec")));
+
+#ifdef __cplusplus
+}
+#endif
+
+static inline void bezel_received_end_(void)
+{
+    if (__builtin_expect(bezel_receives != 0, 0)) {
+        bezel_span_close(bezel_receives);
+        bezel_receives = 0;
+    }
+}
+
+static inline void bezel_drop(bezel_span span)
+{
+    if (span.begun > BEZEL_SPAN_UNSEEN_)
+        bezel_span_close(span.begun);
+}
+
+#define BEZEL_OPEN_plain_(aspect, ticks)     BEZEL_SPAN_UNSEEN_
+#define BEZEL_OPEN_long_(aspect, ticks)      bezel_span_open(aspect, ticks)
+#define BEZEL_OPEN_receiving_(aspect, ticks) bezel_span_receiving(aspect, ticks)
+#define BEZEL_CLOSE_plain_(span)
+#define BEZEL_CLOSE_long_(span) bezel_drop(span);
+
+#define BEZEL_ONLY_BEGIN_(open, name)                                                                                  \
     __attribute__((unused)) static inline bezel_span name##_bezel_begin(void)                                          \
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
         if (bezel_span_wanted(&bezel_aspect_##name)) {                                                                 \
-            bezel_span_.begun = 1;                                                                                     \
             bezel_span_.ticks = bezel_ticks();                                                                         \
+            bezel_span_.begun = BEZEL_OPEN_##open##_(&bezel_aspect_##name, bezel_span_.ticks);                         \
         }                                                                                                              \
         return bezel_span_;                                                                                            \
     }                                                                                                                  \
     struct bezel_semicolon_begin_##name
 
-#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
-    BEZEL_ONLY_BEGIN_(name);                                                                                           \
+#define BEZEL_BEGIN_END_(open, name, count, params, values_)                                                           \
+    BEZEL_ONLY_BEGIN_(open, name);                                                                                     \
     __attribute__((unused)) static inline void name##_bezel_end(bezel_span bezel_span_, params int bezel_end_)         \
     {                                                                                                                  \
         (void)bezel_end_;                                                                                              \
@@ -234,6 +299,7 @@ static inline int64_t bezel_waited(bezel_span begun)
             BEZEL_WRITE_(&bezel_aspect_##name, bezel_wanted(&bezel_aspect_##name), count, BEZEL_TIME_GIVEN,            \
                          bezel_ended_, bezel_ns_, values_ 0);                                                          \
         }                                                                                                              \
+        BEZEL_CLOSE_##open##_(bezel_span_)                                                                             \
     }                                                                                                                  \
     struct bezel_semicolon_span_##name
 #else
@@ -243,7 +309,14 @@ static inline int64_t bezel_waited(bezel_span begun)
     return -1;
 }
 
-#define BEZEL_ONLY_BEGIN_(name)                                                                                        \
+static inline void bezel_drop(bezel_span span)
+{
+    (void)span;
+}
+
+static inline void bezel_received_end_(void) {}
+
+#define BEZEL_ONLY_BEGIN_(open, name)                                                                                  \
     __attribute__((unused)) static inline bezel_span name##_bezel_begin(void)                                          \
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
@@ -251,8 +324,8 @@ static inline int64_t bezel_waited(bezel_span begun)
     }                                                                                                                  \
     struct bezel_semicolon_begin_##name
 
-#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
-    BEZEL_ONLY_BEGIN_(name);                                                                                           \
+#define BEZEL_BEGIN_END_(open, name, count, params, values_)                                                           \
+    BEZEL_ONLY_BEGIN_(open, name);                                                                                     \
     __attribute__((unused)) static inline void name##_bezel_end(bezel_span bezel_span_, params int bezel_end_)         \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
