@@ -437,6 +437,7 @@ static bool take_switches(struct activity *a, enum switches_aspect is, const str
     uint32_t t = thread_of_switches(a, item);
     if (t == ACTIVITY_NONE)
         return true;
+    a->threads[t].cpus |= is == OF_INTERVAL ? UINT64_C(1) << (packet_value(item->r, CPU) & 63) : 0;
     return is == OF_INTERVAL ? activity_add_interval(a, t, activity_interval_of(item))
            : is == OF_READY  ? take_ready(a, t, item)
                              : take_wait(a, t, item);

@@ -100,6 +100,7 @@ struct activity_event {
 struct activity_thread {
     char node[MESSAGE_NAME_MAX + 1], process[MESSAGE_NAME_MAX + 1], name[THREAD_NAME_MAX + 1];
     int64_t node_row, process_row;
+    uint64_t cpus; /* a bit for each CPU, modulo 64, that it was seen on */
     uint32_t id;   /* of the kernel, on its node */
     int64_t first; /* time of its first record of a kind that is wanted; INT64_MAX: none yet */
     size_t older;  /* of the thread that had its stream before, plus 1; 0: none */

@@ -149,9 +149,9 @@ static int64_t waits_again(const struct activity_thread *t, size_t i)
  * is not known. What it recorded first behind the wait tells; records stand where they are nearer to, since a clock may
  * put them just outside of the interval in which they were made.
  */
-static enum path_why explain(const struct walk *w, size_t i, const struct activity_event **e)
+static enum path_why explain(const struct activity *a, const struct activity_thread *t, size_t i,
+                             const struct activity_event **e)
 {
-    const struct activity_thread *t = thread_of(w);
     const struct activity_interval *next = &t->intervals[i];
     int64_t waited = next->begin - next->off, until = waits_again(t, i);
     size_t first = activity_event_at(t, waited + next->off / 2);
@@ -164,8 +164,14 @@ static enum path_why explain(const struct walk *w, size_t i, const struct activi
         return PATH_UNSENT;
     if ((*e)->bound == INT64_MAX)
         return PATH_CLOCKS;
-    bool same = w->a->threads[(*e)->peer].node_row == t->node_row;
+    bool same = a->threads[(*e)->peer].node_row == t->node_row;
     return same && (*e)->from < waited ? PATH_BLOCKED : PATH_KNOWN;
+}
+
+const struct activity_event *path_awaited(const struct activity *a, uint32_t thread, size_t i)
+{
+    const struct activity_event *e;
+    return explain(a, &a->threads[thread], i, &e) == PATH_KNOWN ? e : NULL;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -210,7 +216,7 @@ static void step_off(struct walk *w, size_t i)
     const struct activity_interval *next = &thread_of(w)->intervals[i];
     const struct activity_event *e = NULL;
     int64_t waited = next->begin - next->off, least = next->ready_least, most = next->ready_most;
-    enum path_why why = least < next->off ? explain(w, i, &e) : PATH_BLOCKED;
+    enum path_why why = least < next->off ? explain(w->a, thread_of(w), i, &e) : PATH_BLOCKED;
     if (why == PATH_KNOWN && next->begin - e->from < most) { /* it was not woken before that was sent */
         most = next->begin > e->from ? next->begin - e->from : 0;
         least = least < most ? least : most;

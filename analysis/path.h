@@ -73,6 +73,9 @@ struct path {
 int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t until, struct path *p) BEZEL_MUST_CHECK;
 void path_fini(struct path *p);
 
+/** The message that `thread` waited for before interval `i` of its intervals; NULL: none is known. */
+const struct activity_event *path_awaited(const struct activity *a, uint32_t thread, size_t i);
+
 /** What a class, and a reason, are called in JSON; static. */
 const char *path_class_name(enum path_class is);
 const char *path_why_name(enum path_why why);

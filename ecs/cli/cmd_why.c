@@ -19,7 +19,8 @@ static const char about[] =
     "limits that were violated. " COMMAND_RUN COMMAND_ENDPOINT "\n";
 static const char footer[] =
     "Exit codes: 0 explained, or every limit held; 1 failed, or more than half of an answer is unknown, or a violated "
-    "limit is not about how long something took, or one could not be judged; 2 wrong usage, or no such run; 4 the "
+    "limit is not about how long something took, or one could not be judged, or a change "
+    "is not predicted; 2 wrong usage, or no such run; 4 the "
     "server is not reached.\n";
 
 static int read_share(const char *text, double *share)
@@ -66,12 +67,17 @@ int cmd_why(int argc, char **argv)
         {"process", 0, "GLOB", "only work that ends in processes of this name", .value = &q->process},
         {"from", 0, "TIME", "only what ended from this time on: " COMMAND_TIMES, .value = &from},
         {"until", 0, "TIME", "only what ended before this time", .value = &until},
+        {"what-if", 0, "CHANGE",
+         "what the slow ones would take if that were so: \"encode = 0\" (a span, a process, lock, io, sleep, network; "
+         "times this factor), \"network: 10x\" (docs/WHY.md)",
+         .value = &q->change},
         {"json", 'j', NULL, "print it as JSON, with all pieces (docs/WHY.md)", .flag = &asked.json},
         COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
     struct condition condition;
+    struct whatif_change change;
     const char *why;
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
@@ -82,6 +88,8 @@ int cmd_why(int argc, char **argv)
         code = options_misuse("--gaps and --field exclude each other");
     if (code == OPTIONS_GO_ON && q->where && condition_read(q->where, &condition, &why) != 0)
         code = options_misuse("--where '%s': %s", q->where, why);
+    if (code == OPTIONS_GO_ON && q->change && whatif_read(q->change, &change, &why) != 0)
+        code = options_misuse("--what-if '%s': %s", q->change, why);
     if (code == OPTIONS_GO_ON)
         code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     if (code == OPTIONS_GO_ON)

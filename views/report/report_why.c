@@ -48,6 +48,7 @@ static int ask_limits(const char *run, bool running, struct summary *s, const st
     for (size_t i = 0; i < w->question_count; i++) {
         struct why_question *q = &w->questions[i];
         q->beyond = asked->slowest ? 0 : q->beyond;
+        q->change = asked->question.change;
         q->node = asked->question.node;
         q->process = asked->question.process;
         q->from = asked->question.from;
@@ -118,7 +119,8 @@ static int print(const struct why_page *p, const struct summary *s, bool json, F
         return EXIT_FAILED;
     }
     for (size_t i = 0; i < p->answer_count; i++)
-        known = known && why_is_known(&p->answers[i]);
+        known = known && why_is_known(&p->answers[i]) &&
+                (!p->answers[i].question.change || whatif_is_known(&p->answers[i].whatif));
     return known ? EXIT_OK : EXIT_FAILED;
 }
 

@@ -10,6 +10,7 @@
 #define BEZEL_VIEWS_WHY_WHY_H
 
 #include "analysis/slow.h"
+#include "analysis/whatif.h"
 #include "base/condition.h"
 #include "base/json.h"
 #include "config/experiment.h"
@@ -37,6 +38,7 @@ struct why_question {
     double share; /* as in struct slow_choice, as the next one */
     int64_t beyond;
     int64_t from, until; /* ns of the run's time: instances that end from then on, and before then */
+    const char *change;  /* what if that were so: as whatif_read() takes it; NULL: not asked */
     size_t memory;       /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
 };
 
@@ -45,7 +47,8 @@ struct why_answer {
     struct slow_choice choice;
     struct activity activity;
     struct slow_terms terms;
-    struct path path;  /* of the slowest instance */
+    struct path path; /* of the slowest instance */
+    struct whatif whatif;
     uint64_t unplaced; /* instances of an interval whose last record came before the first one */
     struct run_reader_totals totals;
     char misuse[512]; /* the run has no such work; "": it has */

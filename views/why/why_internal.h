@@ -15,6 +15,9 @@ struct why_what_text {
     char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 96];
 };
 
+/** Why there is no prediction of the change that was asked for; NULL: there is one. */
+const char *why_unpredicted(const struct why_answer *a);
+
 /** Calls `put` with each sentence about what the answer rests on, and what would make more of it known. */
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
                  void *context);

@@ -244,6 +244,38 @@ static void put_slowest(const struct why_page *p, const struct why_answer *a, FI
     put_pieces(p, a, out);
 }
 
+/* ---- what if ------------------------------------------------------------------------------------------------------
+ */
+
+const char *why_unpredicted(const struct why_answer *a)
+{
+    const struct whatif *w = &a->whatif;
+    return !a->question.change          ? NULL
+           : a->choice.count == 0       ? "there are no instances"
+           : w->instances == 0          ? "nobody knows when their threads were on a CPU"
+           : !w->applies                ? "nothing of that name took any time in them"
+           : whatif_is_known(w)         ? NULL
+           : w->left_out > w->instances ? "most of them cannot be simulated"
+                                        : "the simulation does not reproduce the run as it was";
+}
+
+static void put_whatif(const struct why_answer *a, FILE *out)
+{
+    const struct whatif *w = &a->whatif;
+    const char *why = why_unpredicted(a);
+    if (!a->question.change)
+        return;
+    if (why)
+        fprintf(out, "What if %s: unknown, %s", a->question.change, why);
+    else
+        fprintf(out, "What if %s: the longest %s would take %s on average, not %s", a->question.change,
+                units_count(w->instances).s, duration(w->predicted).s, duration(w->actual).s);
+    if (w->instances && w->applies)
+        fprintf(out, " (a simulation of them as they were gives %s, and is %s off)", duration(w->simulated).s,
+                number_percent(w->error).s);
+    fputs(".\n", out);
+}
+
 /* ---- the answer ---------------------------------------------------------------------------------------------------
  */
 
@@ -312,6 +344,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
         fputc('\n', out);
     }
     put_slowest(p, a, out);
+    put_whatif(a, out);
     why_remarks(p, a, put_remark, out);
 }
 
