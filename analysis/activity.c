@@ -57,6 +57,7 @@ void activity_fini(struct activity *a)
     free(a->by_thread.slots);
     free(a->by_key.slots);
     free(a->by_name.slots);
+    free(a->pids);
     free(a->streams);
     record_messages_free(a->messages);
     *a = (struct activity){0};
@@ -88,10 +89,12 @@ uint32_t activity_name(struct activity *a, const char *name)
     if (found != ACTIVITY_NONE)
         return found;
     if (!grow_list(&a->names, &a->name_capacity, a->name_count, sizeof *a->names) ||
+        !grow_list(&a->pids, &a->pid_capacity, a->name_count, sizeof *a->pids) ||
         !grow_index(&a->by_name, a->name_count))
         return ACTIVITY_NONE;
     hash_index_put(&a->by_name, hash, same, (uint32_t)a->name_count);
     snprintf(a->names[a->name_count], sizeof *a->names, "%s", name);
+    a->pids[a->name_count] = 0;
     return (uint32_t)a->name_count++;
 }
 
@@ -114,7 +117,8 @@ static uint32_t thread_of_process(struct activity *a, const struct model_process
     uint32_t t = activity_find(a, p->row, id);
     if (t != ACTIVITY_NONE)
         return t;
-    struct activity_thread is = {.node_row = p->node->row, .process_row = p->row, .id = id, .first = INT64_MAX};
+    struct activity_thread is = {
+        .node_row = p->node->row, .process_row = p->row, .id = id, .pid = p->pid, .first = INT64_MAX};
     const char *name = thread_names_at(&p->thread_names, id, own);
     snprintf(is.node, sizeof is.node, "%s", p->node->name);
     snprintf(is.process, sizeof is.process, "%s", p->name);
@@ -391,7 +395,10 @@ static uint32_t name_of_other(struct activity *a, const struct record_item *item
         *monitor = *monitor || ((int64_t)p->pid == pid && p->role == ROLE_DAEMON);
         name = (int64_t)p->pid == pid && p->role == ROLE_SUT ? p->name : name;
     }
-    return *name && strcmp(name, "unknown") != 0 ? activity_name(a, name) : (uint32_t)ACTIVITY_NONE;
+    uint32_t found = *name && strcmp(name, "unknown") != 0 ? activity_name(a, name) : (uint32_t)ACTIVITY_NONE;
+    if (found != ACTIVITY_NONE && pid > 0)
+        a->pids[found] = a->pids[found] == 0 || a->pids[found] == pid ? pid : ACTIVITY_SEVERAL;
+    return found;
 }
 
 static bool take_ready(struct activity *a, uint32_t t, const struct record_item *item)

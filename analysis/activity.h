@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SENT_MEMORY = 32 << 20, ACTIVITY_MEMORY = 512 << 20 };
+enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SEVERAL = -1, ACTIVITY_SENT_MEMORY = 32 << 20, ACTIVITY_MEMORY = 512 << 20 };
 
 struct activity_window {
     int64_t from, until;
@@ -102,6 +102,7 @@ struct activity_thread {
     int64_t node_row, process_row;
     uint64_t cpus; /* a bit for each CPU, modulo 64, that it was seen on */
     uint32_t id;   /* of the kernel, on its node */
+    uint32_t pid;  /* of its process; 0: not known */
     int64_t first; /* time of its first record of a kind that is wanted; INT64_MAX: none yet */
     size_t older;  /* of the thread that had its stream before, plus 1; 0: none */
     size_t span_count, span_capacity, inner_count, interval_count, interval_capacity, event_count, event_capacity,
@@ -123,12 +124,13 @@ struct activity {
     size_t thread_count, name_count, gap_count;
     struct activity_thread *threads;
     char (*names)[DICT_NAME_MAX + 1]; /* of spans, processes and commands, each once */
-    struct activity_gap *gaps;        /* in the order of their ends */
-    uint64_t intervals;               /* that came, in windows or not */
-    uint64_t unsent, forgotten;       /* receivings without a known sending; sendings that memory was too small for */
+    int64_t *pids; /* of each name: that of who had the CPU, or ended a wait; 0: not known; ACTIVITY_SEVERAL */
+    struct activity_gap *gaps;  /* in the order of their ends */
+    uint64_t intervals;         /* that came, in windows or not */
+    uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
 
     /* Private. */
-    size_t thread_capacity, name_capacity, gap_capacity, window_count, stream_capacity, key_count;
+    size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, window_count, stream_capacity, key_count;
     const struct activity_window *windows;
     struct record_messages *messages;
     struct hash_index by_thread, by_key, by_name; /* threads by process and id; names by process and aspect, and text */

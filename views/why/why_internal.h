@@ -8,15 +8,18 @@
 #include "views/why/why.h"
 
 struct why_place_text {
-    char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 16];
+    char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 56];
 };
 
 struct why_what_text {
-    char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 96];
+    char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 136];
 };
 
 /** Why there is no prediction of the change that was asked for; NULL: there is one. */
 const char *why_unpredicted(const struct why_answer *a);
+
+/** The pid of the process of `thread`; ACTIVITY_SEVERAL: that name had several on its node. */
+int64_t why_pid(const struct why_answer *a, uint32_t thread);
 
 /** Calls `put` with each sentence about what the answer rests on, and what would make more of it known. */
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),

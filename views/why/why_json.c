@@ -84,22 +84,29 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
 /* ---- JSON ----------------------------------------------------------------------------------------------------------
  */
 
-static void put_process(struct json *j, const char *node, const char *name, const struct why_answer *a, uint32_t thread)
+/* `pid` is null where it is not known, or several processes have the name. */
+static void put_process(struct json *j, const char *const keys[3], const struct why_answer *a, uint32_t thread)
 {
     const struct activity_thread *t = thread == ACTIVITY_NONE ? NULL : &a->activity.threads[thread];
-    json_text(j, node, t ? t->node : NULL);
-    json_text(j, name, t ? t->process : NULL);
+    int64_t pid = t ? why_pid(a, thread) : 0;
+    json_text(j, keys[0], t ? t->node : NULL);
+    json_text(j, keys[1], t ? t->process : NULL);
+    json_known_int(j, keys[2], pid > 0, pid);
 }
 
 static void put_class(struct json *j, const struct why_answer *a, enum path_class is, enum path_why why,
                       uint32_t thread, uint32_t span, uint32_t peer, uint32_t by)
 {
+    static const char *const own[] = {"node", "process", "pid"}, *const of_peer[] = {"sender_node", "sender",
+                                                                                     "sender_pid"};
+    int64_t by_pid = by == ACTIVITY_NONE ? 0 : a->activity.pids[by];
     json_text(j, "class", path_class_name(is));
     json_text(j, "why", why == PATH_KNOWN ? NULL : path_why_name(why));
-    put_process(j, "node", "process", a, thread);
+    put_process(j, own, a, thread);
     json_text(j, "span", span == ACTIVITY_NONE ? NULL : a->activity.names[span]);
-    put_process(j, "sender_node", "sender", a, peer);
+    put_process(j, of_peer, a, peer);
     json_text(j, "by", by == ACTIVITY_NONE ? NULL : a->activity.names[by]);
+    json_known_int(j, "by_pid", by_pid > 0, by_pid);
 }
 
 static void put_terms(struct json *j, const struct why_answer *a, size_t most)
@@ -134,6 +141,7 @@ static void put_slowest(struct json *j, const struct why_page *p, const struct w
         json_int(j, "from_ns", is->from - p->started);
         json_int(j, "until_ns", is->until - p->started);
         put_class(j, a, is->is, is->why, is->thread, is->span, is->peer, is->by);
+        json_uint(j, "thread", a->activity.threads[is->thread].id);
         json_object_end(j);
     }
     json_array_end(j);

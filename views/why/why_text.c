@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "views/why/why_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,49 +37,91 @@ static struct units_text duration(double ns)
     return t;
 }
 
-static struct why_place_text process(const struct why_page *p, const struct why_answer *a, uint32_t thread)
+int64_t why_pid(const struct why_answer *a, uint32_t thread)
 {
-    const struct activity_thread *t = &a->activity.threads[thread];
-    struct why_place_text text;
-    snprintf(text.s, sizeof text.s, "%s%s%s", p->several_nodes ? t->node : "", p->several_nodes ? "/" : "", t->process);
-    plain_text(text.s);
+    const struct activity_thread *is = &a->activity.threads[thread];
+    for (size_t i = 0; i < a->activity.thread_count; i++) {
+        const struct activity_thread *t = &a->activity.threads[i];
+        if (t->pid != is->pid && strcmp(t->process, is->process) == 0 && strcmp(t->node, is->node) == 0)
+            return ACTIVITY_SEVERAL;
+    }
+    return is->pid;
+}
+
+struct why_pid_text {
+    char s[24];
+};
+
+/* " (4711)"; "" where it is not known, or of several processes. */
+static struct why_pid_text pid_text(int64_t pid)
+{
+    struct why_pid_text text = {""};
+    if (pid > 0)
+        snprintf(text.s, sizeof text.s, " (%" PRId64 ")", pid);
     return text;
 }
 
-/* What a thread does in a piece. */
-static struct why_what_text what(const struct why_page *p, const struct why_answer *a, enum path_class is,
-                                 enum path_why why, uint32_t peer, uint32_t other)
+/* "player (4711)", of all threads of the process; or, `own`, with the thread: "player (4711, thread 4713)". */
+static struct why_place_text process(const struct why_page *p, const struct why_answer *a, uint32_t thread, bool own)
+{
+    const struct activity_thread *t = &a->activity.threads[thread];
+    struct why_place_text text;
+    int n = snprintf(text.s, sizeof text.s, "%s%s%s", p->several_nodes ? t->node : "", p->several_nodes ? "/" : "",
+                     t->process);
+    plain_text(text.s);
+    if (own && t->pid != t->id)
+        snprintf(text.s + n, sizeof text.s - (size_t)n, " (%" PRIu32 ", thread %" PRIu32 ")", t->pid, t->id);
+    else
+        snprintf(text.s + n, sizeof text.s - (size_t)n, "%s", pid_text(own ? t->pid : why_pid(a, thread)).s);
+    return text;
+}
+
+/* What a thread did, and where; `own`: it is that thread's alone, else one of its process. */
+struct doing {
+    enum path_class is;
+    enum path_why why;
+    uint32_t thread, span, peer, by;
+    bool own;
+};
+
+static struct doing doing_of(const struct slow_term *t)
+{
+    return (struct doing){t->is, t->why, t->thread, t->span, t->peer, t->by, false};
+}
+
+static struct why_what_text what(const struct why_page *p, const struct why_answer *a, const struct doing *d)
 {
     static const char *const known[PATH_CLASSES] = {[PATH_RUNNING] = "runs",
                                                     [PATH_LOCK] = "waits for a lock",
                                                     [PATH_IO] = "waits for input or output",
                                                     [PATH_SLEEP] = "sleeps",
                                                     [PATH_STOPPED] = "is stopped"};
-    const char *by = other == ACTIVITY_NONE ? NULL : a->activity.names[other];
+    const char *by = d->by == ACTIVITY_NONE ? NULL : a->activity.names[d->by];
+    struct why_pid_text pid = pid_text(by ? a->activity.pids[d->by] : 0);
     struct why_what_text text;
-    if (is == PATH_MESSAGE)
-        snprintf(text.s, sizeof text.s, "waits for a message of %s", process(p, a, peer).s);
-    else if (is == PATH_UNKNOWN)
-        snprintf(text.s, sizeof text.s, "unknown: %s%s%s", reasons[why], by ? " " : "", by ? by : "");
-    else if (is == PATH_READY && by && strcmp(by, "idle") == 0)
+    if (d->is == PATH_MESSAGE)
+        snprintf(text.s, sizeof text.s, "waits for a message of %s", process(p, a, d->peer, d->own).s);
+    else if (d->is == PATH_UNKNOWN)
+        snprintf(text.s, sizeof text.s, "unknown: %s%s%s%s", reasons[d->why], by ? " " : "", by ? by : "", pid.s);
+    else if (d->is == PATH_READY && by && strcmp(by, "idle") == 0)
         snprintf(text.s, sizeof text.s, "ready, though the CPU is idle");
-    else if (is == PATH_READY || is == PATH_MONITOR)
-        snprintf(text.s, sizeof text.s, "ready, %s %s the CPU", by ? by : "others",
-                 !by                  ? "have"
-                 : is == PATH_MONITOR ? "(the monitor) has"
-                                      : "has");
+    else if (d->is == PATH_READY || d->is == PATH_MONITOR)
+        snprintf(text.s, sizeof text.s, "ready, %s%s %s the CPU", by ? by : "others", pid.s,
+                 !by                     ? "have"
+                 : d->is == PATH_MONITOR ? "(the monitor) has"
+                                         : "has");
     else
-        snprintf(text.s, sizeof text.s, "%s", known[is]);
+        snprintf(text.s, sizeof text.s, "%s", known[d->is]);
     plain_text(text.s);
     return text;
 }
 
-static struct why_place_text where(const struct why_page *p, const struct why_answer *a, uint32_t thread, uint32_t span)
+static struct why_place_text where(const struct why_page *p, const struct why_answer *a, const struct doing *d)
 {
-    struct why_place_text text = process(p, a, thread);
+    struct why_place_text text = process(p, a, d->thread, d->own);
     size_t n = strlen(text.s);
-    snprintf(text.s + n, sizeof text.s - n, "%s%s", span == ACTIVITY_NONE ? ", in no span" : " in ",
-             span == ACTIVITY_NONE ? "" : a->activity.names[span]);
+    snprintf(text.s + n, sizeof text.s - n, "%s%s", d->span == ACTIVITY_NONE ? ", in no span" : " in ",
+             d->span == ACTIVITY_NONE ? "" : a->activity.names[d->span]);
     plain_text(text.s);
     return text;
 }
@@ -173,8 +216,9 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
         const struct slow_term *is = &terms->terms[i];
         put_times(t, is->slow, alone ? (double)NAN : is->usual);
         table_cell(t, "%s .. %s", duration((double)is->slow_least).s, duration((double)is->slow_most).s);
-        table_cell(t, "%s", what(p, a, is->is, is->why, is->peer, is->by).s);
-        table_cell(t, "%s", where(p, a, is->thread, is->span).s);
+        struct doing d = doing_of(is);
+        table_cell(t, "%s", what(p, a, &d).s);
+        table_cell(t, "%s", where(p, a, &d).s);
         slow += is->slow;
         usual += is->usual;
     }
@@ -225,8 +269,9 @@ static void put_pieces(const struct why_page *p, const struct why_answer *a, FIL
             table_cell(t, "%s", "");
             continue;
         }
-        table_cell(t, "%s", what(p, a, is->is, is->why, is->peer, is->by).s);
-        table_cell(t, "%s", where(p, a, is->thread, is->span).s);
+        struct doing d = {is->is, is->why, is->thread, is->span, is->peer, is->by, true};
+        table_cell(t, "%s", what(p, a, &d).s);
+        table_cell(t, "%s", where(p, a, &d).s);
         n = 1;
     }
     table_print(t, 2, out);
@@ -238,9 +283,8 @@ static void put_slowest(const struct why_page *p, const struct why_answer *a, FI
     if (a->path.count == 0)
         return;
     uint32_t thread = activity_find(&a->activity, i->process, i->thread);
-    fprintf(out, "The slowest took %s, until %.6f s, and ended in thread %u of %s:\n",
-            duration((double)(i->until - i->from)).s, (double)(i->until - p->started) / 1e9, (unsigned)i->thread,
-            process(p, a, thread).s);
+    fprintf(out, "The slowest took %s, until %.6f s, and ended in %s:\n", duration((double)(i->until - i->from)).s,
+            (double)(i->until - p->started) / 1e9, process(p, a, thread, true).s);
     put_pieces(p, a, out);
 }
 
@@ -289,9 +333,10 @@ static void put_most(const struct why_page *p, const struct why_answer *a, FILE 
 {
     const struct slow_term *t = a->terms.terms;
     double more = a->terms.count ? t->slow - (a->choice.usual_count ? t->usual : 0) : 0;
-    if (more > 0)
-        fprintf(out, "Most of it: %s, %s: %s.\n", duration(more).s, where(p, a, t->thread, t->span).s,
-                what(p, a, t->is, t->why, t->peer, t->by).s);
+    if (!(more > 0))
+        return;
+    struct doing d = doing_of(t);
+    fprintf(out, "Most of it: %s, %s: %s.\n", duration(more).s, where(p, a, &d).s, what(p, a, &d).s);
 }
 
 static void put_first(void *context, const char *text)
