@@ -279,6 +279,15 @@ const rows = (() => {
         return reason ? `${a.name} (waits: ${reason.labels.split("|").join(", ")})` : a.name;
     }
 
+    /* Waits and long spans of a thread that have no end: they lie over what is shown, up to the end of their process or of what is known. */
+    function openSpans(page, process, thread, kinds) {
+        const of = o => o.node === process.node.name && o.pid === process.pid && o.thread === thread.thread && o.since_ns !== null;
+        return (page.report?.open_spans || []).filter(of).map(o => {
+            const k = kinds.findIndex(({ a }) => a.name === o.aspect), waits = o.reason ? ` (waits: ${o.reason})` : "";
+            return { from: o.since_ns, to: o.since_ns + o.open_ns, name: `${o.aspect}${waits}, ${o.state === "left" ? "left open by its process" : "open"},`, index: Math.max(k, 0) };
+        });
+    }
+
     /* The spans, waits and messages of a thread, and when it had a CPU. */
     function threadRow(page, item, process, thread) {
         const strips = stripsOf(page, process, thread);
@@ -296,7 +305,7 @@ const rows = (() => {
         row.messages = [];
         row.stream = thread.stream;
         row.use = pictures => {
-            const spans = [];
+            const spans = openSpans(page, process, thread, kinds);
             let dense = null;
             row.messages = [];
             row.arrows = [];
