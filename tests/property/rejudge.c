@@ -534,6 +534,70 @@ static void a_time_between_records_that_nobody_judged_breaks_a_limit(void **stat
     assert_true(breaking > 0 && read > breaking);
 }
 
+/* The worker whose last record decides what limit `i` of the node, or of worker `p`, stood at. */
+static int last_of(const struct scene *s, int i, int p)
+{
+    int last = p;
+    for (int w = 0; w < WORKERS && !s->metrics[s->limits[i].metric].per_process; w++) {
+        int64_t at = s->workers[w].times[s->workers[w].count - 1],
+                latest = s->workers[last].times[s->workers[last].count - 1];
+        last = at > latest || (at == latest && w < last) ? w : last;
+    }
+    return last;
+}
+
+/* The value of limit `i` at the last record of worker `p`, by an agent that was given all records until then. */
+static double value_at_end(const struct scene *s, int i, int p)
+{
+    struct watcher w;
+    int64_t end = s->workers[p].times[s->workers[p].count - 1];
+    double value = NAN;
+    watcher_start(&w, s);
+    for (int64_t now = s->begin; now < end; now += EVERY)
+        watcher_step(&w, s, now);
+    watcher_step(&w, s, end);
+    agent_metric(w.agent, (uint32_t)s->limits[i].metric, s->metrics[s->limits[i].metric].per_process ? w.slot[p] : -1,
+                 &value);
+    agent_free(w.agent);
+    return value;
+}
+
+/* No row has a worst value here: what breaks a limit at the end was judged by nobody. */
+static void a_value_at_the_last_record_breaks_a_limit(void **state)
+{
+    (void)state;
+    static struct scene s;
+    int breaking = 0, not = 0;
+    for (int run = 0; run < RUNS / 4; run++) {
+        bool is_chosen;
+        scene_begin(&s, false, false);
+        for (int i = 0; i < LIMITS; i++) {
+            static const int values[] = {2, 3, 4, 5, 6, 11, 12, 13};
+            s.rows[i] = (struct builtin_limit){.limit = i, .worst = NAN, .held = LENGTH, .at = s.begin + LENGTH};
+            s.limits[i].metric = values[draw(sizeof values / sizeof *values)];
+            s.limits[i].bound = s.limits[i].metric == 11 ? (double)draw(100) : (double)draw(1000);
+        }
+        assert_int_equal(rejudge_chosen(s.g.run, &s.s, &s.e), 0);
+        for (int i = 0; i < LIMITS; i++)
+            for (int p = 0; p < WORKERS && verdict_has_end(&s.e, (uint32_t)i); p++) {
+                bool at_least = s.limits[i].compare == COMPARE_AT_LEAST;
+                double right = last_of(&s, i, p) == p ? value_at_end(&s, i, p) : (double)NAN;
+                double is = verdict_stray(&s.s, &s.e, (uint32_t)i, (size_t)p, &is_chosen);
+                bool breaks = at_least ? right < s.limits[i].bound : right > s.limits[i].bound;
+                bool is_near = s.limits[i].metric == 6 && fabs(right - s.limits[i].bound) <= right / 16;
+                if (!is_near && (breaks ? !(fabs(is - right) <= fabs(right) / 16) : !isnan(is)))
+                    fail_msg("run %d, limit %d on metric %d of worker %d: %g, and not %g, bound %g", run, i,
+                             s.limits[i].metric, p, is, right, s.limits[i].bound);
+                breaking += breaks;
+                not += !breaks;
+            }
+        free(s.s.chosen);
+        scene_end(&s);
+    }
+    printf("%d values at the end broke a limit, %d did not\n", breaking, not );
+    assert_true(breaking > 0 && not > 0);
+}
+
 static void no_answer_is_given_that_is_not_known(void **state)
 {
     (void)state;
@@ -564,6 +628,7 @@ int main(void)
         cmocka_unit_test(a_gap_is_judged_as_if_there_were_none),
         cmocka_unit_test(a_record_breaks_a_limit_only_if_it_meets_the_condition),
         cmocka_unit_test(a_time_between_records_that_nobody_judged_breaks_a_limit),
+        cmocka_unit_test(a_value_at_the_last_record_breaks_a_limit),
         cmocka_unit_test(no_answer_is_given_that_is_not_known),
     };
     seed = seed_start();

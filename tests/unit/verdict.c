@@ -168,6 +168,9 @@ static void a_record_that_nobody_judged_is_in_the_verdict(void **state)
             (struct summary_field){.name = "latency", .unit = "ms", .count = 3, .min = {.d = 0.5}, .max = {.d = 45}};
         s.books[1][1].fields = s.fields[1][1];
         s.books[1][1].field_count = 1;
+        struct summary_chosen held = {.process = 1, .min = NAN, .max = NAN}; /* at the last record */
+        s.summary.chosen = &held;
+        s.summary.chosen_count = verdict_has_end(&s.experiment, 0);
         struct verdict *v = judge(&s, false);
         if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is || v->limits[0].strays != cases[i].strays)
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));

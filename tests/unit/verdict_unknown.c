@@ -410,6 +410,64 @@ static void the_last_window_of_a_process_may_have_too_many(void **state)
     }
 }
 
+/* At the last record of a process its limit stood at `end` (NaN: it held there), if that was read. */
+static void what_only_the_last_records_break_is_in_the_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_limit_kind limit;
+        bool was_read;
+        double end, worst, tolerance;
+        int64_t persistence, settling; /* ns */
+        enum verdict_is is;
+        bool strays;
+    } cases[] = {{METRIC_LAST, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_LAST, LIMIT_EXPECT, true, 50, 10, 0.01, 0, 0, VERDICT_HELD, true},
+                 {METRIC_LAST, LIMIT_EXPECT, true, NAN, 10, 0, 0, 0, VERDICT_HELD, false},
+                 {METRIC_LAST, LIMIT_EXPECT, true, 50, 60, 0, 0, 0, VERDICT_HELD, false},   /* judged: a worse one */
+                 {METRIC_LAST, LIMIT_EXPECT, true, 50, 60, 0, 1, 0, VERDICT_UNKNOWN, true}, /* that did not last */
+                 {METRIC_MEAN, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_MEAN, LIMIT_EXPECT, false, 90, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_PERCENT, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_PERCENT, LIMIT_EXPECT, false, 100, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_QUANTILE, LIMIT_HOLD, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
+                 {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 8 * CLOCK_S, VERDICT_HELD, false}}; /* it settled */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].aspect = (char *)s.books[0][0].name; /* of one process */
+        s.metrics[0].field = cases[i].kind == METRIC_PERCENT ? NULL : (char *)"latency";
+        s.limits[0] = (struct experiment_limit){.kind = cases[i].limit,
+                                                .compare = COMPARE_AT_MOST,
+                                                .bound = 20,
+                                                .persistence = cases[i].persistence,
+                                                .tolerance = cases[i].tolerance};
+        s.fields[0][0][0] = (struct summary_field){.name = "latency", .unit = "1", .count = 3, .max = {.d = 90}};
+        s.books[0][0].fields = s.fields[0][0];
+        s.books[0][0].field_count = 1;
+        struct summary_chosen chosen = {.min = cases[i].end, .max = cases[i].end};
+        s.summary.chosen = &chosen;
+        s.summary.chosen_count = cases[i].was_read;
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].last_violated = 0;
+        s.rows[0].worst = cases[i].worst;
+        s.rows[0].at = s.books[0][0].last_ns + (cases[i].settling ? 9 * CLOCK_S + cases[i].settling : 0);
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is || v->limits[0].strays != cases[i].strays)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        if (v->limits[0].strays) {
+            assert_true(v->limits[0].stray == cases[i].end);
+            assert_int_equal(v->limits[0].unchosen, !cases[i].was_read);
+            assert_int_equal(v->limits[0].stray_at, s.books[0][0].last_ns);
+        }
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +481,7 @@ int main(void)
         cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
         cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),
         cmocka_unit_test(the_last_window_of_a_process_may_have_too_many),
+        cmocka_unit_test(what_only_the_last_records_break_is_in_the_verdict),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The extremes of records that meet the condition of a metric, read from an ended run. */
+/* The extremes of records that meet the condition of a metric, and last values, read from an ended run. */
 #include "base/saturate.h"
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
 #include "views/report/rejudge.h"
+#include "views/report/rejudge_end.h"
 #include "views/report/verdict.h"
 
 #include <math.h>
@@ -122,6 +123,14 @@ static bool find_extremes(const char *run, const struct summary *s, const struct
     return all;
 }
 
+static bool read_chosen(const char *run, const struct summary *s, const struct experiment *e, struct summary_chosen *c)
+{
+    if (verdict_has_end(e, c->limit))
+        return rejudge_read_end(run, s, e, c);
+    return s->processes[c->process].expired.packets == 0 &&
+           find_extremes(run, s, &e->metrics[e->limits[c->limit].metric], c);
+}
+
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
 {
     const char *ended = summary_property(s, "ended");
@@ -131,8 +140,7 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
         for (size_t p = 0; p < s->process_count; p++) {
             struct summary_chosen c = {.limit = i, .process = p, .min = NAN, .max = NAN};
             bool is_chosen;
-            if (isnan(verdict_stray(s, e, i, p, &is_chosen)) || is_chosen || s->processes[p].expired.packets > 0 ||
-                !find_extremes(run, s, &e->metrics[e->limits[i].metric], &c))
+            if (isnan(verdict_stray(s, e, i, p, &is_chosen)) || is_chosen || !read_chosen(run, s, e, &c))
                 continue;
             struct summary_chosen *more = realloc(s->chosen, (s->chosen_count + 1) * sizeof *more);
             if (!more)

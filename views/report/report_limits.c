@@ -261,6 +261,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_uint(j, "missed", v->missed);
     json_bool(j, "switched_off", v->switched);
     json_double(j, "stray", v->strays ? v->stray : (double)NAN);
+    json_known_int(j, "stray_at_ns", v->stray_at > 0, report_run_time(r, v->stray_on, v->stray_at));
     json_array(j, "not_sampled");
     for (uint32_t p = next_unsampled(r, 0); is_of_processes(r->experiment, l) && p < r->experiment->process_count;
          p = next_unsampled(r, p + 1))

@@ -102,9 +102,26 @@ static const char *of_where(const struct report *r, size_t i)
                : ", whether it meets 'where' or not";
 }
 
+/* What a limit stood at when a process made its last record, likewise. */
+static void say_end(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    fputs(" at the last record of a process", out);
+    if (l->unchosen)
+        fputs(", for its records could not all be read", out);
+    else
+        fprintf(out, ", when it was %s", report_limit_value(r, (int64_t)i, l->stray).s);
+    if (l->stray_at > 0)
+        fprintf(out, " (at %s)", units_duration(report_run_time(r, l->stray_on, l->stray_at)).s);
+}
+
 /* When a stored record was not judged, behind what says that nobody did. */
 static void say_stray(const struct report *r, size_t i, FILE *out)
 {
+    if (verdict_has_end(r->experiment, (uint32_t)i)) {
+        say_end(r, i, out);
+        return;
+    }
     int metric = r->experiment->limits[i].metric;
     bool is_number = metric >= 0 && experiment_metric_is_counted(&r->experiment->metrics[metric]);
     bool unread = is_number && r->verdict->limits[i].unchosen;

@@ -44,20 +44,36 @@ struct verdict_limit {
     uint32_t nodes;          /* over all nodes: how many could judge it */
     uint64_t missed;         /* over all nodes: lost records of its aspect, whose values nobody judged */
     bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
-    bool strays;             /* over all nodes: a stored record is beyond the bound of a maximum or minimum, and worse
-                                than all that was judged ... */
-    double stray;            /* ... by this value */
-    bool unchosen; /* ... of a record that may not meet the condition of the metric, or a bound of the times between
-                      records */
+    bool strays;       /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
+                          at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
+    double stray;      /* ... by this value ... */
+    int64_t stray_at;  /* ... at that last record, on the clock of ...; 0: not known */
+    uint32_t stray_on; /* ... this node */
+    bool unchosen;     /* ... of a record that may not meet the condition of the metric, or a bound of the times between
+                          records */
 };
 
 /** What metric `m`, a rate or count, is at least with `n` records in its window. Pure. */
 double verdict_number(const struct experiment_metric *m, uint64_t n);
 
 /**
- * The value of a stored record of process number `p` that breaks limit `i` by itself, and is worse than all that was
- * judged; NaN: none. *is_chosen: it is of a record that meets the metric's condition, if it has one; of times between
- * records, that they were read, and the value is no mere bound. Pure.
+ * Whether limit `i` is looked at as it stood at the last record that each process made for it: nobody judged it there,
+ * if the next sampling instant never came. So are limits on values of records which no record breaks by itself, or
+ * which may be broken for a while, as those of `hold`. Not those of all nodes together. Pure.
+ */
+bool verdict_has_end(const struct experiment *e, uint32_t i);
+
+/**
+ * The last record that process `p` made for limit `i` of verdict_has_end(), on its node's clock; of a metric of the
+ * node, if it is the last one there. INT64_MIN: there is none, or the run has no end. Pure.
+ */
+int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p);
+
+/**
+ * The value of a stored record of process number `p` that breaks limit `i` by itself, or of limit `i` at the last one
+ * (verdict_has_end()), and is worse than all that was judged; NaN: none. *is_chosen: it is of a record that meets the
+ * metric's condition, if it has one; of times between records, that they were read, and the value is no mere bound.
+ * Pure.
  */
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen);
 

@@ -43,13 +43,20 @@ static double stray_of(const struct experiment_metric *m, const struct experimen
     return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
 }
 
-/* The worst value of limit `i` that was judged on `node`; NaN: none. */
-static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
+/* The row of limit `i` on `node`; NULL: nothing was judged there. */
+static const struct builtin_limit *row_of(const struct summary *s, uint32_t node, uint32_t i)
 {
     for (size_t row = 0; row < s->limit_count; row++)
         if (s->limits[row].limit == i && s->limits[row].node == node)
-            return s->limits[row].worst;
-    return NAN;
+            return &s->limits[row];
+    return NULL;
+}
+
+/* The worst value of limit `i` that was judged on `node`; NaN: none. */
+static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
+{
+    const struct builtin_limit *row = row_of(s, node, i);
+    return row ? row->worst : (double)NAN;
 }
 
 /*
@@ -75,10 +82,10 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
 
 /*
  * Of records that were reduced their values in the store are those of the metric. The last ones, of the end of a
- * process or of the run, are of no sampling instant.
+ * process or of the run, are of no sampling instant. `ends`: the very last one alone.
  */
 static double stray_reduced(const struct summary *s, const struct experiment *e, uint32_t i,
-                            const struct summary_process *p, double worst)
+                            const struct summary_process *p, double worst, bool ends)
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
@@ -87,7 +94,9 @@ static double stray_reduced(const struct summary *s, const struct experiment *e,
         const struct history_series *h = &s->metrics[k];
         if (h->node != p->node || strcmp(h->metric, m->name) != 0 || strcmp(h->process, of) != 0)
             continue;
-        struct summary_field f = {.count = h->count, .min.d = h->min, .max.d = h->max, .unit = "ns"};
+        struct summary_field f = {.count = h->count, .unit = "ns"};
+        f.min.d = ends ? h->last : h->min;
+        f.max.d = ends ? h->last : h->max;
         return stray_of(m, l, &f, NULL, worst);
     }
     return NAN;
@@ -104,7 +113,7 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     for (size_t b = 0; b < p->book_count; b++) {
         const struct summary_book *book = &p->books[b];
         if (book->reduced > 0 && strcmp(book->name, m->aspect) == 0) {
-            double stray = stray_reduced(s, e, i, p, worst);
+            double stray = stray_reduced(s, e, i, p, worst, false);
             found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
         }
         for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
@@ -148,6 +157,123 @@ static bool one_record_breaks(const struct experiment *e, const struct experimen
             (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
 }
 
+/* Whether `m` is of values of records, or of the times between them, or of two such metrics. */
+static bool is_of_values(const struct experiment *e, const struct experiment_metric *m)
+{
+    for (int i = 0; m->operands && i < 2; i++) {
+        int of = experiment_metric_operand(e, m, i);
+        if (of < 0 || !is_of_values(e, &e->metrics[of]))
+            return false;
+    }
+    return m->operands || (m->aspect && !experiment_metric_is_counted(m));
+}
+
+static bool reads(const struct experiment *e, const struct experiment_metric *m, const char *aspect)
+{
+    bool is = m->aspect && strcmp(m->aspect, aspect) == 0;
+    for (int i = 0; m->operands && i < 2 && !is; i++)
+        is = reads(e, &e->metrics[experiment_metric_operand(e, m, i)], aspect);
+    return is;
+}
+
+bool verdict_has_end(const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    return l->metric >= 0 && !l->global && is_of_values(e, &e->metrics[l->metric]) && !one_record_breaks(e, l);
+}
+
+/* The last record that process `p` made for limit `i`; INT64_MIN: none is stored. */
+static int64_t last_record(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
+{
+    int64_t last = INT64_MIN;
+    for (size_t b = 0; b < s->processes[p].book_count; b++) {
+        const struct summary_book *book = &s->processes[p].books[b];
+        if (book->stored > 0 && book->last_ns > last && reads(e, &e->metrics[e->limits[i].metric], book->name))
+            last = book->last_ns;
+    }
+    return last;
+}
+
+int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
+{
+    const struct summary_process *of = &s->processes[p];
+    int64_t last = last_record(s, e, i, p);
+    if (of->role == ROLE_DAEMON || summary_property_number(s, "ended") == 0)
+        return INT64_MIN; /* what samplers record while a run is drained is of no program */
+    for (size_t other = 0; !e->metrics[e->limits[i].metric].per_process && other < s->process_count; other++) {
+        int64_t later = s->processes[other].node == of->node && other != p ? last_record(s, e, i, other) : INT64_MIN;
+        if (later > last || (later == last && other < p))
+            return INT64_MIN;
+    }
+    return last;
+}
+
+/* The least and largest value that metric `m` may have of `p`, or on its node: of a field, that of all its values. */
+static struct summary_field range_of(const struct summary *s, const struct experiment_metric *m,
+                                     const struct summary_process *p)
+{
+    struct summary_field all = {.count = 1, .min.d = -(double)INFINITY, .max.d = (double)INFINITY, .unit = "ns"};
+    if (m->kind == METRIC_PERCENT)
+        return (struct summary_field){.count = 1, .min.d = 0, .max.d = 100, .unit = "ns"};
+    if (m->operands || m->arrivals || m->kind == METRIC_MISSES)
+        return all;
+    struct summary_field found = {.unit = "ns", .min.d = (double)INFINITY, .max.d = -(double)INFINITY};
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *is_of = &s->processes[i];
+        bool counts = m->per_process ? is_of == p : is_of->node == p->node;
+        for (size_t b = 0; counts && b < is_of->book_count; b++) {
+            const struct summary_book *book = &is_of->books[b];
+            for (size_t f = 0; m->field && strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
+                const struct summary_field *is = &book->fields[f];
+                double scale = m->in_time ? (double)units_time(is->unit) : 1;
+                if (strcmp(is->name, m->field) != 0 || is->count == 0)
+                    continue;
+                found.count += is->count;
+                found.min.d = fmin(found.min.d, is->min.d * scale);
+                found.max.d = fmax(found.max.d, is->max.d * scale);
+            }
+        }
+    }
+    return found;
+}
+
+/* Whether adaptation had settled before time `at` of the limit's row; INT64_MIN: before the end. */
+static bool had_settled(const struct experiment_limit *l, const struct builtin_limit *row, int64_t at)
+{
+    int64_t judged = row ? saturate_add(row->held, row->violated) : 0;
+    return l->kind != LIMIT_HOLD || (judged > 0 && (at == INT64_MIN || at > saturate_add(row->at, -judged)));
+}
+
+static bool is_reduced(const struct experiment_metric *m, const struct summary_process *p)
+{
+    for (size_t b = 0; m->aspect && b < p->book_count; b++)
+        if (p->books[b].reduced > 0 && strcmp(p->books[b].name, m->aspect) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * The value that limit `i` had at the last record of process `number`, if that breaks it and is worse than all that was
+ * judged. A value of before may be worse and have violated nothing, if it did not last for as long as it may.
+ */
+static double stray_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    struct experiment_metric m = e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[number];
+    const struct builtin_limit *row = row_of(s, p->node, i);
+    bool counts = row && (l->persistence == 0 || row->last_violated > 0);
+    double worst = counts ? row->worst : (double)NAN;
+    int64_t at = verdict_end(s, e, i, number);
+    if (!had_settled(l, row, at))
+        return NAN;
+    if (at == INT64_MIN)
+        return is_reduced(&m, p) && l->persistence == 0 ? stray_reduced(s, e, i, p, worst, true) : (double)NAN;
+    struct summary_field f = range_of(s, &m, p);
+    m.in_time = false; /* they are in its unit */
+    return stray_of(&m, l, &f, chosen_of(s, i, number), worst);
+}
+
 double verdict_number(const struct experiment_metric *m, uint64_t n)
 {
     if (m->kind != METRIC_RATE)
@@ -159,6 +285,10 @@ double verdict_number(const struct experiment_metric *m, uint64_t n)
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
 {
     *is_chosen = chosen_of(s, i, p) != NULL;
+    if (verdict_has_end(e, i)) {
+        *is_chosen = *is_chosen || verdict_end(s, e, i, p) == INT64_MIN; /* its records were reduced */
+        return stray_end(s, e, i, p);
+    }
     if (is_on_number(e, &e->limits[i]))
         return stray_number(s, e, i, p);
     if (!one_record_breaks(e, &e->limits[i]))
@@ -199,10 +329,15 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
         double stray = verdict_stray(s, e, i, p, &is_chosen);
         if (isnan(stray))
             continue;
+        bool is_worst = !v->limits[i].strays || (e->limits[i].compare == COMPARE_AT_LEAST ? stray < v->limits[i].stray
+                                                                                          : stray > v->limits[i].stray);
         v->limits[i].strays = true;
         v->limits[i].unchosen = v->limits[i].unchosen || !is_chosen;
-        v->limits[i].stray = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(v->limits[i].stray, stray)
-                                                                      : fmax(v->limits[i].stray, stray);
+        if (is_worst) {
+            v->limits[i].stray = stray;
+            v->limits[i].stray_at = verdict_has_end(e, i) ? saturate_ns(verdict_end(s, e, i, p)) : 0;
+            v->limits[i].stray_on = s->processes[p].node;
+        }
         if (e->limits[i].tolerance > 0)
             continue;
         doubt_on(v, s, i, s->processes[p].node);

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * What a limit on values stood at when a process made its last record, read from an ended run: an agent is given the
+ * records of the last windows, and evaluates the metric at the time of that record. So it is as if a sampling instant
+ * had been there.
+ */
+#include "views/report/rejudge_end.h"
+
+#include "base/clock.h"
+#include "base/saturate.h"
+#include "resmgr/agent/agent.h"
+#include "run/read/run_reader.h"
+#include "views/report/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { RECORDS_MOST = 20000000, NO_SLOT = -1 };
+
+struct end_reading {
+    const char *run;
+    const struct summary *s;
+    const struct experiment *e;
+    uint32_t limit;
+    size_t process;
+    int64_t last, first; /* that record; the first one that was read */
+    struct agent *agent;
+    int *slots;     /* of the agent, by process of `s` */
+    int64_t broken; /* since this record the value is beyond the bound; INT64_MAX: it is not */
+    double value;   /* at the latest record; NaN: unknown */
+};
+
+static bool of_one_process(const struct end_reading *r)
+{
+    return r->e->metrics[r->e->limits[r->limit].metric].per_process;
+}
+
+/* The place in `s` of the process that made a record; the number of processes: it is not wanted. */
+static size_t end_maker(const struct end_reading *r, const struct record_item *item)
+{
+    size_t p = of_one_process(r) ? r->process : 0, end = of_one_process(r) ? r->process + 1 : r->s->process_count;
+    while (p < end && (r->s->processes[p].row != item->process->row || r->s->processes[p].role != ROLE_SUT))
+        p++;
+    return p < end ? p : r->s->process_count;
+}
+
+static void end_evaluate(struct end_reading *r, int64_t now)
+{
+    const struct experiment_limit *l = &r->e->limits[r->limit];
+    r->value = NAN;
+    agent_evaluate(r->agent, now);
+    agent_metric(r->agent, (uint32_t)l->metric, of_one_process(r) ? r->slots[r->process] : NO_SLOT, &r->value);
+    bool broken = l->compare == COMPARE_AT_LEAST ? r->value < l->bound : r->value > l->bound;
+    r->broken = !broken ? INT64_MAX : r->broken < now ? r->broken : now;
+}
+
+/* Returns 0, or an error if it cannot be taken in. */
+static int end_take(struct end_reading *r, const struct record_item *item)
+{
+    size_t p = end_maker(r, item);
+    int64_t time = saturate_ns((int64_t)item->time);
+    if (p == r->s->process_count || time > r->last)
+        return 0;
+    if (r->slots[p] == NO_SLOT)
+        r->slots[p] = agent_process_add(r->agent, r->s->processes[p].name);
+    if (r->slots[p] < 0)
+        return r->slots[p];
+    int watch = agent_watch(r->agent, r->slots[p], item->aspect);
+    if (watch < 0)
+        return watch == BEZEL_ENOENT ? 0 : watch;
+    struct packet_run run = record_item_run(item);
+    agent_records(r->agent, watch, &run, time);
+    r->first = time < r->first ? time : r->first;
+    if (r->e->limits[r->limit].persistence > 0)
+        end_evaluate(r, time);
+    return 0;
+}
+
+static bool is_of_arrivals(const struct experiment *e, int metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    for (int i = 0; m->operands && i < 2; i++)
+        if (is_of_arrivals(e, experiment_metric_operand(e, m, i)))
+            return true;
+    return experiment_metric_is_of_arrivals(m);
+}
+
+/* From then on all records have to be read; of times between records, or from one to the next, all of the run. */
+static int64_t end_needs(const struct end_reading *r)
+{
+    const struct experiment_limit *l = &r->e->limits[r->limit];
+    int64_t lead = saturate_add(experiment_limit_window(r->e, l), l->persistence);
+    return is_of_arrivals(r->e, l->metric) ? INT64_MIN : saturate_add(r->last, -lead);
+}
+
+static bool end_read(struct end_reading *r)
+{
+    const struct summary_process *p = &r->s->processes[r->process];
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct run_reader *reader;
+    struct record_item item;
+    int64_t from = end_needs(r);
+    uint64_t records = 0;
+    filter.node = r->s->nodes[p->node].name;
+    filter.process = of_one_process(r) ? p->name : NULL;
+    if (from != INT64_MIN) /* a bit more: histograms of a window begin before it */
+        filter.from = saturate_add(run_clock_at(&r->s->nodes[p->node].run_clock, from).ns,
+                                   -experiment_limit_window(r->e, &r->e->limits[r->limit]) - CLOCK_S);
+    if (run_reader_open(r->run, &filter, &reader) != 0)
+        return false;
+    int more = run_reader_look(reader, RUN_READER_ALL) == 0;
+    while (more == 1 && records++ < RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1)
+        if (item.r && end_take(r, &item) != 0)
+            more = -1;
+    bool expired = p->expired.packets > 0 && r->first > from;
+    bool all = more == 0 && run_reader_totals(reader).cut == 0 && !expired;
+    run_reader_close(reader);
+    return all;
+}
+
+bool rejudge_read_end(const char *run, const struct summary *s, const struct experiment *e, struct summary_chosen *c)
+{
+    struct end_reading r = {.run = run,
+                            .s = s,
+                            .e = e,
+                            .limit = c->limit,
+                            .process = c->process,
+                            .last = verdict_end(s, e, c->limit, c->process),
+                            .first = INT64_MAX,
+                            .broken = INT64_MAX};
+    bool all = false;
+    r.slots = malloc((s->process_count + 1) * sizeof *r.slots);
+    for (size_t p = 0; r.slots && p < s->process_count; p++)
+        r.slots[p] = NO_SLOT;
+    if (r.slots && agent_new(e, 0, &r.agent) == 0) {
+        all = end_read(&r);
+        end_evaluate(&r, r.last);
+        bool lasted = r.broken != INT64_MAX && r.last - r.broken >= e->limits[c->limit].persistence;
+        c->min = c->max = lasted ? r.value : (double)NAN;
+    }
+    agent_free(r.agent);
+    free(r.slots);
+    return all;
+}
