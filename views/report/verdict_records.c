@@ -383,7 +383,7 @@ static uint64_t count_missed(const struct summary *s, const struct experiment *e
 static bool counts_lost(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || experiment_limit_is_on_interval(e, l))
+    if (!m || !m->aspect || experiment_limit_is_on_interval(e, l))
         return false;
     bool at_most = l->compare == COMPARE_AT_MOST;
     if (experiment_metric_is_counted(m))
@@ -393,6 +393,14 @@ static bool counts_lost(const struct experiment *e, const struct experiment_limi
     if (m->kind == METRIC_MAX)
         return at_most != experiment_metric_is_of_arrivals(m);
     return m->kind != METRIC_MIN || !at_most;
+}
+
+/* Whether process `p` lost its last record while adaptation settled on `l`, when no limit is judged. */
+static bool lost_while_settling(const struct experiment_limit *l, const struct builtin_limit *row,
+                                const struct summary_process *p)
+{
+    int64_t later = row ? saturate_add(saturate_add(row->held, row->violated), row->unknown) : 0;
+    return l->kind == LIMIT_HOLD && row && p->last_loss != 0 && p->last_loss <= saturate_add(row->at, -later);
 }
 
 /* Whether a limit on a number of records holds, whichever of all `produced` ones meet its condition, and whenever. */
@@ -414,7 +422,8 @@ static void judge_missed(struct verdict *v, const struct summary *s, const struc
     for (size_t p = 0; p < s->process_count; p++) {
         uint64_t produced;
         uint64_t missed = count_missed(s, e, &s->processes[p], &e->metrics[l->metric], &produced);
-        if (holds_anyhow(l, &e->metrics[l->metric], produced))
+        if (holds_anyhow(l, &e->metrics[l->metric], produced) ||
+            lost_while_settling(l, row_of(s, s->processes[p].node, i), &s->processes[p]))
             continue;
         v->limits[i].missed += missed;
         if (missed > 0 && (double)missed > l->tolerance * (double)produced)
