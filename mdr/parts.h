@@ -223,9 +223,9 @@ enum message_partial_state { PARTIAL_UNKNOWN = 0, PARTIAL_NONE = 1, PARTIAL_KNOW
 struct message_partial {
     uint32_t limit;                   /* index in the experiment's list */
     enum message_partial_state state; /* none: this node contributes nothing */
-    double value;                     /* for a quotient: the numerator */
-    double over;                      /* the denominator; else 0 */
-    double unsure;                    /* half-width of the uncertainty of `value` */
+    double value;  /* for a quotient: the numerator; of a sum that is unknown: it is at least so much, if above 0 */
+    double over;   /* the denominator; else 0 */
+    double unsure; /* half-width of the uncertainty of `value` */
     /* ns since the last record of its aspect; 0: there is one since the last instant, or it reads no aspect */
     int64_t silent;
     uint32_t buckets; /* of its histogram, for a quantile; else 0 */

@@ -335,7 +335,8 @@ void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial 
         partial->state = PARTIAL_KNOWN;
         partial->value = e->value;
         partial->unsure = e->resolution;
-    }
+    } else
+        partial->value = e->least;
 }
 
 uint32_t evaluator_histogram(struct evaluator *e, int64_t now, uint8_t *to, uint32_t room)

@@ -156,7 +156,7 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
         partial->state = PARTIAL_NONE;
     else if (!agent_is_stale(agent, r, now))
         evaluator_partial(r, now, partial);
-    if (s && partial->state == PARTIAL_KNOWN)
+    if (s && (partial->state == PARTIAL_KNOWN || partial->value > 0))
         partial->silent = agent_silence(agent, s, now);
 }
 

@@ -88,6 +88,12 @@ static bool is_sane(const struct message_partial *p, enum experiment_join join)
            (join == JOIN_HISTOGRAM && p->state == PARTIAL_KNOWN) == (p->buckets > 0);
 }
 
+/* Whether a node knows only that its part of a sum is at least so much: the others may decide with that. */
+static bool has_least(const struct message_partial *p, enum experiment_join join)
+{
+    return p && p->state == PARTIAL_UNKNOWN && join == JOIN_SUM && isfinite(p->value) && p->value > 0 && p->silent >= 0;
+}
+
 static void add(struct aggregate_value *all, double *over, const struct message_partial *p, enum experiment_join join)
 {
     if (!all->known)
@@ -145,6 +151,8 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
         if (!is_sane(p, join) || (p->buckets > 0 && add_histogram(a, node, p, &h) != 0)) {
             put(&all.missing, node);
             all.any_missing = true;
+            if (has_least(p, join))
+                add(&all, &over, &(struct message_partial){.value = p->value, .silent = p->silent}, join);
         } else if (p->state == PARTIAL_KNOWN)
             add(&all, &over, p, join);
         any_partial = any_partial || (p && p->state != PARTIAL_NONE);
@@ -229,6 +237,9 @@ static bool is_open(enum message_lack lack)
 static bool is_of_records(const struct experiment *e, uint32_t limit)
 {
     int metric = e->limits[limit].metric;
+    bool is_number = metric >= 0 && experiment_metric_is_counted(&e->metrics[metric]);
+    if (is_number && e->limits[limit].compare == COMPARE_AT_MOST)
+        return false; /* it cannot rise by the end of a process */
     return metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind) &&
            !experiment_limit_is_on_interval(
                e, &e->limits[limit]); /* its value falls silent with its records: then it is unknown */

@@ -64,6 +64,11 @@ static struct message_partial known(double value, double over)
     return (struct message_partial){.state = PARTIAL_KNOWN, .value = value, .over = over};
 }
 
+static struct message_partial at_least(double value)
+{
+    return (struct message_partial){.state = PARTIAL_UNKNOWN, .value = value};
+}
+
 static const struct message_partial nothing = {.state = PARTIAL_NONE}, unknown = {.state = PARTIAL_UNKNOWN};
 
 /* The value of three parts of a metric; NaN: unknown. */
@@ -107,6 +112,11 @@ static void what_is_missing_leaves_the_value_unknown(void **state)
     assert_true(isnan(joined(METRIC_RATE, known(1, 0), unknown, known(2, 0))));
     assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
     assert_true(isnan(joined(METRIC_MEAN, known(1, 1), known(2, 1), unknown)));
+    assert_true(isnan(joined(METRIC_COUNT, known(15, 0), unknown, at_least(5)))); /* 20 at least, and 20 are allowed */
+    assert_true(joined(METRIC_COUNT, known(15, 0), unknown, at_least(6)) == 21);
+    assert_true(joined(METRIC_COUNT, at_least(21), nothing, nothing) == 21);
+    assert_true(isnan(joined(METRIC_MAX, at_least(21), nothing, nothing)));
+    assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 1);
     assert_true(joined(METRIC_RATE, known(1, 0), known(1, 0), known(1, 0)) == 3);
     assert_false(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).known); /* node 0 is not heard */
     assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).missing.words[0], 1);

@@ -111,6 +111,9 @@ static void a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_
         step(5);
         enum message_partial_state is = agent_partial(agent, RATE).state;
         assert_int_equal(is, i < 10 ? PARTIAL_UNKNOWN : PARTIAL_KNOWN);
+        if (is == PARTIAL_UNKNOWN) /* so many were in the window at least */
+            assert_true(agent_partial(agent, RATE).value <= 4 * (i + 1) &&
+                        (agent_partial(agent, RATE).value > 0 || i < 2));
     }
     struct message_partial part = agent_partial(agent, RATE);
     assert_true(part.value == 40 && part.unsure == 1 && part.over == 0);
