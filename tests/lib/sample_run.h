@@ -100,6 +100,7 @@ static inline void sample_experiment(struct sample *s)
                                              .metric = LIMIT_ON_SENSOR_CPU,
                                              .compare = COMPARE_AT_MOST,
                                              .bound = 10,
+                                             .unit = UNIT_PERCENT,
                                              .tolerance = 0.01,
                                              .text = (char *)"sensor_cpu <= 10 %"};
     s->limits[2] = s->limits[0];

@@ -431,7 +431,7 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     s.rows[0].unknown = s.rows[0].unjudged = CLOCK_MS;
     check_sentence(&s, "within its tolerance of 5 %, and not judged for 1.00 ms; 2,408 records");
     s.rows[0].unknown = s.rows[0].unjudged = 5 * CLOCK_S;
-    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 14.6 s, and was violated 1.64 % of the 7.62 s "
+    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 10.0 s, and was violated 1.64 % of the 7.62 s "
                        "that were judged; ");
     s.rows[0].violated = 20 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 72.7 % of the time, and not judged for 5.00 s; ");

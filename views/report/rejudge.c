@@ -195,11 +195,12 @@ static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t l
     return row;
 }
 
-void rejudge_take_gap(struct summary *s, const struct history_gap *g)
+void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
     struct builtin_limit *l = row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
+    l->worst = worse(e, g->limit, l->worst, g->worst);
     l->held = saturate_add(l->held, g->held);
     l->violated = saturate_add(l->violated, g->violated);
     l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
@@ -275,7 +276,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     int err = any ? replay_gaps(run, s, e, &found) : 0;
     for (size_t i = 0; !err && i < s->gap_count; i++)
         if (s->gaps[i].judged)
-            rejudge_take_gap(s, &s->gaps[i]);
+            rejudge_take_gap(s, e, &s->gaps[i]);
     if (!err)
         err = rejudge_add_violations(s, e, found.violations, found.count);
     free(found.violations);

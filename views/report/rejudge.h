@@ -48,7 +48,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
                       struct interval_table *t) BEZEL_MUST_CHECK;
 
 /** Adds to the row of its limit what was found of gap `g`, which is judged. Pure. */
-void rejudge_take_gap(struct summary *s, const struct history_gap *g);
+void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g);
 
 /** Adds `count` violations to `s`; those of a limit that touch are one. Returns 0 or BEZEL_ENOMEM. */
 int rejudge_add_violations(struct summary *s, const struct experiment *e, const struct history_violation *found,

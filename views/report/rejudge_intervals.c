@@ -370,10 +370,11 @@ static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
         struct history_gap *g = j->gaps[i].gap;
         int64_t rest = g->end - g->begin - g->held - g->violated - g->unknown;
         g->judged = true;
+        g->worst = NAN;
         g->unknown += rest;
         g->doubtful += rest;
         g->why = g->doubtful ? left_open : NULL;
-        rejudge_take_gap(r->s, g);
+        rejudge_take_gap(r->s, r->e, g);
     }
 }
 

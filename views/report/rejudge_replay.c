@@ -253,6 +253,11 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
     }
 }
 
+static double replay_worse(const struct experiment_limit *l, double a, double b)
+{
+    return l->compare == COMPARE_AT_LEAST ? fmin(a, b) : fmax(a, b); /* both pass over NaN */
+}
+
 /* The time since the instant before, as far as it is in the gap, was as this instant found it. */
 static void replay_account(struct replay *r, struct replay_gap *g, const struct agent_limit *l, int64_t now)
 {
@@ -266,9 +271,10 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     gap->doubtful += doubtful ? end - begin : 0;
     if (doubtful || settles || l->state == LIMIT_UNKNOWN)
         gap->unknown += end - begin;
-    else if (l->state == LIMIT_HELD)
+    else if (l->state == LIMIT_HELD) {
         gap->held += end - begin;
-    else
+        gap->worst = replay_worse(&r->e.limits[gap->limit], gap->worst, l->value);
+    } else
         gap->violated += end - begin;
     if (settles || l->state != LIMIT_VIOLATED) {
         g->open = 0;
@@ -596,6 +602,8 @@ int replay_gaps(const char *run, struct summary *s, const struct experiment *e, 
     r.e.adapt.knob_count = 0;
     r.gaps = calloc(s->gap_count + 1, sizeof *r.gaps);
     r.err = r.gaps ? 0 : BEZEL_ENOMEM;
+    for (size_t i = 0; i < s->gap_count; i++)
+        s->gaps[i].worst = NAN;
     for (r.node = 0; r.node < s->node_count && !r.err; r.node++) {
         r.count = 0;
         for (size_t i = 0; i < s->gap_count; i++)

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,9 +81,15 @@ const char *report_trigger_text(const struct report *r, int64_t i)
 
 struct units_text report_limit_value(const struct report *r, int64_t index, double value)
 {
-    bool in_time =
-        index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].unit == UNIT_DURATION;
-    return in_time && value >= 0 && value < 9e18 ? units_duration((int64_t)value) : number_double(value);
+    enum experiment_unit unit =
+        index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].unit : UNIT_NUMBER;
+    if (unit == UNIT_DURATION && value >= 0 && value < 9e18)
+        return units_duration((int64_t)value);
+    struct units_text text = number_double(value);
+    size_t n = strlen(text.s);
+    if (unit == UNIT_PERCENT && isfinite(value))
+        snprintf(text.s + n, sizeof text.s - n, " %%");
+    return text;
 }
 
 /* The unit of a field of an aspect, as the first process that has it declares it. */

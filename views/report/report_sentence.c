@@ -166,7 +166,8 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     const char *joint = "";
     if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total)) {
-        fprintf(out, " for %s of %s", units_duration(l->unjudged).s, units_duration(l->total).s);
+        fprintf(out, " for %s of %s", units_duration(l->unjudged < l->total ? l->unjudged : l->total).s,
+                units_duration(l->total).s);
         joint = " and";
     }
     if (l->missed > 0 && l->judged > 0) {

@@ -323,6 +323,15 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             judge_global(v, s, e, i);
 }
 
+/* A node has an agent before the programs start, and until they are drained: no limit was to be judged for longer. */
+static void bound_totals(struct verdict *v, size_t row_count)
+{
+    for (size_t i = 0; i < v->limit_count; i++)
+        v->limits[i].total = v->limits[i].total < v->duration ? v->limits[i].total : v->duration;
+    for (size_t i = 0; i < row_count; i++)
+        v->rows[i].total = v->rows[i].total < v->duration ? v->rows[i].total : v->duration;
+}
+
 /*
  * No limit is known to have held if a node vanished, never joined or gave up draining, if processes were not observed,
  * or if a note is about records that no books count. Nor is a global limit if the manager was given up.
@@ -609,6 +618,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     }
     judge_run(v, s, running);
     judge_limits(v, s, e);
+    bound_totals(v, s->limit_count);
     verdict_by_records(v, s, e);
     judge_books(v, s);
     judge_unknown(v, s, e);

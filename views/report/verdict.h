@@ -39,7 +39,7 @@ struct verdict_limit {
     double share;     /* of the judged time that was in violation; over all nodes: the worst one's; NaN: not judged */
     int64_t violated; /* ns; over all nodes: that of the worst one */
     uint32_t node;    /* over all nodes: where the share was worst */
-    int64_t judged, total;   /* ns, of the run; over all nodes: where the least part was judged */
+    int64_t judged, total;   /* ns, of so much of the run; over all nodes: where the least part was judged */
     int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
     uint32_t nodes;          /* over all nodes: how many could judge it */
     uint64_t missed;         /* over all nodes: lost records of its aspect, whose values nobody judged */
