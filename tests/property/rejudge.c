@@ -558,6 +558,13 @@ static double value_at_end(const struct scene *s, int i, int p)
     watcher_step(&w, s, end);
     agent_metric(w.agent, (uint32_t)s->limits[i].metric, s->metrics[s->limits[i].metric].per_process ? w.slot[p] : -1,
                  &value);
+    if (s->metrics[s->limits[i].metric].tumbles) { /* that was the window before the last one, which ends behind it */
+        double last = NAN;
+        agent_evaluate(w.agent, end + s->metrics[s->limits[i].metric].window);
+        agent_metric(w.agent, (uint32_t)s->limits[i].metric,
+                     s->metrics[s->limits[i].metric].per_process ? w.slot[p] : -1, &last);
+        value = s->limits[i].compare == COMPARE_AT_LEAST ? fmin(value, last) : fmax(value, last);
+    }
     agent_free(w.agent);
     return value;
 }

@@ -46,12 +46,19 @@ static size_t end_maker(const struct end_reading *r, const struct record_item *i
     return p < end ? p : r->s->process_count;
 }
 
+static double end_value(struct end_reading *r, int64_t now)
+{
+    double value = NAN;
+    agent_evaluate(r->agent, now);
+    agent_metric(r->agent, (uint32_t)r->e->limits[r->limit].metric, of_one_process(r) ? r->slots[r->process] : NO_SLOT,
+                 &value);
+    return value;
+}
+
 static void end_evaluate(struct end_reading *r, int64_t now)
 {
     const struct experiment_limit *l = &r->e->limits[r->limit];
-    r->value = NAN;
-    agent_evaluate(r->agent, now);
-    agent_metric(r->agent, (uint32_t)l->metric, of_one_process(r) ? r->slots[r->process] : NO_SLOT, &r->value);
+    r->value = end_value(r, now);
     bool broken = l->compare == COMPARE_AT_LEAST ? r->value < l->bound : r->value > l->bound;
     r->broken = !broken ? INT64_MAX : r->broken < now ? r->broken : now;
 }
@@ -78,6 +85,27 @@ static int end_take(struct end_reading *r, const struct record_item *item)
     return 0;
 }
 
+static bool tumbles(const struct experiment *e, int metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    for (int i = 0; m->operands && i < 2; i++)
+        if (tumbles(e, experiment_metric_operand(e, m, i)))
+            return true;
+    return m->tumbles;
+}
+
+/* Of windows that follow one another, the value is that of the one before: the last one ends after the last record. */
+static void end_next_window(struct end_reading *r)
+{
+    const struct experiment_limit *l = &r->e->limits[r->limit];
+    if (!tumbles(r->e, l->metric) || l->persistence > 0)
+        return;
+    double value = end_value(r, saturate_add(r->last, experiment_limit_window(r->e, l)));
+    r->value = l->compare == COMPARE_AT_LEAST ? fmin(r->value, value) : fmax(r->value, value);
+    bool broken = l->compare == COMPARE_AT_LEAST ? r->value < l->bound : r->value > l->bound;
+    r->broken = broken ? r->last : INT64_MAX;
+}
+
 static bool is_of_arrivals(const struct experiment *e, int metric)
 {
     const struct experiment_metric *m = &e->metrics[metric];
@@ -91,7 +119,7 @@ static bool is_of_arrivals(const struct experiment *e, int metric)
 static int64_t end_needs(const struct end_reading *r)
 {
     const struct experiment_limit *l = &r->e->limits[r->limit];
-    int64_t lead = saturate_add(experiment_limit_window(r->e, l), l->persistence);
+    int64_t lead = saturate_add(2 * experiment_limit_window(r->e, l), l->persistence);
     return is_of_arrivals(r->e, l->metric) ? INT64_MIN : saturate_add(r->last, -lead);
 }
 
@@ -105,9 +133,8 @@ static bool end_read(struct end_reading *r)
     uint64_t records = 0;
     filter.node = r->s->nodes[p->node].name;
     filter.process = of_one_process(r) ? p->name : NULL;
-    if (from != INT64_MIN) /* a bit more: histograms of a window begin before it */
-        filter.from = saturate_add(run_clock_at(&r->s->nodes[p->node].run_clock, from).ns,
-                                   -experiment_limit_window(r->e, &r->e->limits[r->limit]) - CLOCK_S);
+    if (from != INT64_MIN)
+        filter.from = saturate_add(run_clock_at(&r->s->nodes[p->node].run_clock, from).ns, -CLOCK_S);
     if (run_reader_open(r->run, &filter, &reader) != 0)
         return false;
     int more = run_reader_look(reader, RUN_READER_ALL) == 0;
@@ -137,6 +164,7 @@ bool rejudge_read_end(const char *run, const struct summary *s, const struct exp
     if (r.slots && agent_new(e, 0, &r.agent) == 0) {
         all = end_read(&r);
         end_evaluate(&r, r.last);
+        end_next_window(&r);
         bool lasted = r.broken != INT64_MAX && r.last - r.broken >= e->limits[c->limit].persistence;
         c->min = c->max = lasted ? r.value : (double)NAN;
     }
