@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/perf_rights.h"
 #include "base/program.h"
 #include "base/table.h"
 #include "ecs/cli/doctor.h"
@@ -273,13 +274,14 @@ static void check_perf(struct doctor *d)
                                    .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
                                    .exclude_kernel = 1,
                                    .exclude_hv = 1};
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), error = errno;
     if (fd >= 0) {
         close(fd);
         doctor_add(d, DOCTOR_OK, "samplers", "perf", NULL, "the counters of one's own programs may be read");
     } else
-        doctor_add(d, DOCTOR_WARNING, "samplers", "perf", "sudo sysctl kernel.perf_event_paranoid=1",
-                   "the counters of one's own programs may not be read (%s)", strerror(errno));
+        doctor_add(d, DOCTOR_WARNING, "samplers", "perf",
+                   perf_rights_suffice(2) ? PERF_RIGHTS_FILTERED : "sudo sysctl kernel.perf_event_paranoid=1",
+                   "the counters of one's own programs may not be read (%s)", strerror(error));
 }
 
 /* An event of context switches: of one's own thread (0), or of all of a CPU (-1). Returns 0, or an errno. */
@@ -323,9 +325,9 @@ static void check_switches(struct doctor *d)
     const char *waking = try_waking();
     if (own)
         doctor_add(
-            d, DOCTOR_WARNING, "samplers", "switches", "sudo sysctl kernel.perf_event_paranoid=2",
-            "context switches of one's own programs may not be recorded (%s); in a container, run bezeld outside "
-            "of it; sampler 'scheduling' has their sums",
+            d, DOCTOR_WARNING, "samplers", "switches",
+            perf_rights_suffice(2) ? PERF_RIGHTS_FILTERED : "sudo sysctl kernel.perf_event_paranoid=2",
+            "context switches of one's own programs may not be recorded (%s); sampler 'scheduling' has their sums",
             strerror(own));
     else if (others)
         doctor_add(d, DOCTOR_WARNING, "samplers", "switches", "sudo setcap cap_perfmon+ep $(command -v bezeld)",

@@ -8,6 +8,7 @@
  * tracefs, which is root's, for the wakings. Without them threads have their intervals all the same.
  */
 #include "base/clock.h"
+#include "base/perf_rights.h"
 #include "sensor/samplers/sampler_switches.h"
 
 #include <errno.h>
@@ -140,6 +141,7 @@ static void note_refused(struct samplers *s, int64_t now, int error, bool memory
 {
     const char *remedy = memory ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
                          : error == EMFILE || error == ENFILE ? "raise the limit of open files (ulimit -n)"
+                         : (error == EACCES || error == EPERM) && perf_rights_suffice(0) ? PERF_RIGHTS_FILTERED
                          : error == EACCES || error == EPERM
                              ? "CAP_PERFMON permits it (`sudo setcap cap_perfmon+ep` of bezeld), not in containers"
                              : "this kernel does not record them";

@@ -8,6 +8,8 @@
  */
 #include "sensor/samplers/sampler_internal.h"
 
+#include "base/perf_rights.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -49,14 +51,15 @@ static int open_counter(pid_t thread, enum sampler_perf what)
 
 static void note_refused(struct samplers *s, enum sampler_perf what, int64_t now)
 {
-    const char *remedy = errno == EACCES || errno == EPERM
-                             ? ": give bezeld CAP_PERFMON, or lower kernel.perf_event_paranoid"
-                         : errno == EMFILE ? ": raise the limit of open files (ulimit -n)"
-                                           : ": this machine does not count it";
-    if (errno != ESRCH)
-        sampler_note(s, NULL, now, "%s of processes are not counted: %s%s",
-                     events[what].type == PERF_TYPE_HARDWARE ? "cycles, instructions and misses" : events[what].name,
-                     strerror(errno), remedy);
+    int error = errno;
+    bool rights = error == EACCES || error == EPERM, own = events[what].type == PERF_TYPE_HARDWARE;
+    const char *remedy = rights && perf_rights_suffice(own ? 2 : 1) ? PERF_RIGHTS_FILTERED
+                         : rights          ? "give bezeld CAP_PERFMON, or lower kernel.perf_event_paranoid"
+                         : error == EMFILE ? "raise the limit of open files (ulimit -n)"
+                                           : "this machine does not count it";
+    if (error != ESRCH)
+        sampler_note(s, NULL, now, "%s of processes are not counted: %s: %s",
+                     own ? "cycles, instructions and misses" : events[what].name, strerror(error), remedy);
 }
 
 static void add_counters(struct samplers *s, struct sampler_process_state *p, pid_t thread, int64_t now)

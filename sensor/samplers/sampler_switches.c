@@ -15,6 +15,7 @@
 #include "sensor/samplers/sampler_switches.h"
 
 #include "base/clock.h"
+#include "base/perf_rights.h"
 #include "mdr/dict_fields.h"
 
 #include <errno.h>
@@ -77,9 +78,10 @@ static void note_refused(struct samplers *s, const struct external_process *p, i
     const char *remedy = memory            ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
                          : error == EMFILE ? "raise the limit of open files (ulimit -n)"
                          : foreign         ? "bezeld needs the rights of its user, or CAP_PERFMON"
+                         : rights && perf_rights_suffice(2) ? PERF_RIGHTS_FILTERED
                          : rights
                              ? "`sudo sysctl kernel.perf_event_paranoid=2` permits it for own programs, CAP_PERFMON "
-                               "for all; not in containers"
+                               "for all"
                              : "this kernel does not record them";
     sampler_note(s, foreign ? p : NULL, now,
                  "context switches of %sthreads are not recorded, but summed by 'scheduling': %s: %s",

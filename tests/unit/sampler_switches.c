@@ -115,6 +115,15 @@ static int refused;            /* the error with which events are refused; 0: th
 static _Atomic pid_t *foreign; /* the thread that is, as one of another user's; NULL: none */
 static int cpus_refused;       /* likewise, those of CPUs alone */
 
+static bool rights_suffice; /* what perf_rights_suffice() returns */
+
+bool __wrap_perf_rights_suffice(int enough);
+bool __wrap_perf_rights_suffice(int enough)
+{
+    (void)enough;
+    return rights_suffice;
+}
+
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
 
@@ -336,14 +345,17 @@ static void where_the_kernel_refuses_sums_serve_and_a_remedy_is_told(void **unus
     (void)unused;
     static const struct {
         int error;
+        bool suffice;
         const char *remedy;
-    } ways[] = {{EACCES, "kernel.perf_event_paranoid=2"},
-                {EPERM, "CAP_PERFMON"},
-                {EMFILE, "ulimit -n"},
-                {ENOSYS, "this kernel does not record them"}};
+    } ways[] = {{EACCES, false, "kernel.perf_event_paranoid=2"},
+                {EPERM, false, "CAP_PERFMON"},
+                {EPERM, true, "(seccomp)"},
+                {EMFILE, true, "ulimit -n"},
+                {ENOSYS, true, "this kernel does not record them"}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct bed b;
         refused = ways[i].error;
+        rights_suffice = ways[i].suffice;
         bed_begin(&b, SWITCHES_STORE_ALL, 1);
         bed_until(&b, is_refused);
         assert_true(was_told(&b, ways[i].remedy));
@@ -352,6 +364,7 @@ static void where_the_kernel_refuses_sums_serve_and_a_remedy_is_told(void **unus
         bed_stop(&b);
         bed_end(&b);
         refused = 0;
+        rights_suffice = false;
     }
 }
 
