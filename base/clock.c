@@ -92,8 +92,7 @@ void clock_boot_id(uint8_t id[16])
     fclose(f);
 }
 
-/* By how much the time namespace of this process shifts CLOCK_MONOTONIC, ns; 0 if the kernel has none. */
-static int64_t namespace_shift(void)
+int64_t clock_namespace_shift(void)
 {
     char name[16];
     int64_t seconds = 0, ns = 0, s, n;
@@ -110,7 +109,7 @@ static int64_t namespace_shift(void)
 void clock_identity(uint8_t id[16])
 {
     clock_boot_id(id);
-    bytes_put_u64(id + 8, bytes_get_u64(id + 8) ^ (uint64_t)namespace_shift());
+    bytes_put_u64(id + 8, bytes_get_u64(id + 8) ^ (uint64_t)clock_namespace_shift());
 }
 
 int64_t clock_identity_short(const uint8_t id[16])

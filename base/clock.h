@@ -42,6 +42,9 @@ void clock_boot_id(uint8_t id[16]);
  */
 void clock_identity(uint8_t id[16]);
 
+/** By how much the time namespace of this process shifts CLOCK_MONOTONIC, ns; 0 if the kernel has none. */
+int64_t clock_namespace_shift(void);
+
 /** An identity, shortened to a number: for records, in which it distinguishes few clocks. Pure. */
 int64_t clock_identity_short(const uint8_t id[16]);
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/samplers/switches_decode.h"
 
+#include "base/saturate.h"
+
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -44,6 +46,7 @@ bool switches_next_record(struct switches_bytes *b, struct switches_record *r, b
     r->type = h.type;
     r->misc = h.misc;
     r->size = h.size;
+    r->shift = b->shift;
     if (h.size <= sizeof r->bytes)
         copy(b, at, r->bytes, h.size);
     return true;
@@ -56,7 +59,7 @@ bool switches_read_id(const struct switches_record *r, uint32_t body, struct swi
         return false;
     memcpy(&id, r->bytes + body, sizeof id);
     *e = (struct switches_event){.pid = id.pid, .thread = id.thread, .cpu = id.cpu};
-    e->time = id.time > INT64_MAX ? INT64_MAX : (int64_t)id.time;
+    e->time = saturate_add(saturate_time(id.time), r->shift);
     return true;
 }
 

@@ -34,10 +34,12 @@ struct switches_event {
     uint64_t lost;
 };
 
-/** Bytes that wait in a ring: positions `at` to `head`, which only grow; `size` is a power of two. */
+/** Bytes that wait in a ring: positions `at` to `head`, which only grow; `size` is a power of two. The kernel's times
+ * plus `shift` are those of our clock: it ignores our time namespace. */
 struct switches_bytes {
     const uint8_t *ring;
     uint64_t size, at, head;
+    int64_t shift;
 };
 
 /** A record as the kernel wrote it; `bytes` has it with its header, unless it is longer. */
@@ -45,6 +47,7 @@ enum { SWITCHES_RECORD_BYTES = 128 };
 struct switches_record {
     uint32_t type;
     uint16_t misc, size;
+    int64_t shift; /* of struct switches_bytes */
     uint8_t bytes[SWITCHES_RECORD_BYTES];
 };
 

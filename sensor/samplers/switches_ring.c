@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/samplers/switches_ring.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -43,6 +45,7 @@ int switches_ring_open(struct switches_ring *r, int32_t thread, int cpu, uint64_
                                    .use_clockid = 1,
                                    .clockid = CLOCK_MONOTONIC};
     *r = (struct switches_ring){.fd = open_event(&attr, thread, cpu)};
+    r->shift = clock_namespace_shift();
     *memory = r->fd >= 0;
     if (r->fd >= 0 && map(r, pages))
         return 0;
@@ -99,7 +102,8 @@ struct switches_bytes switches_ring_bytes(const struct switches_ring *r, uint64_
     return (struct switches_bytes){.ring = (const uint8_t *)r->page + r->page->data_offset,
                                    .size = r->page->data_size,
                                    .at = r->page->data_tail,
-                                   .head = head};
+                                   .head = head,
+                                   .shift = r->shift};
 }
 
 void switches_ring_free_up(const struct switches_ring *r, uint64_t head)

@@ -16,6 +16,7 @@ struct switches_ring {
     int fd;
     struct perf_event_mmap_page *page; /* NULL: not mapped */
     uint64_t bytes;                    /* of the mapping */
+    int64_t shift;                     /* of struct switches_bytes */
 };
 
 /**

@@ -69,7 +69,7 @@ static struct switches_wakings wakings;
 
 static void drain(void)
 {
-    struct switches_bytes b = {kernel.ring, kernel.size, kernel.tail, kernel.head};
+    struct switches_bytes b = {kernel.ring, kernel.size, kernel.tail, kernel.head, 0};
     struct switches_cpu_event e;
     bool broken = false, full = switches_full(&b);
     while (switches_cpu_next(&b, &format, &e, &broken)) {
@@ -238,7 +238,7 @@ static void a_command_is_said_with_its_thread(void **unused)
     kernel.size = sizeof kernel.ring;
     kernel.head = kernel.tail = kernel.lost = 0;
     write_bytes(PERF_RECORD_COMM, 0, &body, sizeof body, &s, sizeof s);
-    struct switches_bytes b = {kernel.ring, sizeof kernel.ring, 0, kernel.head};
+    struct switches_bytes b = {kernel.ring, sizeof kernel.ring, 0, kernel.head, 0};
     struct switches_cpu_event e;
     bool broken = false;
     assert_true(switches_cpu_next(&b, &format, &e, &broken));

@@ -29,12 +29,13 @@ static uint64_t below(uint64_t n)
 /* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
 static struct perf_ring kernel;
+static int64_t shift;  /* of our clock: the kernel does not know of it */
 static int64_t queued; /* as schedstat counts it */
 
 /* A record of `n` bytes behind its header, with the number of those that were lost before it. */
 static void write_record(uint32_t type, uint16_t misc, const void *body, uint64_t n, uint32_t cpu)
 {
-    struct perf_sample s = {PID, THREAD, (uint64_t)kernel.now, cpu, 0};
+    struct perf_sample s = {PID, THREAD, (uint64_t)(kernel.now - shift), cpu, 0};
     perf_ring_write(&kernel, type, misc, body, n, &s, sizeof s, &s);
 }
 
@@ -110,7 +111,7 @@ static void expect(const struct switches_interval *i)
 
 static struct switches_bytes waiting(void)
 {
-    return (struct switches_bytes){kernel.ring, kernel.size, kernel.tail, kernel.head};
+    return (struct switches_bytes){kernel.ring, kernel.size, kernel.tail, kernel.head, shift};
 }
 
 static void drain(void)
@@ -158,6 +159,7 @@ static void begin(uint64_t size)
     kernel = (struct perf_ring){.size = size, .now = 1000 + (int64_t)below(1000), .head = below(size) & ~UINT64_C(7)};
     kernel.tail = kernel.head;
     truth_count = 0;
+    shift = (int64_t)below(2000) - 1000;
     reader = (struct reader){.end = kernel.now};
     switches_begin(&reader.thread, kernel.now);
 }
