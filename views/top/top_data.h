@@ -89,6 +89,7 @@ struct top_data {
     size_t node_count, process_count;
     double records, bytes, lost; /* records and bytes a second, and records lost, of the SUT's processes */
     size_t limit_count, violated, unknown;
+    bool judged; /* these are of the verdict on a run that has ended; else of states at the shown time */
     char controller[TOP_TEXT_MAX]; /* a sentence */
     double own_cpu;                /* percent of one CPU */
     uint64_t own_memory;           /* bytes */

@@ -74,7 +74,10 @@ void top_screen_totals(const struct top_data *d, char *text, size_t size)
     else if (d->unknown)
         snprintf(limits, sizeof limits, "%zu of %zu limits unknown", d->unknown, d->limit_count);
     else if (d->limit_count)
-        snprintf(limits, sizeof limits, "%s%s", d->limit_count == 1 ? "the limit holds" : "all limits hold",
+        snprintf(limits, sizeof limits, "%s %s%s", d->limit_count == 1 ? "the limit" : "all limits",
+                 d->judged             ? "held"
+                 : d->limit_count == 1 ? "holds"
+                                       : "hold",
                  d->mirror.partial ? " as far as is known" : "");
     if (d->interval != CLOCK_S)
         snprintf(interval, sizeof interval, " in %s", units_exact_duration(d->interval).s);

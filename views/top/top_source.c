@@ -25,7 +25,9 @@ int top_source_open(const char *run, struct top_source **s)
     struct top_source *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
-    int err = catalogue_open(&it->c, run, HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES);
+    it->path = strdup(run);
+    int err = it->path ? catalogue_open(&it->c, run, HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES)
+                       : BEZEL_ENOMEM;
     if (!err && report_load_experiment(run, &it->experiment) != 0)
         it->experiment = NULL; /* what is wrong was logged */
     it->stale = true;
@@ -42,8 +44,10 @@ void top_source_close(struct top_source *s)
         return;
     for (size_t i = 0; i < s->quantiles_made; i++)
         quantile_free(s->quantiles[i]);
+    top_source_forget_verdict(s);
     catalogue_close(&s->c);
     experiment_free(s->experiment);
+    free(s->path);
     free(s->violations);
     free(s->counts);
     free(s->nodes);
@@ -371,6 +375,11 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->values[1] = row->worst;
     item->values[3] = row->at ? (double)row->violated : (double)NAN;
     lead_limit(s, item, l, row);
+    if (s->at_end && l) {
+        enum verdict_is is = top_source_verdict(s, node, limit);
+        item->texts[2] = verdict_name(is);
+        item->mark = is >= VERDICT_VIOLATED ? '!' : ' ';
+    }
 }
 
 /* Of a limit that nobody has judged there is a row, too. */
@@ -391,10 +400,15 @@ static void add_limits(struct top_source *s, struct top_id scope)
     }
 }
 
-/* A limit counts once: as violated where one node violates it. */
+/* A limit counts once: as violated where one node violates it. At the end of a run the verdict stands for its states.
+ */
 static void count_limits(const struct top_source *s, struct top_data *d)
 {
     d->limit_count = s->experiment ? s->experiment->limit_count : 0;
+    if (s->at_end) {
+        top_source_count_verdicts(s, d);
+        return;
+    }
     for (size_t limit = 0; limit < d->limit_count; limit++) {
         int worst = 0;
         for (uint32_t node = 0; node < s->c.node_count; node++) {
@@ -511,6 +525,7 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
     s->interval = d->interval = interval_of(s, state, place->scope.limit);
     s->item_count = s->record_count = 0;
     s->left_out = 0;
+    top_source_judge(s, !d->growing && !d->reading && s->time >= d->last);
     if (s->stale)
         renew_violations(s);
     if (d->first > d->last || !s->counts)

@@ -10,6 +10,7 @@
 #include "views/picture/catalogue.h"
 #include "views/picture/shown_record.h"
 #include "views/picture/strip.h"
+#include "views/report/verdict.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
@@ -37,14 +38,19 @@ struct top_stat {
 };
 
 struct top_source {
+    char *path;                    /* of the run directory */
     struct experiment *experiment; /* NULL: it cannot be read */
     struct catalogue c;
     uint64_t changes; /* of the catalogue, for which there are the counts */
     struct top_violation *violations;
     size_t violation_count;
-    bool stale; /* the violations are to be made anew */
+    bool stale;      /* the violations are to be made anew */
+    bool was_judged; /* the report's verdict was asked for: */
+    struct summary *summary;
+    struct verdict *verdict; /* NULL: there is none */
 
     /* Of the moment that was taken last. */
+    bool at_end; /* the end of a run that has ended: its verdict stands for the states of limits */
     int64_t time, interval;
     struct top_counts *counts; /* by process */
     struct top_node *nodes;
@@ -86,6 +92,14 @@ typedef int top_source_take_record(const struct top_source_reading *r, const str
                                    const struct levels_place *place);
 int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_t from, int64_t until,
                     top_source_take_record *take, void *context) BEZEL_MUST_CHECK;
+
+/** `at_end`: the moment is the end of a run that has ended. ..._forget_verdict(): frees what that found. */
+void top_source_judge(struct top_source *s, bool at_end);
+void top_source_forget_verdict(struct top_source *s);
+
+/** At the end: the verdict on a limit on `node`. ..._count_verdicts(): counts those on all nodes. */
+enum verdict_is top_source_verdict(const struct top_source *s, uint32_t node, int32_t limit);
+void top_source_count_verdicts(const struct top_source *s, struct top_data *d);
 
 /** Counts a record, or a loss. */
 top_source_take_record top_source_count;
