@@ -21,8 +21,8 @@
  * between, for example because bezeld was stopped. That time is unknown, and counted as not judged.
  *
  * A process that ended is not a silent one. When it is removed, its time in violation becomes unknown, from the step
- * before its last records on, whatever their aspects, unless it was silent for longer than a limit's settling time, or
- * until it was sent SIGTERM. Nothing is judged between the last step and the end.
+ * before its last records on, whatever their aspects, unless it was silent for longer than a limit's settling time.
+ * Nothing is judged between the last step and the end.
  */
 #ifndef BEZEL_RESMGR_AGENT_AGENT_H
 #define BEZEL_RESMGR_AGENT_AGENT_H
@@ -176,9 +176,8 @@ const struct knob_controller_setpoint *agent_knob_setpoint(const struct agent *a
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
 /**
- * The processes are sent SIGTERM. Those that are there live, so that a silence until the latest step counts. From now
- * on a silent process does not count as hung, however long it takes to end; its silence from now on becomes unknown
- * when it has ended.
+ * The processes were sent SIGTERM. From now on a silent process does not count as hung, however long it takes to end;
+ * its silence becomes unknown when it has ended.
  */
 void agent_processes_end(struct agent *agent);
 

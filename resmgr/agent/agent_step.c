@@ -313,8 +313,6 @@ static bool agent_is_over(const struct agent *agent, uint32_t i)
 
 void agent_processes_end(struct agent *agent)
 {
-    for (uint32_t i = 0; i < agent->experiment->limit_count && !agent->processes_end; i++)
-        limit_judge_alive(&agent->judges[i]);
     agent->processes_end = true;
 }
 

@@ -41,13 +41,6 @@ static void limit_judge_suspect(struct limit_judge *j, struct limit_judge_run *r
     run->suspected = j->now;
 }
 
-void limit_judge_alive(struct limit_judge *j)
-{
-    limit_judge_confirm(j);
-    j->doubt_since = j->now + 1;
-    j->suspects = 0;
-}
-
 void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run)
 {
     if (limit_judge_is_suspect(j, run) && --j->suspects == 0) {

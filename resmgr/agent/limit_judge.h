@@ -8,8 +8,8 @@
  * A process that has just ended looks silent for a moment: its last records leave the window before its end is noticed,
  * and it may have made them early in its last interval. So a violation by values that are made of records is doubtful
  * at first. It counts, but its time becomes unknown if all processes that break the limit turn out to have ended
- * without a further record. It is confirmed when one of them makes a further record, of whatever aspect, is silent for
- * longer than the settling time, or is known to live.
+ * without a further record. It is confirmed when one of them makes a further record, of whatever aspect, or is silent
+ * for longer than the settling time.
  */
 #ifndef BEZEL_RESMGR_AGENT_LIMIT_JUDGE_H
 #define BEZEL_RESMGR_AGENT_LIMIT_JUDGE_H
@@ -70,9 +70,6 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
 
 /** Updates *seen; true if the limit's state changed. */
 bool limit_judge_end(struct limit_judge *j);
-
-/** All processes that break the limit lived after the latest instant: their silence until then was one. */
-void limit_judge_alive(struct limit_judge *j);
 
 /** The process of `run` ended: clears `run`, and doubtful time that depends on it becomes unknown. */
 void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run);

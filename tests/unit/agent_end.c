@@ -125,19 +125,18 @@ static void a_process_that_is_told_to_end_may_take_its_time(void **state)
 {
     (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
-    static const int64_t silences[] = {0, 700 * CLOCK_MS, 3 * CLOCK_S}; /* since before it was told to */
-    for (size_t i = 0; i < sizeof silences / sizeof *silences; i++) {
+    for (int hung = 0; hung < 2; hung++) {
         begin(POLICY_NONE, 1);
         struct worker *w = enter(0, 30);
         go(10 * CLOCK_S, 0);
         w->interval = 0;
-        go(silences[i], 0);
+        go(hung ? 3 * CLOCK_S : 0, 0); /* since before it was told to */
         int64_t before = out->limits[0].violated;
         agent_processes_end(agent);
         go(10 * CLOCK_S, 0);
         leave(w);
         assert_int_equal(out->limits[0].violated, before);
-        assert_int_equal(before > 0, silences[i] > 0);
+        assert_int_equal(before > 0, hung);
         end(NULL);
     }
 }

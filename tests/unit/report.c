@@ -425,6 +425,14 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
                    "1 %; 2,408 records");
     s.summary.limit_count = s.experiment.limit_count = 1;
     check_sentence(&s, ": its limit held, 2,408 records");
+    s.limits[0].kind = LIMIT_EXPECT;
+    struct history_violation silence = {.begin = sample_time(8), .end = sample_time(9.5)};
+    s.summary.violations = &silence;
+    s.summary.violation_count = 1;
+    check_sentence(&s,
+                   ": its limit held, violated for 1.50 s before a process ended, which does not count; 2,408 records");
+    s.summary.violation_count = 0;
+    s.limits[0].kind = LIMIT_HOLD;
     s.limits[0].tolerance = 0.05;
     s.rows[0].violated = CLOCK_S / 8;
     check_sentence(&s, ": its limit held, violated for 125 ms in all, within its tolerance of 5 %; 2,408 records");

@@ -221,6 +221,32 @@ static void an_instant_in_violation_is_one(void **state)
     }
 }
 
+/* By the timeline it was violated for longer than counts: of `expect` limits since a process ended. */
+static void what_an_end_takes_back_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_limit_kind kind;
+        double violated, counts, before_end;
+    } cases[] = {
+        {LIMIT_EXPECT, 1, 0, 1}, {LIMIT_EXPECT, 1, 0.05, 0.95}, {LIMIT_EXPECT, 0.2, 0, 0}, {LIMIT_HOLD, 1, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.limits[0].kind = cases[i].kind;
+        s.rows[0] = sample_row(0, 0, 9, cases[i].counts);
+        struct history_violation v = {.begin = sample_time(5), .end = sample_time(5 + cases[i].violated)};
+        s.summary.violations = &v;
+        s.summary.violation_count = 1;
+        struct verdict *is = judge(&s, false);
+        assert_int_equal(is->is, VERDICT_HELD);
+        assert_in_range(is->limits[0].before_end, (int64_t)(cases[i].before_end * 1e9),
+                        (int64_t)(cases[i].before_end * 1e9) + 1000);
+        verdict_free(is);
+    }
+}
+
 /* Any lost record may have been the largest one. If a tolerance allows for them, their count is there to be said. */
 static void lost_records_count_against_a_limit(void **state)
 {
@@ -486,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_node_that_never_joined_is_not_passed_over),
         cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),
         cmocka_unit_test(an_instant_in_violation_is_one),
+        cmocka_unit_test(what_an_end_takes_back_is_told),
         cmocka_unit_test(lost_records_count_against_a_limit),
         cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
         cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),

@@ -135,28 +135,13 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
     return NULL;
 }
 
-/* How long limit `l` was in violation by the timeline; *count gets how often. */
-static int64_t violated_by_timeline(const struct report *r, const struct builtin_limit *l, int64_t *count)
-{
-    int64_t sum = 0;
-    *count = 0;
-    for (size_t i = 0; i < r->summary->violation_count; i++) {
-        const struct history_violation *v = &r->summary->violations[i];
-        if (v->limit != l->limit || (l->epoch == 0 && v->node != l->node))
-            continue;
-        sum = saturate_add(sum, v->end - v->begin);
-        ++*count;
-    }
-    return sum;
-}
-
 static void add_bases(struct rows *w, const struct report *r, size_t i)
 {
     const struct verdict_limit *v = &r->verdict->rows[i];
     const struct builtin_limit *l = &r->summary->limits[i];
     const char *why = why_unjudged(r, l), *text = report_limit_text(r, l->limit);
     const char *where = l->epoch ? "all nodes" : report_node_name(r, l->node);
-    int64_t count, more = violated_by_timeline(r, l, &count) - l->violated;
+    int64_t more = verdict_more_violated(r->summary, r->experiment, l);
     if (v->again > 0)
         rows_line(w, "%s on %s: %s of these times were judged after the run, from its records.", text, where,
                   units_duration(v->again).s);
@@ -164,8 +149,7 @@ static void add_bases(struct rows *w, const struct report *r, size_t i)
         rows_line(w, "%s on %s: %s of the unknown time were not judged%s%s.", text, where,
                   units_duration(v->unjudged).s, why ? ", neither during the run nor from its records: " : "",
                   why ? why : "");
-    /* The two measure from instant to instant, and may differ by one for each violation. */
-    if (l->epoch <= 1 && more > (count + 1) * r->experiment->adapt.every)
+    if (more > 0)
         rows_line(
             w,
             "%s on %s: %s of the violations in the timeline do not count, for adaptation settled, or a process ended.",
@@ -258,6 +242,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_double(j, "share_violated", v->share);
     json_int(j, "unjudged_ns", v->unjudged);
     json_int(j, "from_records_ns", v->again);
+    json_int(j, "before_end_ns", v->before_end);
     json_uint(j, "missed", v->missed);
     json_bool(j, "switched_off", v->switched);
     json_double(j, "stray", v->strays ? v->stray : (double)NAN);

@@ -84,8 +84,8 @@ static bool is_judged_little(const struct verdict_limit *l)
 /* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
 static bool hides(const struct verdict_limit *l)
 {
-    return (l->is == VERDICT_HELD && l->violated > 0) || l->unjudged > 0 || is_judged_little(l) || l->strays ||
-           l->missed > 0 || l->switched;
+    return (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0)) || l->unjudged > 0 ||
+           is_judged_little(l) || l->strays || l->missed > 0 || l->switched;
 }
 
 /*
@@ -137,6 +137,11 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     if (l->is == VERDICT_HELD && l->violated > 0) {
         fprintf(out, "%s violated for %s in all, within its tolerance of %s", joint, units_duration(l->violated).s,
                 number_percent(r->experiment->limits[i].tolerance).s);
+        joint = ", and";
+    }
+    if (l->is == VERDICT_HELD && l->before_end > 0) {
+        fprintf(out, "%s violated for %s before a process ended, which does not count", joint,
+                units_duration(l->before_end).s);
         joint = ", and";
     }
     if (is_judged_little(l)) {

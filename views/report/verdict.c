@@ -208,6 +208,20 @@ static bool is_violated_at_an_instant(const struct experiment_limit *l, const st
     return l->kind == LIMIT_EXPECT && row->violated == 0 && row->last_violated > 0 && l->tolerance <= 0;
 }
 
+int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l)
+{
+    int64_t sum = 0, count = 0;
+    for (size_t i = 0; i < s->violation_count; i++) {
+        const struct history_violation *v = &s->violations[i];
+        if (v->limit != l->limit || (l->epoch == 0 && v->node != l->node))
+            continue;
+        sum = saturate_add(sum, v->end - v->begin);
+        count++;
+    }
+    int64_t more = saturate_sub(sum, l->violated);
+    return l->epoch <= 1 && more > (count + 1) * e->adapt.every ? more : 0;
+}
+
 static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
                                       const struct builtin_limit *row)
 {
@@ -218,6 +232,7 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
     r.unjudged = row->unjudged;
     r.total = saturate_add(saturate_add(r.judged, row->settling), row->unknown);
     r.again = judged_again(s, row);
+    r.before_end = l->kind == LIMIT_EXPECT ? verdict_more_violated(s, e, row) : 0;
     if (is_violated_at_an_instant(l, row)) {
         r.is = VERDICT_VIOLATED;
         r.since = first_violation(s, row);
@@ -252,6 +267,7 @@ static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
     }
     all->unjudged = row->unjudged > all->unjudged ? row->unjudged : all->unjudged;
     all->again = row->again > all->again ? row->again : all->again;
+    all->before_end = row->before_end > all->before_end ? row->before_end : all->before_end;
     if (isnan(all->share) || row->share > all->share) {
         all->share = row->share;
         all->violated = row->violated;

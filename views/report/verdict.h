@@ -43,6 +43,8 @@ struct verdict_limit {
     int64_t unjudged, again; /* ns that nobody judged; that were judged from the stored records; over all nodes: most */
     uint32_t nodes;          /* over all nodes: how many could judge it */
     uint64_t missed;         /* over all nodes: lost records of its aspect, whose values nobody judged */
+    int64_t before_end;      /* ns for which it was violated, and that do not count since a process ended; over all
+                                nodes: most; 0: none, or too few to know */
     bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
     bool strays;       /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
                           at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
@@ -52,6 +54,12 @@ struct verdict_limit {
     bool unchosen;     /* ... of a record that may not meet the condition of the metric, or a bound of the times between
                           records */
 };
+
+/**
+ * By how much limit row `l` was in violation for longer by the timeline than counts, ns: adaptation settled, or a
+ * process ended. Both measure from instant to instant, and may differ by one for each violation; 0: not by more. Pure.
+ */
+int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l);
 
 /** What metric `m`, a rate or count, is at least with `n` records in its window. Pure. */
 double verdict_number(const struct experiment_metric *m, uint64_t n);
