@@ -204,7 +204,7 @@ static void report_waiting(struct node *n, int64_t now)
     }
 }
 
-/* Records without a ring are in no ring's counter: they do not show that it goes_on. */
+/* Records without a ring are in no ring's counter: they do not show that the process goes on. */
 static void count_all(struct node *n, const struct external_process *p)
 {
     uint64_t attempts = 0;

@@ -92,6 +92,8 @@ static void put_total_text(const struct verify *v)
            names[verify_is(v)], t->records, t->own_records, t->packets, t->streams, units_bytes(t->bytes).s);
     if (t->lost)
         printf("; %" PRIu64 " lost, at known places", t->lost);
+    if (t->ringless)
+        printf("; %" PRIu64 " lost by threads without a ring", t->ringless);
     if (t->own_lost)
         printf("; %" PRIu64 " of the monitor's own lost, at known places", t->own_lost);
     if (t->expired)
@@ -116,6 +118,7 @@ static void put_total_json(struct json *j, const struct verify *v)
     json_uint(j, "packets", t->packets);
     json_uint(j, "records", t->records);
     json_uint(j, "lost", t->lost);
+    json_uint(j, "ringless", t->ringless);
     json_uint(j, "own_records", t->own_records);
     json_uint(j, "own_lost", t->own_lost);
     json_uint(j, "bytes", t->bytes);

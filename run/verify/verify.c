@@ -270,6 +270,15 @@ static int verify_rows(struct verify_walk *w)
     return err == 1 ? 0 : err;
 }
 
+/* What its threads lost without a ring is in its books alone. */
+static uint64_t count_ringless(const struct model_process *p)
+{
+    uint64_t sum = 0;
+    for (uint32_t aspect = 0; p->role == ROLE_SUT && p->counts && aspect <= DICT_ASPECTS_MAX; aspect++)
+        sum += p->counts[aspect].no_ring;
+    return sum;
+}
+
 static void take_totals(struct verify_totals *t, const struct model_totals *m)
 {
     t->nodes = m->nodes;
@@ -329,8 +338,10 @@ static int verify_loaded(struct verify_walk *w)
     verify_recovered(w->v, w->rundb);
     verify_experiment(w);
     for (const struct model_node *node = m->nodes; node && !err; node = node->next)
-        for (const struct model_process *p = node->processes; p; p = p->next)
+        for (const struct model_process *p = node->processes; p; p = p->next) {
             verify_stored(w->v, p);
+            w->v->totals.ringless += count_ringless(p);
+        }
     if (!err)
         err = verify_rows(w);
     if (!err)

@@ -42,7 +42,8 @@ struct verify_report {
 
 struct verify_totals {
     uint64_t nodes, processes, streams, packets, bytes;
-    uint64_t records, lost;                           /* of the programs' records */
+    uint64_t records, lost;                           /* of the programs' records; lost: at places in streams */
+    uint64_t ringless;                                /* of these, lost without a place: their threads had no ring */
     uint64_t own_records, own_lost;                   /* of the monitor's own */
     uint64_t expired, expired_records, expired_bytes; /* of all: packets that expired from the store, and theirs */
     uint64_t damaged, incomplete;                     /* findings */

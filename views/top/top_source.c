@@ -177,6 +177,25 @@ static int take_own(const struct top_source_reading *r, const struct packet_reco
     return 0;
 }
 
+/* Records without a ring are in no stream: the node counts them, over the run. */
+static int take_ringless(const struct top_source_reading *r, const struct packet_record *record,
+                         const struct levels_place *place)
+{
+    const struct catalogue_process *p = &r->s->c.processes[r->process];
+    struct top_node *n = &r->s->nodes[p->node];
+    struct builtin_totals t;
+    int64_t from, until;
+    (void)place;
+    if (!record || record->aspect != p->process->builtins[BUILTIN_TOTALS])
+        return 0;
+    top_source_window(r->s, p->node, &from, &until);
+    history_decode_record(record, BUILTIN_TOTALS, &t);
+    uint64_t *to = (int64_t)record->timestamp < from ? &n->ringless_before : &n->ringless;
+    if (t.no_ring > 0 && (uint64_t)t.no_ring > *to)
+        *to = (uint64_t)t.no_ring;
+    return 0;
+}
+
 /* What a node's daemons recorded last; of a stream that has ended by then, at its end. */
 static int read_own(struct top_source *s, size_t stream)
 {
@@ -187,7 +206,11 @@ static int read_own(struct top_source *s, size_t stream)
         return 0;
     if (l->closed && l->last < until)
         until = l->last;
-    return top_source_read(s, stream, 0, saturate_add(until, -own_lookback), until, take_own, NULL);
+    int64_t from, end;
+    top_source_window(s, p->node, &from, &end);
+    int err = top_source_read(s, stream, p->process->builtins[BUILTIN_TOTALS], saturate_add(from, -own_lookback), end,
+                              take_ringless, NULL);
+    return err ? err : top_source_read(s, stream, 0, saturate_add(until, -own_lookback), until, take_own, NULL);
 }
 
 int top_source_count(const struct top_source_reading *r, const struct packet_record *record,
@@ -227,6 +250,9 @@ static int count_streams(struct top_source *s, bool own)
         s->nodes[p->node].lost += s->counts[i].lost;
         s->nodes[p->node].processes++;
     }
+    for (size_t i = 0; i < s->c.node_count; i++)
+        if (s->nodes[i].ringless > s->nodes[i].ringless_before)
+            s->nodes[i].lost += s->nodes[i].ringless - s->nodes[i].ringless_before;
     return err;
 }
 

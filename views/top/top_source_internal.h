@@ -27,6 +27,7 @@ struct top_node {
     struct builtin_usage usage;
     struct builtin_limit limits[MESSAGE_LIMITS_MAX];
     uint64_t records, bytes, lost, processes;
+    uint64_t ringless, ringless_before; /* lost by threads without a ring: so far, and before the shown interval */
 };
 
 /** Statistics of a row of the view of aspects. */
