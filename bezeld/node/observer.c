@@ -55,15 +55,6 @@ static int observe_begin(void *context, const char *name, enum message_role role
     return slot;
 }
 
-static void observe_end(void *context, int slot)
-{
-    struct node *n = context;
-    node_hand_on_last(n, slot);
-    agent_process_remove(n->agent, slot);
-    if (n->triggers.set)
-        trigger_remove(n->triggers.set, slot);
-}
-
 /* A misspelt field, or one that is compared with what it cannot be, must not pass for a condition that is never met. */
 static int watch_for_triggers(struct node *n, int slot, const struct dict_aspect *aspect)
 {
@@ -147,19 +138,6 @@ static void observe_open_span(void *context, const struct external_process *p, c
                                                  .state = states[span->state]});
 }
 
-struct external_observer node_observer(struct node *n)
-{
-    return (struct external_observer){n,
-                                      observe_begin,
-                                      observe_end,
-                                      observe_watch,
-                                      observe_records,
-                                      observe_taken,
-                                      agent_wants_stored(n->agent) ? observe_stored : NULL,
-                                      observe_reduces,
-                                      observe_open_span};
-}
-
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
 {
     uint64_t attempts = segment_tally(p->at, id).attempts;
@@ -215,6 +193,14 @@ static void count_all(struct node *n, const struct external_process *p)
         agent_count_all(n->agent, p->slot, attempts);
 }
 
+static void count_process(struct node *n, const struct external_process *p, int64_t now)
+{
+    count_all(n, p);
+    for (uint32_t id = 1; id < p->watched; id++)
+        if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
+            count_aspect(n, p, id, now);
+}
+
 void node_count_attempts(struct node *n, int64_t now)
 {
     if (agent_wants_stored(n->agent))
@@ -223,11 +209,40 @@ void node_count_attempts(struct node *n, int64_t now)
         report_totals(n, now);
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         const struct external_process *p = external_process(n->external, i);
-        if (!p || p->slot < 0)
-            continue;
-        count_all(n, p);
-        for (uint32_t id = 1; id < p->watched; id++)
-            if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
-                count_aspect(n, p, id, now);
+        if (p && p->slot >= 0)
+            count_process(n, p, now);
     }
+}
+
+/* Nobody reads its counters behind this, and its node counts its last records, too. */
+static void count_last(struct node *n, int slot)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (p && p->slot == slot)
+            count_process(n, p, n->schedule.turned);
+    }
+}
+
+static void observe_end(void *context, int slot)
+{
+    struct node *n = context;
+    count_last(n, slot);
+    node_hand_on_last(n, slot);
+    agent_process_remove(n->agent, slot);
+    if (n->triggers.set)
+        trigger_remove(n->triggers.set, slot);
+}
+
+struct external_observer node_observer(struct node *n)
+{
+    return (struct external_observer){n,
+                                      observe_begin,
+                                      observe_end,
+                                      observe_watch,
+                                      observe_records,
+                                      observe_taken,
+                                      agent_wants_stored(n->agent) ? observe_stored : NULL,
+                                      observe_reduces,
+                                      observe_open_span};
 }
