@@ -57,8 +57,11 @@ int export_mcap(const char *run, const struct record_filter *filter, const struc
 
 /**
  * Writes the same as CSV into directory `target`: a file ASPECT.csv for each aspect that has a record, whose first line
- * has the units. `target` is made, or replaced, as by export_trace(). Returns 0 or an error, which it logs, likewise.
+ * has the units. export_database(): stream by stream into the database records.db there, for SQLite, with a table for
+ * each aspect. `target` is made, or replaced, as by export_trace(). Both return 0 or an error, which they log,
+ * likewise.
  */
 int export_files(const char *run, bool merged, const struct record_filter *filter, const char *target) BEZEL_MUST_CHECK;
+int export_database(const char *run, const struct record_filter *filter, const char *target) BEZEL_MUST_CHECK;
 
 #endif

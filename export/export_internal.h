@@ -88,6 +88,15 @@ int export_folder_close(struct export_folder *f) BEZEL_MUST_CHECK;
 extern const struct export_sink export_folder_sink;
 
 /**
+ * The same as a database, records.db in folder `dir`, which has none yet: a table for each aspect that has a record.
+ * export_database_open() returns NULL where it fails; export_database_close() takes NULL, and returns 0 or an error.
+ */
+struct export_database;
+struct export_database *export_database_open(const char *dir);
+int export_database_close(struct export_database *x) BEZEL_MUST_CHECK;
+extern const struct export_sink export_database_sink;
+
+/**
  * Makes directory `target` in one step: `fill` writes into `made`, a directory beside it, which then takes its place.
  * Returns as export_trace(), whose rules it follows; `what` was to be exported, for messages.
  */

@@ -366,13 +366,36 @@ static int fill_files(void *context, const char *made)
     return err ? err : closed;
 }
 
+static int fill_database(void *context, const char *made)
+{
+    struct records *x = context;
+    x->sink = &export_database_sink;
+    x->to = export_database_open(made);
+    if (!x->to)
+        return BEZEL_ESYS;
+    int err = put_in_any_order(x);
+    int closed = export_database_close(x->to);
+    return err ? err : closed;
+}
+
+static int make(struct records *x, bool merged, int (*fill)(void *context, const char *made), const char *target)
+{
+    struct model *loaded;
+    int err = load(x, merged, &loaded);
+    if (!err)
+        err = export_make(x->run, target, fill, x);
+    unload(x, loaded);
+    return err;
+}
+
 int export_files(const char *run, bool merged, const struct record_filter *filter, const char *target)
 {
     struct records x = {.run = run, .filter = filter};
-    struct model *loaded;
-    int err = load(&x, merged, &loaded);
-    if (!err)
-        err = export_make(run, target, fill_files, &x);
-    unload(&x, loaded);
-    return err;
+    return make(&x, merged, fill_files, target);
+}
+
+int export_database(const char *run, const struct record_filter *filter, const char *target)
+{
+    struct records x = {.run = run, .filter = filter};
+    return make(&x, false, fill_database, target);
 }

@@ -53,12 +53,12 @@ static int export_to(const char *run, const char *named, bool merged)
     return options_end(EXIT_OK);
 }
 
-enum format { FORMAT_CSV, FORMAT_JSONL, FORMAT_PERFETTO, FORMAT_MCAP, FORMATS };
+enum format { FORMAT_CSV, FORMAT_SQLITE, FORMAT_JSONL, FORMAT_PERFETTO, FORMAT_MCAP, FORMATS };
 
 /* FORMATS: there is no such format. */
 static enum format format_of(const char *name)
 {
-    static const char *const names[] = {"csv", "jsonl", "perfetto", "mcap"};
+    static const char *const names[] = {"csv", "sqlite", "jsonl", "perfetto", "mcap"};
     int f = FORMAT_CSV;
     while (f < FORMATS && strcmp(name, names[f]) != 0)
         f++;
@@ -112,6 +112,24 @@ static int export_with_files(const struct record_filter *filter, const char *run
     return err;
 }
 
+/* `target`: a folder; NULL: to standard output. */
+static int write_as(enum format format, const struct wanted *w, const char *run, bool merged, const char *target)
+{
+    switch (format) {
+    case FORMAT_SQLITE:
+        return export_database(run, &w->filter, target);
+    case FORMAT_MCAP:
+        return export_with_files(&w->filter, run);
+    case FORMAT_PERFETTO:
+        return export_perfetto(run, &w->filter, w->all, stdout);
+    case FORMAT_JSONL:
+        return export_records(run, EXPORT_JSONL, merged, &w->filter, stdout);
+    default:
+        return target ? export_files(run, merged, &w->filter, target)
+                      : export_records(run, EXPORT_CSV, merged, &w->filter, stdout);
+    }
+}
+
 /* `named`: NULL, or a folder. */
 static int export_lines(struct wanted *w, const char *run, bool merged, const char *named)
 {
@@ -123,11 +141,7 @@ static int export_lines(struct wanted *w, const char *run, bool merged, const ch
         code = read_filter(w, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    int err = named                   ? export_files(run, merged, &w->filter, target)
-              : format == FORMAT_MCAP ? export_with_files(&w->filter, run)
-              : format == FORMAT_PERFETTO
-                  ? export_perfetto(run, &w->filter, w->all, stdout)
-                  : export_records(run, format == FORMAT_CSV ? EXPORT_CSV : EXPORT_JSONL, merged, &w->filter, stdout);
+    int err = write_as(format, w, run, merged, named ? target : NULL);
     return err == BEZEL_EINVAL && has_filter(w) ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -139,7 +153,8 @@ int cmd_export(int argc, char **argv)
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel export",
-                        .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|perfetto|mcap [OPTIONS] [RUN [DIR]]",
+                        .usage =
+                            "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|sqlite|perfetto|mcap [OPTIONS] [RUN [DIR]]",
                         .about = about,
                         .footer = footer,
                         .most = 2};
@@ -151,9 +166,8 @@ int cmd_export(int argc, char **argv)
          .flag = &merged},
         {"format", 0, "FORMAT",
          "write records to stdout instead, one a line, as csv or jsonl (docs/REPORT.md), or a file for other tools: "
-         "perfetto (ui.perfetto.dev) or mcap (Foxglove, PlotJuggler); as csv with a DIR into that folder: a file for "
-         "each aspect, with the units in its first "
-         "line",
+         "perfetto (ui.perfetto.dev) or mcap (Foxglove, PlotJuggler); or into folder DIR: csv, a file for each aspect, "
+         "with the units in its first line, or sqlite, the database records.db with a table for each aspect",
          .value = &w.format},
         {"node", 0, "GLOB", "only nodes of this name", .value = &w.filter.node},
         {"process", 0, "GLOB", "only processes of this name", .value = &w.filter.process},
@@ -175,9 +189,12 @@ int cmd_export(int argc, char **argv)
     if (code != OPTIONS_GO_ON)
         return code;
     if (w.format && format_of(w.format) == FORMATS)
-        return options_misuse("'%s' is not a format: use csv, jsonl, perfetto or mcap", w.format);
-    if (w.format && o.count > 1 && strcmp(w.format, "csv") != 0)
-        return options_misuse("only --format csv writes into a folder: leave out %s", o.words[1]);
+        return options_misuse("'%s' is not a format: use csv, jsonl, sqlite, perfetto or mcap", w.format);
+    if (w.format && o.count > 1 && format_of(w.format) > FORMAT_SQLITE)
+        return options_misuse("only --format csv and sqlite write into a folder: leave out %s", o.words[1]);
+    if (w.format && format_of(w.format) == FORMAT_SQLITE && (o.count < 2 || merged))
+        return options_misuse(merged ? "a database has no order: leave out --merge, and sort by run_time_ns"
+                                     : "a database needs a folder: --format sqlite RUN DIR");
     if (w.format && format_of(w.format) >= FORMAT_PERFETTO && isatty(STDOUT_FILENO))
         return options_misuse("%s is no text: send it to a file, with > FILE", w.format);
     if (!w.format && has_filter(&w))
