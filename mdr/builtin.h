@@ -76,7 +76,7 @@
     FIELD(INT,   violated,      "ns",          "time for which it was violated")                                       \
     FIELD(INT,   unknown,       "ns",          "time for which it was unknown")                                        \
     FIELD(INT,   last_violated, "ns",          "time of its last violation; 0: never")                                 \
-    FIELD(INT,   unjudged,      "ns",          "part of `unknown`: between two instants so far apart that it is open") \
+    FIELD(INT,   unjudged,      "ns",          "part of `unknown`: it is open, for the instants are too far apart, or nobody saw the records") \
     KEY(  INT,   epoch,         "1",           "of the manager that judged it, of a limit over all nodes; else 0")
 
 /** A decision of the policy that changed something. */

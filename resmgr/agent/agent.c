@@ -429,6 +429,7 @@ void agent_blind(struct agent *agent, int watch)
         return;
     int aspect = watch % WATCH_ASPECTS;
     p->sources[aspect].read = agent->node.sources[aspect].read = false;
+    p->sources[aspect].blind = agent->node.sources[aspect].blind = true;
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         evaluator_reset(&agent_owner(agent, p, m)->readings[m]);
         arrivals_break(&p->arrivals[m]);

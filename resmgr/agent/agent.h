@@ -161,7 +161,8 @@ void agent_count_all(struct agent *agent, int slot, uint64_t attempts);
 
 /**
  * The operator turned watched aspect `watch` off: it is neither recorded nor counted. Call this before every step
- * instead of agent_count(). Its values are unknown, and start anew with the next agent_count().
+ * instead of agent_count(). Its values are unknown, and start anew with the next agent_count(); that time counts as not
+ * judged.
  */
 void agent_blind(struct agent *agent, int watch);
 

@@ -23,6 +23,7 @@ static_assert((int)EXPERIMENT_METRICS_MAX <= WATCH_ASPECTS, "a watch holds the n
 struct agent_source {
     uint32_t watchers; /* of a process: 0 or 1 */
     bool read, grew;   /* since the last step */
+    bool blind;        /* since then nobody knew the counter, of the node: that of some process */
     uint64_t attempts;
     int64_t grown_at;
 };

@@ -79,12 +79,22 @@ void agent_evaluate(struct agent *agent, int64_t now)
         }
 }
 
+/* Whether records may have been made that nobody sees: what the metric would be is open. */
+static bool agent_is_blind(const struct agent *agent, const struct agent_process *p, int metric)
+{
+    if (agent->experiment->metrics[metric].aspect)
+        return p->sources[agent->metric_aspect[metric]].blind;
+    return agent->operands[metric][0] >= 0 && (agent_is_blind(agent, p, agent->operands[metric][0]) ||
+                                               agent_is_blind(agent, p, agent->operands[metric][1]));
+}
+
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
     const struct evaluator *r = &p->readings[metric];
     struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution, .least = r->least};
     int64_t silent = agent_metric_silence(agent, p, metric, now);
+    v.open = !v.known && agent_is_blind(agent, p, metric);
     if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
         bool is_certain = experiment_metric_is_counted(&agent->experiment->metrics[metric]) &&
@@ -174,7 +184,7 @@ uint32_t agent_histogram(struct agent *agent, uint32_t i, int64_t now, uint8_t *
 static void agent_clear_growth(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
-        p->sources[i].grew = false;
+        p->sources[i].grew = p->sources[i].blind = false;
     p->goes_on = false;
 }
 

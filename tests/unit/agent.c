@@ -364,6 +364,7 @@ static void an_aspect_that_is_switched_off_is_unknown_and_never_violates(void **
     for (int i = 0; i < 2; i++) {
         assert_int_equal(out->limits[i].violated, 0);
         assert_true(out->limits[i].unknown >= 12 * CLOCK_S);
+        assert_int_equal(out->limits[i].unjudged, 3 * (4 * CLOCK_S + EVERY));
         assert_int_equal(out->limits[i].last_violated, 0);
     }
     a->interval = 0; /* silent, and that is seen */
