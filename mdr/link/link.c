@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -175,6 +176,7 @@ static int set_options(struct link *link, size_t max_frame, int send_queue, bool
 
 int link_connect_number(struct link *link, bool ipv6, const char *endpoint)
 {
+    link->drained = false;
     return set_int(link, ZMQ_IPV6, ipv6) != 0 ? -1 : zmq_connect(link->socket, endpoint);
 }
 
@@ -235,6 +237,12 @@ static int attach(struct link *link, const char *endpoint, int queue)
                : zmq_getsockopt(link->socket, ZMQ_LAST_ENDPOINT, link->endpoint, &size);
 }
 
+static bool find_descriptor(struct link *link)
+{
+    size_t size = sizeof link->fd;
+    return zmq_getsockopt(link->socket, ZMQ_FD, &link->fd, &size) == 0;
+}
+
 static int link_open(const char *endpoint, size_t max_frame, int queue, bool bound, const struct link_keys *keys,
                      struct link **out)
 {
@@ -248,7 +256,7 @@ static int link_open(const char *endpoint, size_t max_frame, int queue, bool bou
     }
     link->bound = bound;
     link->socket = zmq_socket(taken, bound ? ZMQ_ROUTER : ZMQ_DEALER);
-    if (!link->socket || set_options(link, max_frame, queue, keys != NULL) != 0 ||
+    if (!link->socket || !find_descriptor(link) || set_options(link, max_frame, queue, keys != NULL) != 0 ||
         (keys && link_set_keys(link, keys) != 0) || attach(link, endpoint, queue) != 0) {
         int sys = errno;
         link_close(link, 0);
@@ -334,6 +342,7 @@ const char *link_endpoint(const struct link *link)
 static int send_part(struct link *link, zmq_msg_t *part, int flags)
 {
     int sent;
+    link->drained = false; /* sending takes what the socket's descriptor had to tell */
     do
         sent = link->dial ? link_dial_keep(link, part, flags) : zmq_msg_send(part, link->socket, flags | ZMQ_DONTWAIT);
     while (sent < 0 && errno == EINTR);
@@ -511,6 +520,16 @@ bool link_speaks_for(const struct link *link, const struct link_frame *frame, co
     return !link->domain || (find_key(link, frame, &known) == 0 && key_speaks_for(&known.key, known.name, node));
 }
 
+/*
+ * Whether there is nothing to receive, at the price of one call of the system, where ZeroMQ makes four. Its descriptor
+ * tells of news only to who has taken all that was there: therefore `drained`.
+ */
+static bool is_quiet(const struct link *link)
+{
+    struct pollfd news = {.fd = link->fd, .events = POLLIN};
+    return link->drained && poll(&news, 1, 0) == 0;
+}
+
 int link_receive(struct link *link, struct link_frame *frame)
 {
     zmq_msg_t *part = (zmq_msg_t *)frame->handle;
@@ -519,8 +538,11 @@ int link_receive(struct link *link, struct link_frame *frame)
         link_dial_step(link);
     if (link->monitor)
         link_monitor_look(link);
+    if (is_quiet(link))
+        return BEZEL_EAGAIN;
     zmq_msg_init(part);
     int err = receive_parts(link, &frame->peer, part);
+    link->drained = err == BEZEL_EAGAIN;
     if (err == BEZEL_EMALFORMED) {
         discard_parts(link->socket, part);
         log_warn("BEZEL-LINK-FOREIGN", "dropped a message on %s that is not Bezel's: another program may connect there",
@@ -565,19 +587,70 @@ void link_host(const struct link_frame *frame, char host[LINK_HOST_MAX + 1])
         host[0] = '\0';
 }
 
+/* Whether there is a frame: asks ZeroMQ only where that is not known. */
+static bool has_frame(struct link *link)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    bool has = zmq_getsockopt(link->socket, ZMQ_EVENTS, &events, &size) == 0 && events & ZMQ_POLLIN;
+    link->drained = !has;
+    return has;
+}
+
+/* What a wait looks at: links and then descriptors, each with the descriptor that is polled for it. */
+struct waited {
+    nfds_t links, all;
+    struct link *link[LINK_WAIT_MAX];
+    struct pollfd items[LINK_WAIT_MAX];
+};
+
+static void list_waited(struct waited *w, struct link *const *links, size_t link_count, const int *fds, size_t fd_count)
+{
+    w->all = 0;
+    for (size_t i = 0; i < link_count && w->all < LINK_WAIT_MAX; i++) {
+        if (!links[i])
+            continue;
+        int dialled = link_dial_fd(links[i]);
+        w->link[w->all] = dialled < 0 ? links[i] : NULL;
+        w->items[w->all++] = (struct pollfd){.fd = dialled < 0 ? links[i]->fd : dialled, .events = POLLIN};
+    }
+    w->links = w->all;
+    for (size_t i = 0; i < fd_count && w->all < LINK_WAIT_MAX; i++)
+        if (fds[i] >= 0)
+            w->items[w->all++] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+}
+
+/* How many links have frames of which no descriptor tells, as their last ones were not taken, or something was sent. */
+static int count_untold(struct waited *w)
+{
+    int ready = 0;
+    for (nfds_t i = 0; i < w->links; i++)
+        if (w->link[i] && !w->link[i]->drained && has_frame(w->link[i])) {
+            w->items[i].fd = -1;
+            ready++;
+        }
+    return ready;
+}
+
+static int count_ready(struct waited *w)
+{
+    int ready = 0;
+    for (nfds_t i = 0; i < w->all; i++)
+        ready += w->items[i].revents && (i >= w->links || !w->link[i] || has_frame(w->link[i]));
+    return ready;
+}
+
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns)
 {
-    zmq_pollitem_t items[LINK_WAIT_MAX];
-    int n = 0;
-    for (size_t i = 0; i < link_count && n < LINK_WAIT_MAX; i++)
-        if (links[i] && link_dial_fd(links[i]) >= 0)
-            items[n++] = (zmq_pollitem_t){.fd = link_dial_fd(links[i]), .events = ZMQ_POLLIN};
-        else if (links[i])
-            items[n++] = (zmq_pollitem_t){.socket = links[i]->socket, .events = ZMQ_POLLIN};
-    for (size_t i = 0; i < fd_count && n < LINK_WAIT_MAX; i++)
-        if (fds[i] >= 0)
-            items[n++] = (zmq_pollitem_t){.fd = fds[i], .events = ZMQ_POLLIN};
-    int64_t ms = timeout_ns < 0 ? -1 : timeout_ns / CLOCK_MS + (timeout_ns % CLOCK_MS != 0);
-    int ready = zmq_poll(items, n, ms > INT_MAX ? INT_MAX : (long)ms);
-    return ready < 0 ? 0 : ready;
+    struct waited w;
+    list_waited(&w, links, link_count, fds, fd_count);
+    int ready = count_untold(&w), told = 0;
+    int64_t left = ready ? 0 : timeout_ns, until = left > 0 ? clock_now() + left : 0;
+    do { /* a descriptor of ZeroMQ also tells of other things than frames: then it waits on */
+        int64_t ms = left < 0 ? -1 : left / CLOCK_MS + (left % CLOCK_MS != 0);
+        told = poll(w.items, w.all, ms > INT_MAX ? INT_MAX : (int)ms);
+        ready += told > 0 ? count_ready(&w) : 0;
+        left = left > 0 ? until - clock_now() : left;
+    } while (told > 0 && ready == 0 && left != 0 && (timeout_ns < 0 || left > 0));
+    return ready;
 }

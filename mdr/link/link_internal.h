@@ -21,6 +21,8 @@ struct link {
     unsigned logged; /* events of the monitor that were logged */
     bool bound, keyed;
     bool relay;     /* link_set_relay() */
+    bool drained;   /* nothing could be received, and nothing was sent since: `fd` shows when that may have changed */
+    int fd;         /* ZeroMQ's, of the socket */
     bool connected; /* the monitor has seen a connection */
     char endpoint[LINK_ENDPOINT_MAX];
     unsigned domain;       /* of a bound link with keys: its number, which is its domain in ZAP; else 0 */
