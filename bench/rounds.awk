@@ -11,8 +11,9 @@
 #   stolen PERCENT             of the round's time, by the hypervisor
 #   void REASON                it is left out
 #
-# A round is left out, too, in which the machine stalled, or the clock cost more than a tenth more or less than it does in
-# the median of these rounds. Lines before the first `round` and after `end` pass.
+# A round is left out, too, in which the machine stalled, or the clock's cost moved by more than a tenth from the round's own
+# median. Where it is the same all through a round, but more than a tenth away from that of all rounds, both sides had the same
+# machine: the round counts for ratios alone. Lines before the first `round` and after `end` pass.
 
 BEGIN { CLOCK_MOVES = 0.1; STALLED = 10; STOLEN = 2 }
 
@@ -27,22 +28,37 @@ function leave_out(r, reason) {
     reasons[reason]++
 }
 
-# Rounds whose clock moved.
-function judge_clock(    i, n, costs, usual) {
+# The clock's usual cost in round r, or in all rounds where r is 0.
+function clock_in(r,    i, n, costs) {
     for (i = 1; i <= looks; i++)
-        costs[++n] = look_cost[i]
-    if (!n)
-        return
+        if (!r || look_round[i] == r)
+            costs[++n] = look_cost[i]
     sort(costs, n)
-    usual = quantile(costs, n, 0.5)
-    for (i = 1; i <= looks; i++)
-        if (look_cost[i] > usual * (1 + CLOCK_MOVES) || look_cost[i] < usual * (1 - CLOCK_MOVES))
-            leave_out(look_round[i], "the clock's cost moved")
+    return quantile(costs, n, 0.5)
+}
+
+function is_off(cost, usual) { return cost > usual * (1 + CLOCK_MOVES) || cost < usual * (1 - CLOCK_MOVES) }
+
+# Rounds whose clock moved, or was another one.
+function judge_clock(    i, r, usual) {
+    if (!looks)
+        return
+    usual = clock_in(0)
+    for (i = 1; i <= looks; i++) {
+        r = look_round[i]
+        if (is_off(look_cost[i], clock_in(r)))
+            leave_out(r, "the clock's cost moved")
+        if (is_off(look_cost[i], usual))
+            other[r] = 1
+    }
+    for (r in other)
+        if (!(r in out))
+            others++
 }
 
 function print_figure(name,    r, n, x) {
     for (r = 1; r <= rounds; r++)
-        if (!(r in out) && (name, r) in value)
+        if (!(r in out) && (unit[name] == "ratio" || !(r in other)) && (name, r) in value)
             x[++n] = value[name, r]
     sort(x, n)
     if (!n)
@@ -64,7 +80,10 @@ function finish(    i, reason) {
         print_figure(order[i])
     for (reason in reasons)
         say(reasons[reason] " of " rounds " rounds are left out: " reason)
-    rounds = names = looks = 0
+    if (others)
+        say(others " of " rounds " rounds count for ratios alone: the clock's cost was another one than usually")
+    rounds = names = looks = others = 0
+    split("", other)
     split("", value); split("", unit); split("", out); split("", reasons); split("", order)
     fflush()
 }
