@@ -28,7 +28,8 @@ enum {
         64, /* sessions that ended by themselves and are kept in a list, so that CONFIGURE is refused for them */
 };
 
-#define CONTROL_ENDPOINT_ASKED (5 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
+#define CONTROL_ENDPOINT_ASKED (5 * CLOCK_S)   /* a `bezel run` that waits for a session asks every half second */
+#define CONTROL_ENDPOINT_WAITS (25 * CLOCK_MS) /* between two looks whether it can be answered */
 
 struct control_endpoint {
     struct command_server *control;
@@ -560,11 +561,14 @@ bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all)
             pass(d, all, &from);
     }
     collector_places_turn(&d->collectors);
-    all->control_due = d->collectors.count > 0 ? clock_now() + CLOCK_S : INT64_MAX;
+    bool waited_for = false;
     for (uint32_t i = 0; i < all->count; i++) {
         programs_turn(all->list[i]->programs);
         answer_waiting(d, all->list[i]);
         abort_unrequested(all->list[i]);
+        waited_for = waited_for || all->list[i]->waiting.is;
     }
+    int64_t now = clock_now();
+    all->control_due = waited_for ? now + CONTROL_ENDPOINT_WAITS : d->collectors.count > 0 ? now + CLOCK_S : INT64_MAX;
     return shutdown;
 }

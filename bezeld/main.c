@@ -148,19 +148,14 @@ static bool is_needed(const struct host *h)
 
 static void serve(struct host *h)
 {
-    int64_t look = 0;
     while (is_needed(h)) {
-        bool look_at_control = scheduler_turn(&h->all);
-        if (look_at_control && control_endpoint_turn(h->control_endpoint, &h->all))
+        bool look = scheduler_turn(&h->all);
+        if (look && control_endpoint_turn(h->control_endpoint, &h->all))
             end(h);
         h->served |= h->all.count > 0;
         lifetime_ready(&h->ready);
-        int64_t now = clock_now();
-        if (now >= look) {
-            look = now + 50 * CLOCK_MS;
-            if (must_end(h))
-                end(h);
-        }
+        if (look && must_end(h))
+            end(h);
         remove_ended(h);
         int fds[2 + COLLECTOR_PLACES_MAX] = {h->signals, h->parent_pipe};
         size_t more = control_endpoint_fds(h->control_endpoint, fds + 2);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#define CONTROL_EVERY (25 * CLOCK_MS) /* the control endpoint is looked at this often, however short the waits; ... */
+#define CONTROL_EVERY                                                                                                  \
+    (25 * CLOCK_MS)                   /* links and descriptors are looked at this often, however short the waits; ...  \
+                                       */
 #define CONTROL_SOON  (2 * CLOCK_MS)  /* ... and this often ... */
 #define CONTROL_LASTS (20 * CLOCK_MS) /* ... for so long after a command, as another one often follows its answer */
 #define SLEEP_MAX     (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
@@ -87,12 +89,9 @@ bool scheduler_turn(struct scheduler *all)
 {
     int64_t now = clock_now();
     bool attend = all->woken;
-    bool control = attend || now >= control_due(all, now);
+    bool control = attend || now >= all->control_due;
     all->woken = false;
-    if (control) {
-        all->controlled = now;
-        share_thread(all);
-    }
+    share_thread(all);
     for (uint32_t i = 0; i < all->count; i++) {
         struct session *s = all->list[i];
         if (!attend && session_due(s) > now)
@@ -114,7 +113,8 @@ static bool is_at_work(const struct session *s)
     return s->phase < SESSION_CLOSES && !node_draining(s->node);
 }
 
-static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_count, int64_t timeout)
+/* Returns whether a link has a message, or a descriptor can be read: the next turn attends to them. */
+static bool wait_for_links(struct scheduler *all, const int *fds, size_t fd_count, int64_t timeout)
 {
     struct link *links[SCHEDULER_MAX + 1];
     int all_fds[2 * SCHEDULER_MAX + SCHEDULER_FDS];
@@ -128,7 +128,16 @@ static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_coun
         all_fds[fd_n++] = node_doorbell(all->list[i]->node);
         all_fds[fd_n++] = programs_fd(all->list[i]->programs);
     }
-    all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
+    return all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
+}
+
+/* Whether somebody says something: one call of the system shows it, for all links and descriptors together. */
+static bool is_called(struct scheduler *all, const int *fds, size_t fd_count, int64_t now)
+{
+    if (now < control_due(all, now))
+        return false;
+    all->controlled = now;
+    return wait_for_links(all, fds, fd_count, 0);
 }
 
 static bool spins(const struct scheduler *all)
@@ -160,7 +169,7 @@ static void look_in_a_row(const struct scheduler *all, struct node *n, int64_t n
             clock_spin_until(look.due);
         else
             clock_sleep_until(look.due);
-        now = clock_now();
+        now = node_look_now(&look);
         if (!node_look(&look, now))
             break;
     }
@@ -168,15 +177,17 @@ static void look_in_a_row(const struct scheduler *all, struct node *n, int64_t n
 }
 
 /* Turns of a single session that only look at its rings need nothing of the loop around them. */
-static void look_on(struct scheduler *all)
+static void look_on(struct scheduler *all, const int *fds, size_t fd_count)
 {
     struct session *s = all->list[0];
-    int64_t now = clock_now(), until = earliest(control_due(all, now), all->control_due);
-    for (int64_t due; all->count == 1 && session_looks(s, now); now = clock_now()) {
-        look_in_a_row(all, s->node, now, until);
-        if ((due = session_due(s)) >= until)
-            return;
+    int64_t now = clock_now();
+    while (all->count == 1 && now < all->control_due && session_looks(s, now) && !is_called(all, fds, fd_count, now)) {
+        look_in_a_row(all, s->node, now, earliest(control_due(all, now), all->control_due));
+        int64_t due = session_due(s);
+        if (due >= control_due(all, now) && due > now + SLEEP_MAX)
+            return; /* meanwhile somebody may say something */
         wait_alone(all, now, due);
+        now = clock_now();
     }
 }
 
@@ -190,11 +201,13 @@ void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
             work_due = earliest(work_due, next);
     }
     if (due >= now + all->min_sleep && work_due > now + SLEEP_MAX) {
-        wait_for_links(all, fds, fd_count, due == INT64_MAX ? -1 : due - now);
+        (void)wait_for_links(all, fds, fd_count, due == INT64_MAX ? -1 : due - now);
         return;
     }
+    if (is_called(all, fds, fd_count, now))
+        return;
     wait_alone(all, now, due);
-    look_on(all);
+    look_on(all, fds, fd_count);
 }
 
 void scheduler_end(struct scheduler *all)

@@ -18,10 +18,10 @@ struct scheduler {
     struct session *list[SCHEDULER_MAX]; /* owned */
     struct link *control_endpoint;       /* one more link to wait on; borrowed; NULL: none */
     int64_t commanded;                   /* when the last command came, ns */
-    int64_t control_due;                 /* when the control endpoint has to be looked at, ns; INT64_MAX: never */
+    int64_t control_due;                 /* when the control endpoint needs a turn without news, ns; INT64_MAX: never */
     /* Private to the module: */
     bool woken;         /* the last wait ended by a link or descriptor */
-    int64_t controlled; /* when the control endpoint was looked at last */
+    int64_t controlled; /* when links and descriptors were looked at last */
     int64_t min_sleep;  /* ns; shorter waits are spun */
 };
 
@@ -34,8 +34,8 @@ int scheduler_add(struct scheduler *all, struct session *s) BEZEL_MUST_CHECK;
 struct session *scheduler_find(const struct scheduler *all, const uint8_t run[16], const char *node);
 
 /**
- * Gives a turn to each session that is due. Returns whether the control endpoint is to be looked at: every 10 ms, and
- * every 2 ms for a while after a command.
+ * Gives a turn to each session that is due. Returns whether control endpoint, signals and parent pipe are to be looked
+ * at: some may have news.
  */
 bool scheduler_turn(struct scheduler *all);
 

@@ -121,6 +121,11 @@ bool node_look_begin(const struct node *n, struct node_look *l)
     return external_row_begin(n->external, s->turned, &l->row);
 }
 
+int64_t node_look_now(const struct node_look *l)
+{
+    return external_row_now(&l->row, l->due);
+}
+
 bool node_look(struct node_look *l, int64_t now)
 {
     if (now >= l->until || !external_row_is_still(&l->row, now))
@@ -155,7 +160,9 @@ void node_turn(struct node *n)
         news = node_poll(n, now) || news;
     if (!n->draining && now >= s->step_due && !s->asleep) {
         sample(n, now);
-        schedule_housekeep_within(s, now, SCHEDULE_HOUSEKEEP / 2); /* one wake-up for both */
+        /* One wake-up for all that is due before the next one: */
+        schedule_housekeep_within(s, now, agent_period(n->agent));
+        news = sender_attend_within(n->sender, now, agent_period(n->agent)) || news;
     }
     if (!n->draining)
         node_triggers_turn(n, now);

@@ -126,6 +126,7 @@ static int open_sender(struct node *n, const struct message_hello *hello)
         .spool_bytes = sensing->spool_bytes,
         .spool_dir = sensing->spool_dir ? sensing->spool_dir : EXPERIMENT_SPOOL_DIR,
         .by_link = getenv("BEZEL_BY_LINK") != NULL,
+        .asks_when = agent_wants_stored(n->agent),
     };
     int err = sender_open(&source, &o, &n->sender);
     bool is_spool = sensing->spool_bytes > 0 && err != BEZEL_EINVAL && err != BEZEL_ENOMEM; /* of a connection: these */

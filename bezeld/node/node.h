@@ -77,7 +77,8 @@ struct node_look {
 /** False: the node looks in no row now, but waits busily, has a CPU budget, or changes its gap. */
 bool node_look_begin(const struct node *n, struct node_look *l);
 
-/** Looks at `now`, when it is due. False: node_turn() is to follow. */
+/** Looks at `now`, when it is due: node_look_now(). False: node_turn() is to follow. */
+int64_t node_look_now(const struct node_look *l);
 bool node_look(struct node_look *l, int64_t now);
 void node_looked(struct node *n, const struct node_look *l);
 

@@ -319,6 +319,9 @@ int receiver_turn(struct receiver *in)
 
 static void beat(struct receiver *in, int64_t now, bool idle)
 {
+    bool beats = now >= in->beat_at;
+    if (beats)
+        in->beat_at = now + RECEIVER_HEARTBEAT - RECEIVER_TICK / 2;
     for (unsigned i = in->peer_count; i-- > 0;) {
         struct peer *p = &in->peers[i];
         if (idle && now - p->received_at > RECEIVER_SILENT) {
@@ -329,7 +332,7 @@ static void beat(struct receiver *in, int64_t now, bool idle)
         }
         in->out.type = MESSAGE_HEARTBEAT;
         in->out.heartbeat.at = (uint64_t)now;
-        if (receiver_send(in, &p->id) == BEZEL_EUNREACH)
+        if (beats && receiver_send(in, &p->id) == BEZEL_EUNREACH)
             receiver_drop(in, p);
     }
 }
@@ -369,14 +372,14 @@ void receiver_pause(struct receiver *in, bool paused)
 
 int64_t receiver_tick(struct receiver *in, int64_t now, bool idle)
 {
-    if (now < in->alive_at)
-        return in->alive_at;
+    if (now < in->tick_at)
+        return in->tick_at;
     beat(in, now, idle);
     if (now >= in->unidentified_at)
         end_unidentified(in, now);
     if (!in->paused && (!store_failure(in->store, NULL) || store_retry(in->store, now)))
         touch_behind(in);
-    return in->alive_at = now + RECEIVER_HEARTBEAT;
+    return in->tick_at = now + RECEIVER_TICK;
 }
 
 /* A peer that has sent BYE gets its acknowledgements at once, also beyond its rate. */

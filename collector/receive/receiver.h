@@ -32,7 +32,8 @@ struct receiver_limits {
 };
 
 #define RECEIVER_SAVE      (200 * CLOCK_MS) /* ns between two saves */
-#define RECEIVER_HEARTBEAT (250 * CLOCK_MS) /* ns between two heartbeats to each peer */
+#define RECEIVER_TICK      (250 * CLOCK_MS) /* ns between two ticks */
+#define RECEIVER_HEARTBEAT (500 * CLOCK_MS) /* ns between two heartbeats to each peer */
 #define RECEIVER_SILENT    (2 * CLOCK_S)    /* ns without a frame after which a peer counts as gone */
 
 /*

@@ -63,7 +63,7 @@ struct receiver {
     struct watermarks *watermarks; /* NULL: none */
     struct keep *keep;             /* NULL: everything is kept */
     struct evaluate *evaluate;     /* NULL: nothing is evaluated */
-    int64_t alive_at, saved_at, unidentified_at;
+    int64_t tick_at, beat_at, saved_at, unidentified_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];
     struct token_bucket evaluation; /* of ns that statistics took */

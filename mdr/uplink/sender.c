@@ -107,14 +107,14 @@ bool sender_low_is_due(const struct sender *f, bool others, int64_t now)
 /* A sign of life: a new low watermark, or a heartbeat after some silence. */
 static void beat(struct sender *f, int64_t now)
 {
-    bool by_link = !f->direct.used; /* else it goes with the packets */
+    bool by_link = !f->direct.used; /* else the low watermark goes with the packets, and is heard beside the link */
     int64_t low = by_link && sender_low_is_due(f, f->sent_at == now, now) ? send_queue_low(&f->send_queue) : 0;
     if (low > f->low) {
         f->message.type = MESSAGE_WATERMARK;
         f->message.watermark.low = (uint64_t)low;
         f->low_at = now;
         f->low = sender_message(f, now) ? low : f->low;
-    } else if (now - f->sent_at > SENDER_ALIVE_NS) {
+    } else if (now - f->sent_at > (by_link ? SENDER_ALIVE_NS : 2 * SENDER_ALIVE_NS)) {
         f->message.type = MESSAGE_HEARTBEAT;
         f->message.heartbeat.at = (uint64_t)now;
         sender_message(f, now);
@@ -168,6 +168,14 @@ void sender_attend(struct sender *f)
     f->look_at = 0;
 }
 
+bool sender_attend_within(struct sender *f, int64_t now, int64_t time)
+{
+    bool soon = sender_due(f) <= now + time;
+    if (soon)
+        sender_attend(f);
+    return soon;
+}
+
 void sender_step(struct sender *f, int64_t now, bool bye)
 {
     if (f->state == REFUSED || f->state == DONE)
@@ -177,7 +185,7 @@ void sender_step(struct sender *f, int64_t now, bool bye)
     if (f->link && must_look(f, now, bye)) {
         sender_receive(f, now);
         bool expects = send_queue_unacknowledged(&f->send_queue) > 0;
-        f->look_at = now + (expects ? SENDER_LOOK_NS : SENDER_IDLE_LOOK_NS);
+        f->look_at = now + (expects ? f->look : SENDER_IDLE_LOOK_NS);
     }
     sender_direct_acknowledged(f, now);
     send_queue_free(&f->send_queue, now);
@@ -230,6 +238,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
     f->source = *source;
     f->window = source->window;
     f->keys = options->keys;
+    f->look = options->asks_when ? SENDER_LOOK_NS : SENDER_IDLE_LOOK_NS;
     f->hello = options->hello;
     memcpy(f->hello.run, source->run, sizeof f->hello.run);
     memcpy(f->hello.uuid, source->uuid, sizeof f->hello.uuid);

@@ -23,7 +23,7 @@ enum {
     SENDER_LOW_QUIET_NS = 240000000, /* ... and there was no packet for SENDER_QUIET_NS */
     SENDER_QUIET_NS = 300000000,
     SENDER_LOOK_NS = 5000000,        /* time between two looks for acknowledgements, while there is room without them */
-    SENDER_IDLE_LOOK_NS = 100000000, /* the same while none is expected */
+    SENDER_IDLE_LOOK_NS = 100000000, /* the same while none is expected, or nobody asks when packets are stored */
     SENDER_BOOKS_NS = 1000000000,
     SENDER_ENDPOINTS_MAX = 4,
     SENDER_QUEUE = 1 << 20, /* frames in ZeroMQ's queue: more than any credit allows, so that the credit is the bound */
@@ -53,6 +53,7 @@ struct sender_options {
     const char *spool_dir;
     uint64_t spool_bytes; /* size of the spool; 0: no spool */
     bool by_link;         /* packets never pass directly (mdr/uplink/direct.h) */
+    bool asks_when;       /* the source asks when packets are stored: acknowledgements are looked for often */
 };
 
 /**
@@ -83,8 +84,12 @@ void sender_step(struct sender *f, int64_t now, bool bye);
 /** When the next step is due, if there are no new packets and no other message to send. */
 int64_t sender_due(const struct sender *f);
 
-/** Messages may have arrived: the next step receives them. */
+/**
+ * Messages may have arrived: the next step receives them. sender_attend_within(): so it does if a step is due within
+ * `time` ns; returns whether.
+ */
 void sender_attend(struct sender *f);
+bool sender_attend_within(struct sender *f, int64_t now, int64_t time);
 
 /**
  * Gives up the packets that wait: none is sent any more. The final books of all processes that have ended or are

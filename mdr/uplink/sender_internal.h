@@ -76,6 +76,7 @@ struct sender {
     int64_t until; /* end of WAITING and GREETING; 0: counts from the next step */
     int64_t received_at, sent_at, books_at;
     int64_t look_at;               /* in UP: when to receive next */
+    int64_t look;                  /* ns between two of these times while acknowledgements are expected */
     int64_t again_at;              /* no HELLO for the receiver's positions before this time */
     struct backoff attempts, asks; /* pauses between attempts, and between sender_ask_again() */
     int64_t low, low_at;           /* the low watermark that was sent or offered last on this connection, and when */

@@ -97,8 +97,8 @@ void sender_packets(struct sender *f, int64_t now)
     }
     sender_offer(f, now);
     f->counts.unacknowledged = send_queue_unacknowledged(&f->send_queue);
-    if (f->sent_at == now && f->look_at > now + SENDER_LOOK_NS)
-        f->look_at = now + SENDER_LOOK_NS;
+    if ((f->sent_at == now || f->packet_at == now) && f->look_at > now + f->look)
+        f->look_at = now + f->look;
 }
 
 static void send_books(struct sender *f, const struct uplink_process *p, bool final, int64_t now)

@@ -45,6 +45,7 @@ struct external_process {
     enum external_phase phase;
     enum message_process_state state; /* how it ended, or RUNNING */
     enum message_role role;
+    bool own; /* it is this process */
     uint32_t stream_id;
     char name[MESSAGE_NAME_MAX + 1];
     uint32_t stuck_rings;     /* rings whose last packet found no room in the window */
@@ -233,12 +234,19 @@ struct external_row {
         const _Atomic uint32_t *head; /* a ring's, or the count of a process's rings that changed */
         uint32_t seen;
     } heads[EXTERNAL_ROW_HEADS];
-    int64_t until;      /* the sensor has something else to do then */
-    int64_t at, before; /* the last two looks */
+    int64_t until;             /* the sensor has something else to do then */
+    int64_t at, before;        /* the last two looks */
+    struct timebase_line line; /* of the processor's counter; span 0: it is not trusted */
 };
 
 /** Begins a row after external_is_still() at `now`. False: there is too much to look at. */
 bool external_row_begin(const struct external *x, int64_t now, struct external_row *row);
+
+/**
+ * The time for a look that was due at `due`: by the counter where that is trusted and the look not late, else by the
+ * kernel's clock, which touches some lines more.
+ */
+int64_t external_row_now(const struct external_row *row, int64_t due);
 
 /** A look. False: something was found, and the row is over. */
 bool external_row_is_still(struct external_row *row, int64_t now);

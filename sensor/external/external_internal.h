@@ -31,11 +31,14 @@ struct external_mark {
  * waited in them, and the counts of changed rings of their processes. Any other use of the external sensor may change
  * what is to be seen there, so it makes the lists unknown.
  */
-enum { EXTERNAL_HEADS = 4096 /* of more rings there is no list */ };
+enum {
+    EXTERNAL_HEADS = 4096,    /* of more rings there is no list */
+    EXTERNAL_HEADS_WORTH = 16 /* records of a poll: where there were more, the next one finds some, too */
+};
 
 struct external_heads {
     bool known;
-    bool worth; /* the last poll found nothing, so the next one may not, either: lists are made then alone */
+    bool worth; /* the last poll found nothing or little, so the next one may find nothing: lists are made then alone */
     uint32_t count, change_count;
     struct {
         const _Atomic uint32_t *changes;

@@ -15,10 +15,12 @@
  * is: rings hold records safely and for free. No ring is to run full by that, so one that is half full ends the wait:
  * a ring loses nothing by waiting unless more than half of its slots are written between two polls.
  */
+#include "base/clock.h"
+#include "bezel/core.h"
 #include "resmgr/pace/gap.h"
 #include "sensor/external/external_internal.h"
 
-#include <unistd.h>
+#define ROW_LATE (10 * CLOCK_MS) /* so late a look is rare, or the counter has jumped */
 
 enum { POLL_TURN = 8192 /* records of a turn: about as many as the longest packet holds */ };
 
@@ -360,7 +362,7 @@ bool external_is_still(struct external *x, int64_t now)
 static bool add_to_row(struct external_row *row, const struct external_process *p)
 {
     const struct attached *a = p->at;
-    if (p->role == ROLE_DAEMON && segment_pid_is_ours(a) && a->pid == (uint32_t)getpid())
+    if (p->own)
         return true;
     if (row->count + 1 + a->live_count > EXTERNAL_ROW_HEADS)
         return false;
@@ -385,6 +387,8 @@ bool external_row_begin(const struct external *x, int64_t now, struct external_r
                                  .until = timebase_due(&x->counter),
                                  .at = now,
                                  .before = now};
+    if (x->proof.needless || x->proof.proven)
+        row->line = timebase_line(&x->counter, bezel_counter());
     if (!x->heads.known || x->accumulate.records > 1 || row->wake_words > 1)
         return false;
     for
@@ -392,6 +396,13 @@ bool external_row_begin(const struct external *x, int64_t now, struct external_r
             if (!add_to_row(row, x->processes[i]))
                 return false;
     return true;
+}
+
+int64_t external_row_now(const struct external_row *row, int64_t due)
+{
+    uint64_t after = bezel_counter() - row->line.ticks;
+    int64_t now = after < row->line.span ? (int64_t)timebase_along(&row->line, after) : due - 1;
+    return now >= due && now - due < ROW_LATE ? now : clock_now();
 }
 
 bool external_row_is_still(struct external_row *row, int64_t now)
@@ -447,7 +458,7 @@ uint32_t external_poll(struct external *x, int64_t now)
     if (external_is_still(x, now))
         return 0;
     uint32_t done = poll_now(x, now);
-    x->heads.worth = done == 0;
+    x->heads.worth = done <= EXTERNAL_HEADS_WORTH;
     return done;
 }
 

@@ -161,7 +161,8 @@ static void prove(struct counter_proof *p, int64_t now)
 
 void counter_proof_begin(struct counter_proof *p)
 {
-    *p = (struct counter_proof){.asked = cpu_counter_trust(&p->why) == CPU_COUNTER_PROVABLE};
+    enum cpu_counter_trust trust = cpu_counter_trust(&p->why);
+    *p = (struct counter_proof){.needless = trust == CPU_COUNTER_TRUSTED, .asked = trust == CPU_COUNTER_PROVABLE};
     if (!p->asked)
         return;
     p->why = "the kernel does not say that the counter is reliable (constant_tsc, nonstop_tsc and tsc_reliable in "

@@ -50,6 +50,7 @@ enum counter_verdict counter_proof_judge(const struct counter_visit *v, int64_t 
 bool counter_proof_contradicts(const struct timebase *tb, const struct clock_pair *pair);
 
 struct counter_proof {
+    bool needless;    /* the counter is the kernel's clock source, which trusts it */
     bool asked;       /* the kernel's clock source is a hypervisor's: nothing counts before it is proven */
     bool proven;      /* programs may use the counter */
     bool left;        /* it was, and is not any more: for good */

@@ -245,6 +245,50 @@ static void one_that_waits_busily_never_sleeps(void **state)
     assert_int_equal(sleeps, 0);
 }
 
+/* Control endpoint, signals and parent pipe get a turn where there is news, and cost nothing where there is none. */
+static void who_calls_is_heard_between_polls_and_nobody_else_is_looked_at(void **state)
+{
+    (void)state;
+    int call[2];
+    open_session("called", "poll: {period: 1 ms}");
+    assert_int_equal(pipe(call), 0);
+    for (int turn = 0; turn < 60; turn++) {
+        assert_false(scheduler_turn(&all));
+        scheduler_wait(&all, call, 1);
+    }
+    assert_int_equal(write(call[1], "x", 1), 1);
+    bool heard = false;
+    for (int64_t deadline = clock_now() + PATIENCE; !heard && clock_now() < deadline;) {
+        scheduler_wait(&all, call, 1);
+        heard = scheduler_turn(&all);
+    }
+    assert_true(heard);
+    close(call[0]);
+    close(call[1]);
+}
+
+/* The counter tells a time on a line of its own, which may be wrong: only where it is plausible it is taken. */
+static void a_look_takes_the_kernels_time_where_the_counters_is_none(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t late;
+        bool trusted, taken;
+    } cases[] = {
+        {50 * CLOCK_US, true, true}, {50 * CLOCK_US, false, false}, {-CLOCK_US, true, false}, {CLOCK_S, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct external_row row = {0};
+        int64_t before = clock_now(), due = before + 3600 * CLOCK_S; /* a time that the kernel's clock does not show */
+        row.line = (struct timebase_line){.ns = due + cases[i].late, .factor = 0, .shift = 1};
+        row.line.span = cases[i].trusted ? UINT64_MAX : 0;
+        int64_t now = external_row_now(&row, due);
+        if (cases[i].taken)
+            assert_int_equal(now, due + cases[i].late);
+        else
+            assert_in_range(now, before, clock_now());
+    }
+}
+
 static void one_alone_takes_all_at_once(void **state)
 {
     (void)state;
@@ -369,6 +413,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(so_does_one_with_a_batch_of_its_own_that_is_longer, begin, end),
         cmocka_unit_test_setup_teardown(so_does_one_that_waits_busily, begin, end),
         cmocka_unit_test_setup_teardown(one_that_waits_busily_never_sleeps, begin, end),
+        cmocka_unit_test_setup_teardown(who_calls_is_heard_between_polls_and_nobody_else_is_looked_at, begin, end),
+        cmocka_unit_test(a_look_takes_the_kernels_time_where_the_counters_is_none),
         cmocka_unit_test_setup_teardown(one_that_flickers_within_its_period_polls_on, begin, end),
         cmocka_unit_test_setup_teardown(one_alone_takes_all_at_once, begin, end),
         cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
