@@ -354,6 +354,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     real_time_check(r, root, e);
     check_keys(r, root, e);
     collectors_check(r, root, e);
+    check_places(r, root, e);
     check_remote(r, root, e);
     check_collector(r, root, e);
     check_clocks(r, root, e);

@@ -27,6 +27,9 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
 
 /** Metrics, then limits, which may add a built-in metric. */
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e);
+
+/** Where metrics are to be computed (`at`), after collectors. */
+void check_places(struct reader *r, const struct tree *root, const struct experiment *e);
 void check_limits(struct reader *r, const struct tree *root, struct experiment *e);
 
 /** Removes the entry of sensor_cpu from the metrics, as the last check: it is no metric but a window. */

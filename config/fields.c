@@ -304,6 +304,7 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_RANGE("memory", SCHEMA_COUNT, IN(experiment_metric, interval.memory), EXPERIMENT_MATCH_MEMORY_MIN,
                       EXPERIMENT_MATCH_MEMORY_MAX),
      .is_used = is_interval},
+    {.key = "at", .kind = SCHEMA_CHECKED},
     {0},
 };
 

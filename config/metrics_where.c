@@ -1,15 +1,82 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Where each metric of an experiment is computed, and what crosses the network for it. */
+/*
+ * Where each metric of an experiment is computed, and what crosses the network for it. It is the lowest place that has
+ * all its records and evaluates: the node, or of an interval the root.
+ */
+#include "base/near.h"
 #include "base/units.h"
-#include "config/experiment.h"
-#include "config/schema.h"
+#include "config/check_internal.h"
+#include "config/diagnostics.h"
 
 #include <string.h>
 
 /* The manager asks the collector twice in a sampling period, at most so often. */
 #define ASKED_LEAST INT64_C(10000000)
+
+static const char at_node[] = "node", at_root[] = "root";
+
+static const char *place_of(const struct experiment_metric *m)
+{
+    return m->kind == METRIC_INTERVAL ? at_root : at_node;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+
+static void check_known(struct reader *r, const struct tree *t, const struct experiment *e, const char *text)
+{
+    struct near near = {.wanted = text};
+    for (uint32_t i = 0; i < e->inner_count; i++)
+        near_consider(&near, e->inner[i].name ? e->inner[i].name : "");
+    near_consider(&near, at_root);
+    near_consider(&near, at_node);
+    if (near.best)
+        reader_wrong(r, t, "there is no collector %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);
+    else
+        reader_wrong(r, t, "there is no collector %s; allowed: node, or root, the collector that stores the run",
+                     diagnostics_quote(text).s);
+}
+
+/* `at` of metric `m`, which is at `t`. */
+static void check_place(struct reader *r, const struct tree *t, const struct experiment *e,
+                        const struct experiment_metric *m)
+{
+    const char *text = reader_text(r, t, "node, or root"), *place = place_of(m);
+    if (!text || strcmp(text, place) == 0)
+        return;
+    if (strcmp(text, at_node) == 0)
+        reader_wrong(r, t,
+                     "no node has the records of the others: an interval is computed by the collector that "
+                     "stores the run; give 'at: root'");
+    else if (experiment_inner_find(e, text) >= 0)
+        reader_wrong(r, t, "inner collector %s passes records on, and computes no metric; give 'at: %s'",
+                     diagnostics_quote(text).s, place);
+    else if (strcmp(text, at_root) == 0)
+        reader_wrong(r, t,
+                     "each node computes this metric, and the root only metrics of several nodes (intervals); "
+                     "give 'at: node'");
+    else
+        check_known(r, t, e, text);
+}
+
+static const struct experiment_metric *find_metric(const struct experiment *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (e->metrics[i].name && strcmp(e->metrics[i].name, name) == 0)
+            return &e->metrics[i];
+    return &schema_default_metric; /* sensor_cpu, a node's */
+}
+
+void check_places(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count), *at;
+    for (; t; t = t->next)
+        if ((at = tree_get(t, "at")))
+            check_place(r, at, e, find_metric(e, t->key));
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
 
 static const struct experiment_limit *limit_on(const struct experiment *e, uint32_t metric, bool global)
 {
@@ -23,7 +90,7 @@ static void print_interval(const struct experiment *e, uint32_t i, FILE *out)
 {
     const struct experiment_interval *of = &e->metrics[i].interval;
     int64_t every = e->adapt.every / 2 > ASKED_LEAST ? e->adapt.every / 2 : ASKED_LEAST;
-    fputs("the collector that stores the run. To it: the records of ", out);
+    fputs("the root, the collector that stores the run. To it: the records of ", out);
     for (uint32_t k = 0; k < of->count; k++)
         fprintf(out, "%s%s%s%s",
                 k == 0               ? ""
@@ -60,6 +127,8 @@ static void print_of_node(const struct experiment *e, uint32_t i, FILE *out)
     fputs(m->per_process ? "each node, of each of its processes. To the collector: the values, once a second"
                          : "each node. To the collector: its value, once a second",
           out);
+    if (m->aspect && experiment_reduces(e, m->aspect))
+        fprintf(out, "; the records of %s end in the node", m->aspect);
     if (limit_on(e, i, true))
         fprintf(out, ". To the manager, which joins them: %s, every %s", partial_of(e, i),
                 units_exact_duration(e->adapt.every).s);

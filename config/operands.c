@@ -61,7 +61,7 @@ void operands_check(struct reader *r, const struct tree *t, const struct experim
     const struct tree *key = operands_key(t), *other;
     m->kind = strcmp(key->key, experiment_metric_word(METRIC_RATIO)) == 0 ? METRIC_RATIO : METRIC_DIFFERENCE;
     for (other = t->first; other; other = other->next)
-        if (other != key)
+        if (other != key && strcmp(other->key, "at") != 0)
             reader_wrong_key(r, other, "cannot be combined with '%s', which is of the values of two other metrics",
                              key->key);
     if (!m->operands || !m->operands[0] || !m->operands[1])

@@ -54,24 +54,25 @@ static void a_metric_says_where_it_is_computed_and_what_crosses_the_network(void
     is_placed("", "");
     snprintf(
         text, sizeof text,
-        "e2e: in the collector that stores the run. To it: the records of a, b of app and c from all nodes, which it "
-        "stores. To the manager: the value, every 50 ms.\n%s",
+        "e2e: in the root, the collector that stores the run. To it: the records of a, b of app and c from all nodes, "
+        "which it stores. To the manager: the value, every 50 ms.\n%s",
         one);
     is_placed("metrics: {e2e: {interval: [a, b of app, c], match: f, max: yes}}\nlimits: [{expect: e2e <= 5 ms}]\n"
               "adapt: {every: 100 ms}\n",
               text);
     snprintf(
         text, sizeof text,
-        "e2e: in the collector that stores the run. To it: the records of a and b from all nodes, which it stores; it "
-        "is computed when they have been stored, for the report.\n%s",
+        "e2e: in the root, the collector that stores the run. To it: the records of a and b from all nodes, which it "
+        "stores; it is computed when they have been stored, for the report.\n%s",
         one);
-    is_placed("metrics: {e2e: {interval: [a, b], match: f, max: yes}}\n", text);
+    is_placed("metrics: {e2e: {interval: [a, b], match: f, max: yes, at: root}}\n", text);
     snprintf(
         text, sizeof text,
         "q: in each node. To the collector: its value, once a second. To the manager, which joins them: the histogram "
         "of its values, 12 bytes for each bucket that has some, every 100 ms.\n%s",
         one);
-    is_placed("metrics: {q: {quantile: v, of: a, per: node}}\nlimits: [{expect: q <= 5, per: global}]\n", text);
+    is_placed("metrics: {q: {quantile: v, of: a, per: node, at: node}}\nlimits: [{expect: q <= 5, per: global}]\n",
+              text);
     snprintf(
         text, sizeof text,
         "r: in each node, of each of its processes. To the collector: the values, once a second. To the manager, which "
@@ -91,6 +92,17 @@ static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
          "metrics.monitoring_latency.per", "a built-in metric has one value per node"},
         {"metrics: {m: {mean: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
         {"metrics: {m: {max: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
+        {"metrics: {m: {rate: a, at: root}}\n", "metrics.m.at", "each node computes this metric"},
+        {"metrics: {m: {rate: a, at: noed}}\n", "metrics.m.at", "there is no collector 'noed'; did you mean 'node'?"},
+        {"metrics: {m: {rate: a, at: [node]}}\n", "metrics.m.at", "node, or root"},
+        {"metrics: {m: {interval: [a, b], match: f, max: yes, at: node}}\n", "metrics.m.at",
+         "no node has the records of the others"},
+        {"metrics: {m: {interval: [a, b], match: f, max: yes, at: elsewhere}}\n", "metrics.m.at",
+         "there is no collector 'elsewhere'"},
+        {"collectors: {rack: {}}\nmetrics: {m: {interval: [a, b], match: f, max: yes, at: rack}}\n", "metrics.m.at",
+         "inner collector 'rack' passes records on, and computes no metric; give 'at: root'"},
+        {"metrics: {sensor_cpu: {at: root}}\nlimits: [{hold: sensor_cpu <= 5 %}]\n", "metrics.sensor_cpu.at",
+         "each node computes this metric"},
         {"metrics: {m: {rate: a, of: a}}\n", "metrics.m.of", "applies only to a metric of a field"},
         {"metrics: {m: {ratio: a}}\n", "metrics.m.ratio", "a list of the names of two metrics"},
         {"metrics: {m: {ratio: [a]}}\n", "metrics.m.ratio", "a list of the names of two metrics"},
