@@ -129,7 +129,7 @@ void order_run_store(struct order_run *r, unsigned n, enum packet_kind kind, con
         bytes_put_u64(at + 8, list[i].values[1]);
     }
     packet_put_header(packet, &h);
-    receiver_take_packet(p->node, r->store, packet, h.size_bytes, &got);
+    receiver_take_packet(p->node, r->store, NULL, packet, h.size_bytes, &got);
     order_run_must(r, got.what == RECEIVED_STORED, "storing a packet");
 }
 

@@ -266,7 +266,7 @@ static int start(struct collector_daemon *v)
     if (!v->receiver)
         return report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
     receiver_set_keep(v->receiver, &v->keep);
-    receiver_set_evaluate(v->receiver, v->evaluate = evaluate_new(v->model, clock_now()));
+    receiver_set_evaluate(v->receiver, v->evaluate = evaluate_new(v->model, v->rundb, clock_now()));
     if (!v->evaluate)
         return report(BEZEL_ENOMEM, "BEZEL-START", "evaluators");
     open_watermarks(v);

@@ -23,17 +23,52 @@ static const struct experiment_rule *rule_of(const struct experiment *e, const c
     return found && found->value == KEEP_REDUCED ? found : NULL;
 }
 
+/* Whether an interval has the aspect: then its records are needed at the root. */
+static bool is_of_interval(const struct experiment *e, const char *aspect)
+{
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (e->metrics[i].kind == METRIC_INTERVAL && experiment_metric_is_of(&e->metrics[i], aspect))
+            return true;
+    return false;
+}
+
 /* The rule by which metric `m`, a node's, reduces the records that it reads; NULL: none does. */
 static const struct experiment_rule *reduces(const struct experiment *e, const struct experiment_metric *m)
 {
     bool of_programs = m->aspect && experiment_sampler_of(m->aspect) == EXPERIMENT_SAMPLERS;
-    return of_programs ? rule_of(e, m->aspect) : NULL;
+    return of_programs && !is_of_interval(e, m->aspect) ? rule_of(e, m->aspect) : NULL;
+}
+
+/* Whether `rule` reduces records that metric `m` reads, wherever it is computed; with NULL: whether any rule does. */
+static bool uses(const struct experiment *e, const struct experiment_metric *m, const struct experiment_rule *rule)
+{
+    const struct experiment_rule *found = reduces(e, m);
+    bool used = found && (!rule || found == rule);
+    for (uint32_t i = 0; i < m->interval.count && !used; i++) {
+        found = rule_of(e, m->interval.aspects[i]);
+        used = found && (!rule || found == rule);
+    }
+    return used;
 }
 
 bool experiment_reduces(const struct experiment *e, const char *aspect)
 {
     for (uint32_t i = 0; i < e->metric_count; i++)
         if (e->metrics[i].aspect && strcmp(e->metrics[i].aspect, aspect) == 0 && reduces(e, &e->metrics[i]))
+            return true;
+    return false;
+}
+
+bool experiment_reduces_at_root(const struct experiment *e, const char *aspect)
+{
+    return rule_of(e, aspect) && is_of_interval(e, aspect);
+}
+
+bool experiment_interval_is_reduced(const struct experiment *e, uint32_t metric)
+{
+    const struct experiment_interval *i = &e->metrics[metric].interval;
+    for (uint32_t at = 0; at < i->count; at++)
+        if (rule_of(e, i->aspects[at]))
             return true;
     return false;
 }
@@ -61,19 +96,6 @@ static const struct tree *entry_of(const struct tree *root, const struct experim
     return t ? t : keep;
 }
 
-static void check_interval(struct reader *r, const struct tree *root, const struct experiment *e,
-                           const struct experiment_metric *m)
-{
-    for (uint32_t i = 0; i < m->interval.count; i++) {
-        const struct experiment_rule *rule = rule_of(e, m->interval.aspects[i]);
-        if (rule)
-            reader_wrong(r, entry_of(root, rule),
-                         "reduces %s, whose records metric %s needs: the collector evaluates it, and would get none; "
-                         "keep them all",
-                         m->interval.aspects[i], diagnostics_quote(m->name).s);
-    }
-}
-
 static bool expires(const struct experiment *e, const char *name)
 {
     int64_t bound = 0;
@@ -83,6 +105,53 @@ static bool expires(const struct experiment *e, const char *name)
     return bound > 0;
 }
 
+/* Aspect `aspect`, which metric `m` reads and `rule` reduces, at whatever place. */
+static void check_aspect(struct reader *r, const struct tree *t, const struct experiment *e,
+                         const struct experiment_metric *m, const char *aspect)
+{
+    if (e->sensing.when_full == WHEN_FULL_OVERWRITE)
+        reader_wrong(r, t, "reduces %s, but the rings of flight recorders ('when-full: overwrite') are not polled",
+                     aspect);
+    if (expires(e, aspect))
+        reader_wrong(
+            r, t,
+            "reduces %s, which has a latency bound (sensing.expire): a record that expires is not evaluated, and "
+            "would leave no trace; give up one of both",
+            aspect);
+    if (m->window / 2 < e->adapt.every)
+        reader_wrong(r, t,
+                     "reduces %s, and metric %s looks back %s, less than two sampling periods (adapt.every, %s): a "
+                     "record could leave the window before a value has it; lengthen the window, or shorten adapt.every",
+                     aspect, diagnostics_quote(m->name).s, units_exact_duration(m->window).s,
+                     units_exact_duration(e->adapt.every).s);
+}
+
+static bool is_limited(const struct experiment *e, const struct experiment_metric *m)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].metric >= 0 && &e->metrics[e->limits[i].metric] == m)
+            return true;
+    return false;
+}
+
+/* The root evaluates an interval where the manager judges a limit on it; else later, from stored records. */
+static void check_interval(struct reader *r, const struct tree *root, const struct experiment *e,
+                           const struct experiment_metric *m)
+{
+    bool evaluated = is_limited(e, m);
+    for (uint32_t i = 0; i < m->interval.count; i++) {
+        const struct experiment_rule *rule = rule_of(e, m->interval.aspects[i]);
+        const struct tree *t = rule ? entry_of(root, rule) : NULL;
+        if (rule && !evaluated)
+            reader_wrong(r, t,
+                         "reduces %s, whose records metric %s needs in the store: without a limit it is computed when "
+                         "the run has ended; set a limit on it, or keep them all",
+                         m->interval.aspects[i], diagnostics_quote(m->name).s);
+        else if (rule)
+            check_aspect(r, t, e, m, m->interval.aspects[i]);
+    }
+}
+
 static void check_metric(struct reader *r, const struct tree *root, const struct experiment *e,
                          const struct experiment_metric *m)
 {
@@ -90,28 +159,12 @@ static void check_metric(struct reader *r, const struct tree *root, const struct
     check_interval(r, root, e, m);
     if (!rule)
         return;
-    const struct tree *t = entry_of(root, rule);
-    if (e->sensing.when_full == WHEN_FULL_OVERWRITE)
-        reader_wrong(r, t, "reduces %s, but the rings of flight recorders ('when-full: overwrite') are not polled",
-                     m->aspect);
-    if (expires(e, m->aspect))
-        reader_wrong(
-            r, t,
-            "reduces %s, which has a latency bound (sensing.expire): a record that expires is not evaluated, and "
-            "would leave no trace; give up one of both",
-            m->aspect);
+    check_aspect(r, entry_of(root, rule), e, m, m->aspect);
     if (m->tumbles)
-        reader_wrong(
-            r, t,
-            "reduces %s, and metric %s has windows that follow one another: the last one, which is not over when "
-            "a process ends, would have no value; give it 'windows: sliding'",
-            m->aspect, diagnostics_quote(m->name).s);
-    if (m->window / 2 < e->adapt.every)
-        reader_wrong(r, t,
-                     "reduces %s, and metric %s looks back %s, less than two sampling periods (adapt.every, %s): a "
-                     "record could leave the window before a value has it; lengthen the window, or shorten adapt.every",
-                     m->aspect, diagnostics_quote(m->name).s, units_exact_duration(m->window).s,
-                     units_exact_duration(e->adapt.every).s);
+        reader_wrong(r, entry_of(root, rule),
+                     "reduces %s, and metric %s has windows that follow one another: the last one, which is not over "
+                     "when a process ends, would have no value; give it 'windows: sliding'",
+                     m->aspect, diagnostics_quote(m->name).s);
 }
 
 void aspect_keep_check(struct reader *r, const struct tree *root, const struct experiment *e)
@@ -120,7 +173,7 @@ void aspect_keep_check(struct reader *r, const struct tree *root, const struct e
     bool any = false;
     for (uint32_t i = 0; i < e->metric_count; i++) {
         check_metric(r, root, e, &e->metrics[i]);
-        any = any || reduces(e, &e->metrics[i]);
+        any = any || uses(e, &e->metrics[i], NULL);
     }
     if (any && (e->store.keep.bytes || e->store.keep.time))
         reader_wrong(r, keep,
@@ -133,11 +186,10 @@ void aspect_keep_warn(struct reader *r, const struct tree *root, const struct ex
     for (const struct experiment_rule *rule = e->sensing.keep; rule && rule->pattern; rule++) {
         bool used = rule->value != KEEP_REDUCED;
         for (uint32_t i = 0; i < e->metric_count; i++)
-            used = used || reduces(e, &e->metrics[i]) == rule;
+            used = used || uses(e, &e->metrics[i], rule);
         if (!used)
-            reader_warn(
-                r, entry_of(root, rule),
-                "has no effect: no metric of a node reads an aspect that it matches, so the records are stored; "
-                "'sensing: {aspects: {count: [...]}}' leaves records out");
+            reader_warn(r, entry_of(root, rule),
+                        "has no effect: no metric reads an aspect that it matches, so the records are stored; "
+                        "'sensing: {aspects: {count: [...]}}' leaves records out");
     }
 }

@@ -184,7 +184,7 @@ struct experiment_rule {
     int64_t value;
 };
 
-/** What of an aspect's records is stored: all; or in place of those that its node evaluates their values
+/** What of an aspect's records is stored: all; or in place of those that are evaluated on their way their values
  * (config/aspect_keep.c). */
 enum experiment_keep { KEEP_ALL, KEEP_REDUCED };
 
@@ -732,10 +732,13 @@ int experiment_limit_contradicts(const struct experiment *e, uint32_t i);
 uint32_t experiment_importance(const struct experiment_rule *rules, const char *name);
 
 /**
- * Whether the records of aspect `aspect` of programs end at their node, which evaluates them. ..._hand_on_period(): how
- * often it is to record the values of all such, so that each record is in one, ns; 0: there are none. Pure.
+ * Whether the records of aspect `aspect` of programs end at their node, which evaluates them. ..._at_root(): or at the
+ * collector that stores the run, because an interval has them. ..._hand_on_period(): how often a node is to record the
+ * values of all such, so that each record is in one, ns; 0: there are none. Pure.
  */
 bool experiment_reduces(const struct experiment *e, const char *aspect);
+bool experiment_reduces_at_root(const struct experiment *e, const char *aspect);
+bool experiment_interval_is_reduced(const struct experiment *e, uint32_t metric); /* of some of its aspects */
 int64_t experiment_hand_on_period(const struct experiment *e);
 
 /** The number of CPUs in the set; whether `cpu` is one of them. Pure. */

@@ -86,6 +86,23 @@ static const struct experiment_limit *limit_on(const struct experiment *e, uint3
     return NULL;
 }
 
+/* What the root does with the records of an interval. */
+static void print_kept(const struct experiment *e, const struct experiment_interval *of, FILE *out)
+{
+    uint32_t reduced = 0, n = 0;
+    for (uint32_t k = 0; k < of->count; k++)
+        reduced += experiment_reduces_at_root(e, of->aspects[k]);
+    if (reduced == of->count)
+        fputs(", which end there", out);
+    else
+        fputs(", which it stores", out);
+    for (uint32_t k = 0; k < of->count && reduced < of->count; k++)
+        if (experiment_reduces_at_root(e, of->aspects[k]))
+            fprintf(out, "%s%s", n++ > 0 ? " and " : " but for those of ", of->aspects[k]);
+    if (n > 0)
+        fputs(", which end there", out);
+}
+
 static void print_interval(const struct experiment *e, uint32_t i, FILE *out)
 {
     const struct experiment_interval *of = &e->metrics[i].interval;
@@ -97,7 +114,8 @@ static void print_interval(const struct experiment *e, uint32_t i, FILE *out)
                 : k + 1 == of->count ? " and "
                                      : ", ",
                 of->aspects[k], of->processes[k] ? " of " : "", of->processes[k] ? of->processes[k] : "");
-    fputs(" from all nodes, which it stores", out);
+    fputs(" from all nodes", out);
+    print_kept(e, of, out);
     if (limit_on(e, i, true))
         fprintf(out, ". To the manager: the value, every %s", units_exact_duration(every).s);
     else

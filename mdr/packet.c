@@ -62,7 +62,7 @@ static bool header_is_consistent(const struct packet_header *h)
     if (h->size_bytes < PACKET_HEADER_BYTES || h->size_bytes > PACKET_MAX_BYTES || h->size_bytes % 4 != 0)
         return false;
     uint64_t body = h->size_bytes - PACKET_HEADER_BYTES;
-    if (h->kind == PACKET_DATA ? h->records == 0 : h->kind != PACKET_REDUCED && (h->records != 0 || body != 0))
+    if (h->kind == PACKET_DATA ? h->records == 0 : !packet_is_reduced(h) && (h->records != 0 || body != 0))
         return false;
     return body >= (uint64_t)h->records * PACKET_RECORD_BYTES &&
            body <= (uint64_t)h->records * PACKET_RECORD_MAX_BYTES && h->ring < PACKET_RINGS_MAX &&
@@ -106,7 +106,7 @@ int packet_get_header(const void *packet, size_t n, struct packet_header *h)
         return err;
     uint64_t content_bits = bytes_get_u64(p + AT_CONTENT), size_bits = bytes_get_u64(p + AT_SIZE);
     uint32_t kind = bytes_get_u32(p + AT_KIND);
-    if (content_bits != size_bits || size_bits % 8 != 0 || (kind > PACKET_CLOSE && kind != PACKET_REDUCED))
+    if (content_bits != size_bits || size_bits % 8 != 0 || kind > PACKET_THINNED || kind == PACKET_COVER)
         return BEZEL_EMALFORMED;
     get_fields(p, h);
     if (!header_is_consistent(h))

@@ -30,7 +30,8 @@ enum {
 /**
  * PACKET_COVER is in files alone: the first packet of a stream whose packets up to there expired from the store.
  * PACKET_REDUCED is as PACKET_DATA, but that it may have no records, and that by so many as `discarded` grew ended at a
- * reducer, which took them into account.
+ * reducer, which took them into account: their node. PACKET_THINNED is the same of the collector that stores, which
+ * makes it of a packet of kind data: so it is in files alone.
  */
 enum packet_kind {
     PACKET_DATA = 0,
@@ -38,7 +39,8 @@ enum packet_kind {
     PACKET_LOSS = 2,
     PACKET_CLOSE = 3,
     PACKET_COVER = 4,
-    PACKET_REDUCED = 5
+    PACKET_REDUCED = 5,
+    PACKET_THINNED = 6
 };
 
 /** A packet's header, field by field as in mdr.x (sizes in bytes here, in bits there). */
@@ -79,15 +81,20 @@ struct packet_run {
     const struct dict *dict; /* for who reads texts, else NULL: of the process that made them */
 };
 
+static inline bool packet_is_reduced(const struct packet_header *h)
+{
+    return h->kind == PACKET_REDUCED || h->kind == PACKET_THINNED;
+}
+
 /** Of a stream that had discarded `before`: how many records packet `h` counts as lost, or as reduced. Pure. */
 static inline uint64_t packet_lost(const struct packet_header *h, uint64_t before)
 {
-    return h->kind == PACKET_REDUCED ? 0 : h->discarded - before;
+    return packet_is_reduced(h) ? 0 : h->discarded - before;
 }
 
 static inline uint64_t packet_reduced(const struct packet_header *h, uint64_t before)
 {
-    return h->kind == PACKET_REDUCED ? h->discarded - before : 0;
+    return packet_is_reduced(h) ? h->discarded - before : 0;
 }
 
 /** Writes the PACKET_HEADER_BYTES of `h` at `p`. Pure. */
@@ -115,8 +122,8 @@ bool packet_is_packet(const void *p, size_t n);
 /**
  * Reads and checks the header of the packet that starts at `p`, of which `n` bytes are there (they may be fewer or more
  * than the packet). Checked: magic, version, sizes equal, whole bytes, within PACKET_MAX_BYTES and consistent with
- * `records`; kind; ring; order of timestamps; that only packets of kind data and reduced hold records. Returns 0;
- * BEZEL_EAGAIN where `n` is too small to hold the header or, the header being good, the whole packet (*h is then
+ * `records`; kind; ring; order of timestamps; that only packets of kind data, reduced and thinned hold records. Returns
+ * 0; BEZEL_EAGAIN where `n` is too small to hold the header or, the header being good, the whole packet (*h is then
  * filled); BEZEL_EVERSION; BEZEL_EMALFORMED. Pure.
  */
 int packet_get_header(const void *p, size_t n, struct packet_header *h) BEZEL_MUST_CHECK;

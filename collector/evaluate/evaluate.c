@@ -11,39 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64 }; /* records that a matcher takes at a time */
-
-struct evaluated {
-    struct interval *interval; /* NULL: no limit is on this metric */
-    bool any;                  /* a process has had one of its aspects */
-    int64_t newest;            /* run's time of the latest end, ... */
-    int64_t collected;         /* ... and how long it took to get here */
+enum {
+    BATCH = 64,              /* records that a matcher takes at a time */
+    TIMES_MEMORY = 64 << 20, /* bytes for the times of records that end here */
 };
 
-struct evaluate {
-    const struct model *model;
-    struct experiment *experiment; /* NULL: there is none yet */
-    char *text;                    /* as it was given */
-    uint32_t configured;           /* how often one was */
-    uint64_t life;
-    int64_t began, now; /* run's time: of the configuration; the latest */
-    struct evaluated metrics[EXPERIMENT_METRICS_MAX];
-};
-
-struct evaluate *evaluate_new(const struct model *m, int64_t now)
+struct evaluate *evaluate_new(const struct model *m, struct rundb *rundb, int64_t now)
 {
     struct evaluate *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
     e->model = m;
+    e->rundb = rundb;
+    e->times.memory = TIMES_MEMORY;
     e->life = (uint64_t)now;
     return e;
 }
 
 static void clear(struct evaluate *e)
 {
-    for (uint32_t i = 0; i < EXPERIMENT_METRICS_MAX; i++)
+    for (uint32_t i = 0; i < EXPERIMENT_METRICS_MAX; i++) {
         interval_free(e->metrics[i].interval);
+        free(e->metrics[i].before);
+    }
+    interval_times_free(&e->times);
     memset(e->metrics, 0, sizeof e->metrics);
     if (e->experiment)
         experiment_free(e->experiment);
@@ -69,6 +60,14 @@ static int64_t advance(struct evaluate *e, int64_t now)
 
 /* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
+/* A time between records that end here. */
+static void take_time(void *context, const struct interval_time *time)
+{
+    struct evaluated *m = context;
+    (void)interval_times_add(&m->of->times, (uint32_t)(m - m->of->metrics),
+                             time); /* without memory it is not counted */
+}
+
 /*
  * What was under way before this is lost: an end without a beginning may have had one of then. So it widens its value,
  * as if a beginning had been lost.
@@ -76,7 +75,12 @@ static int64_t advance(struct evaluate *e, int64_t now)
 static int begin(struct evaluate *e, uint32_t metric)
 {
     struct evaluated *m = &e->metrics[metric];
-    int err = m->interval ? 0 : interval_new(&e->experiment->metrics[metric], e->experiment->order.wait, &m->interval);
+    if (m->interval)
+        return 0;
+    int err = interval_new(&e->experiment->metrics[metric], e->experiment->order.wait, &m->interval);
+    m->of = e;
+    if (!err && experiment_interval_is_reduced(e->experiment, metric))
+        interval_tell(m->interval, take_time, m);
     if (!err)
         interval_lost(m->interval, 0, 0, INT64_MIN / 2, e->began, 1, e->began);
     return err;
@@ -99,6 +103,7 @@ const char *evaluate_configure(struct evaluate *e, const char *text, int64_t now
     for (uint32_t i = 0; i < e->experiment->limit_count && !err; i++)
         if (experiment_limit_is_on_interval(e->experiment, &e->experiment->limits[i]))
             err = begin(e, (uint32_t)e->experiment->limits[i].metric);
+    err = err ? err : evaluate_load(e);
     if (err)
         clear(e);
     return err ? "it has no memory to match records: lower 'memory' of the metrics" : NULL;
@@ -106,10 +111,11 @@ const char *evaluate_configure(struct evaluate *e, const char *text, int64_t now
 
 /* ---- Packets ----------------------------------------------------------------------------------------------------- */
 
-/* What is read of a process; NULL: nothing. Found anew where the experiment or the dictionary is. */
-static const struct evaluate_watch *watch_of(struct evaluate *e, struct model_process *p)
+const struct evaluate_watch *evaluate_watch_of(struct evaluate *e, struct model_process *p)
 {
     struct evaluate_watch *w = p->evaluated;
+    if (!e->experiment || !p->dict)
+        return NULL;
     if (!w || w->configured != e->configured || w->aspects != p->dict->aspect_count) {
         free(w);
         p->evaluated = w = evaluate_watch_new(e->experiment, e->configured, p);
@@ -181,7 +187,7 @@ void evaluate_packet(struct evaluate *e, const struct model_stream *s, const str
                      const uint8_t *packet, const struct validate_found *found, int64_t now)
 {
     struct model_process *p = s->process;
-    const struct evaluate_watch *w = e->experiment && p->dict ? watch_of(e, p) : NULL;
+    const struct evaluate_watch *w = evaluate_watch_of(e, p);
     struct clock_stretch near = {0};
     struct packet_run run = found->all;
     size_t offset = PACKET_HEADER_BYTES;

@@ -135,10 +135,17 @@ static void check_time(struct receiver *in, struct model_process *p, const struc
         receiver_rundb_failed(in, err, "a note");
 }
 
+/* Before it is acknowledged, as its records are stored nowhere. */
+static void take_into_account(struct receiver *in, const uint8_t *packet, const struct received *a)
+{
+    evaluate_packet(in->evaluate, a->stream, &a->header, packet, &a->found, clock_now());
+    evaluate_took(in->evaluate, a->stream, &a->header, packet, &a->found.all);
+}
+
 void receiver_on_packet(struct receiver *in, const struct link_frame *frame, struct peer *peer, struct received *a)
 {
     bool failed = store_failure(in->store, NULL) != 0;
-    receiver_take_packet(peer->node, in->store, frame->data, frame->size, a);
+    receiver_take_packet(peer->node, in->store, in->evaluate, frame->data, frame->size, a);
     in->changed = true;
     if (a->what == RECEIVED_STORED && a->header.seq == 0)
         receiver_count_stream(in, peer);
@@ -147,6 +154,8 @@ void receiver_on_packet(struct receiver *in, const struct link_frame *frame, str
         need_once(in, peer, a);
     } else if (a->what == RECEIVED_STORED) {
         check_time(in, a->stream->process, &a->header);
+        if (a->thinned.reduced)
+            take_into_account(in, frame->data, a);
     } else if (a->what == RECEIVED_THROWN) {
         if (!a->stream)
             receiver_throw(in, peer, &a->header);
@@ -213,7 +222,7 @@ static void gather_ack(struct receiver *in, struct model_node *node, struct peer
     while (ack->stream_count < MESSAGE_ROWS_MAX && (s = model_next_touched(node)))
         if (store_sync(in->store, s) == 0) {
             struct message_position *at = &ack->streams[ack->stream_count];
-            *at = s->at;
+            *at = model_position(s);
             if (s->thrown)
                 at->next_seq = s->thrown;
             ack->stream_count += !peer || !receiver_direct_acknowledge(peer, s, at->next_seq);
@@ -260,19 +269,30 @@ static void note_way(struct model_node *node, bool direct)
     node->ways |= way;
 }
 
+/* Packet `i` of the batch, as it was stored. */
+static void count_stored(struct receiver *in, size_t i)
+{
+    static const struct packet_run mixed;
+    struct received *a = &in->results[i];
+    struct evaluate_thinned *t = &a->thinned;
+    const uint8_t *packet = t->bytes ? t->bytes : in->frames[i].data;
+    const struct packet_header *h = t->bytes ? &t->header : &a->header;
+    note_way(a->stream->process->node, in->direct[i]);
+    statistics_count(a->stream, h, packet, t->reduced ? &mixed : &a->found.all, in->received[i]);
+    rundb_add_packet(in->rundb, a->stream->process, h, packet, a->found.lost);
+    if (in->evaluate && !t->reduced) /* else it was at once */
+        evaluate_packet(in->evaluate, a->stream, &a->header, in->frames[i].data, &a->found, in->received[i]);
+    free(t->bytes);
+    t->bytes = NULL;
+}
+
 static void count_batch(struct receiver *in)
 {
     int64_t begun = clock_now();
     in->model->hurried = !has_time(in);
     for (size_t i = 0; i < in->batch; i++) {
-        const struct received *a = &in->results[i];
-        if (a->what == RECEIVED_STORED) {
-            note_way(a->stream->process->node, in->direct[i]);
-            statistics_count(a->stream, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
-            rundb_add_packet(in->rundb, a->stream->process, &a->header, in->frames[i].data, a->found.lost);
-            if (in->evaluate)
-                evaluate_packet(in->evaluate, a->stream, &a->header, in->frames[i].data, &a->found, in->received[i]);
-        }
+        if (in->results[i].what == RECEIVED_STORED)
+            count_stored(in, i);
         if (!in->direct[i])
             link_frame_free(&in->frames[i]);
     }
@@ -456,11 +476,13 @@ int receiver_finish(struct receiver *in)
 int receiver_save(struct receiver *in)
 {
     acknowledge_leaving(in);
-    int err = rundb_save(in->rundb, in->model);
+    int err = evaluate_save(in->evaluate);
+    err = err ? err : rundb_save(in->rundb, in->model);
     if (err) {
         receiver_rundb_failed(in, err, "counts of records");
         return err;
     }
+    evaluate_saved(in->evaluate);
     store_tidy(in->store, in->model, false);
     in->changed = in->model->unsaved;
     in->saved_at = clock_now();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/receive/receiver_packet.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns NULL with the header read, or the reason why the frame is no packet of this node. */
@@ -14,12 +15,14 @@ static const char *check_frame(const struct model_node *node, const void *frame,
         return "a malformed packet";
     if (h->size_bytes != n)
         return "bytes behind the packet";
+    if (h->kind == PACKET_THINNED)
+        return "a packet that only a collector makes";
     if (memcmp(h->uuid, node->uuid, sizeof h->uuid) != 0)
         return "a packet of another trace";
     return NULL;
 }
 
-static enum received_as take_next(struct store *store, const void *frame, struct received *a)
+static enum received_as take_next(struct store *store, struct evaluate *evaluate, const void *frame, struct received *a)
 {
     struct model_stream *s = a->stream;
     a->reason = validate_check(s->process, s, &a->header, frame, &a->found);
@@ -27,11 +30,16 @@ static enum received_as take_next(struct store *store, const void *frame, struct
         s->process->refusals++;
         return RECEIVED_REFUSED;
     }
-    if (store_append(store, s, frame, a->header.size_bytes) != 0) {
+    struct evaluate_thinned *t = &a->thinned;
+    int err = evaluate_thin(evaluate, s, &a->header, frame, &a->found.all, t);
+    const struct packet_header *stored = t->bytes ? &t->header : &a->header;
+    if (err || store_append(store, s, t->bytes ? t->bytes : frame, stored->size_bytes) != 0) {
+        free(t->bytes);
+        t->bytes = NULL;
         s->behind = true;
         return RECEIVED_FAILED;
     }
-    validate_advance(s, &a->header);
+    validate_advance(s, stored);
     s->process->refusals = 0;
     model_touch(s);
     return RECEIVED_STORED;
@@ -68,8 +76,8 @@ static enum received_as throw_away(struct model_process *p, struct received *a)
     return RECEIVED_THROWN;
 }
 
-static enum received_as take_identified(struct model_node *node, struct store *store, const void *frame,
-                                        struct received *a)
+static enum received_as take_identified(struct model_node *node, struct store *store, struct evaluate *evaluate,
+                                        const void *frame, struct received *a)
 {
     const struct packet_header *h = &a->header;
     struct model_process *p = model_find_process(node, h->instance);
@@ -92,7 +100,7 @@ static enum received_as take_identified(struct model_node *node, struct store *s
     if (node->no_stream && a->stream->packets == 0)
         return refuse_stream(a);
     if (h->seq == a->stream->at.next_seq)
-        return take_next(store, frame, a);
+        return take_next(store, evaluate, frame, a);
     /* Answered once; receiver_tick() repeats it. Answering each packet would have all of them sent many times. */
     if (!a->stream->behind)
         model_touch(a->stream);
@@ -100,13 +108,14 @@ static enum received_as take_identified(struct model_node *node, struct store *s
     return RECEIVED_AHEAD;
 }
 
-void receiver_take_packet(struct model_node *node, struct store *store, const void *frame, size_t n, struct received *a)
+void receiver_take_packet(struct model_node *node, struct store *store, struct evaluate *evaluate, const void *frame,
+                          size_t n, struct received *a)
 {
     *a = (struct received){0};
     a->reason = check_frame(node, frame, n, &a->header); /* fills what an initializer would clear */
     a->what = a->reason ? RECEIVED_REFUSED : RECEIVED_UNKNOWN;
     if (!a->reason)
-        a->what = take_identified(node, store, frame, a);
+        a->what = take_identified(node, store, evaluate, frame, a);
     if (a->what == RECEIVED_REFUSED)
         node->model->totals.refused++;
 }

@@ -8,6 +8,7 @@
 #ifndef BEZEL_COLLECTOR_RECEIVE_RECEIVER_PACKET_H
 #define BEZEL_COLLECTOR_RECEIVE_RECEIVER_PACKET_H
 
+#include "collector/evaluate/evaluate.h"
 #include "run/model/validate.h"
 #include "run/store/store.h"
 
@@ -24,16 +25,18 @@ enum received_as {
 struct received {
     enum received_as what;
     const char *reason;          /* of REFUSED; static storage */
-    struct packet_header header; /* unless REFUSED */
+    struct packet_header header; /* as it came; unless REFUSED */
     struct model_stream *stream; /* of STORED, DUPLICATE, AHEAD, FAILED; of THROWN, where the model has its process */
     struct validate_found found; /* of STORED */
+    struct evaluate_thinned thinned; /* of STORED: what was stored, if that is not what came; its bytes to be freed */
 };
 
 /**
  * Checks the frame of `n` bytes that `node` sent, and stores it if it is the next packet of its stream; *a says which.
- * Touches the stream where its position is to be sent to the node, and marks it as behind where a packet was not taken.
+ * `evaluate`, which may be NULL, takes in the records that end here. Touches the stream where its position is to be
+ * sent to the node, and marks it as behind where a packet was not taken.
  */
-void receiver_take_packet(struct model_node *node, struct store *store, const void *frame, size_t n,
-                          struct received *a);
+void receiver_take_packet(struct model_node *node, struct store *store, struct evaluate *evaluate, const void *frame,
+                          size_t n, struct received *a);
 
 #endif

@@ -149,7 +149,7 @@ void receiver_welcome(struct receiver *in, const struct peer *peer)
                 continue;
             if (w->stream_count == MESSAGE_ROWS_MAX)
                 welcome_flush(in, &peer->id, true);
-            w->streams[w->stream_count++] = p->streams[ring]->at;
+            w->streams[w->stream_count++] = model_position(p->streams[ring]);
         }
     welcome_flush(in, &peer->id, false);
 }

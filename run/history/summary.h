@@ -55,6 +55,7 @@ struct summary_book {
     uint64_t attempts; /* produced */
     uint64_t stored;
     uint64_t reduced;                                    /* ended at the reducer, which has handed on their values */
+    bool thinned;                                        /* the collector is one */
     uint64_t full, off, no_ring, window, spool, reducer; /* lost, by cause */
     int64_t first_ns, last_ns; /* times of the first and last stored record; 0, 0 where none */
     enum dict_kind kind;

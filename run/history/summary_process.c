@@ -158,6 +158,62 @@ static void take_reduced(struct summary_loading *l, sqlite3_stmt *s)
     }
 }
 
+/* Records of an aspect that ended at the collector, which has saved their values. */
+static void take_thinned(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    uint64_t aspect = summary_u64(s, 1), lost = summary_u64(s, 3);
+    if (p)
+        p->reduced = p->discarded > lost ? p->discarded - lost : 0;
+    struct summary_book *b = p && aspect > 0 ? book_of(l, p, aspect) : NULL; /* 0: of the process */
+    if (!b)
+        return;
+    b->reduced += summary_u64(s, 2);
+    b->thinned = true;
+}
+
+/* The part of an aspect's records of which nothing else is known. */
+static uint64_t unexplained(const struct summary_book *b)
+{
+    uint64_t known = b->stored + b->full + b->off + b->no_ring + b->window + b->spool + b->reduced + b->reducer;
+    return b->attempts > known ? b->attempts - known : 0;
+}
+
+/*
+ * The ordinals count what the collector took, of all aspects; what it had not saved when it was killed is lost. Of
+ * which aspect these were the books tell.
+ */
+static void add_lost_by_collector(struct summary_process *p)
+{
+    uint64_t known = 0;
+    for (size_t i = 0; i < p->book_count; i++)
+        known += p->books[i].reduced + p->books[i].reducer;
+    uint64_t lost = p->reduced > known ? p->reduced - known : 0, aspects = 0;
+    for (size_t i = 0; i < p->book_count; i++)
+        aspects += p->books[i].thinned;
+    for (size_t i = 0; i < p->book_count && lost > 0; i++) {
+        struct summary_book *b = &p->books[i];
+        uint64_t most = aspects == 1 ? lost : unexplained(b);
+        uint64_t of_this = aspects > 0 && !b->thinned ? 0 : most < lost ? most : lost;
+        b->reducer += of_this;
+        lost -= of_this;
+    }
+}
+
+static void load_thinned(struct summary_loading *l)
+{
+    summary_each(l,
+                 "SELECT CAST(substr(key, 19) AS INTEGER), CAST(substr(key, 19 + instr(substr(key, 19), '.')) AS"
+                 " INTEGER), CAST(value AS INTEGER), (SELECT ifnull(sum(count), 0) FROM losses WHERE process ="
+                 " CAST(substr(key, 19) AS INTEGER)) FROM properties WHERE key GLOB '" RUNDB_REDUCED "*'"
+                 " ORDER BY 1, 2",
+                 take_thinned);
+    for (size_t i = 0; i < l->summary.process_count; i++)
+        add_lost_by_collector(&l->summary.processes[i]);
+}
+
+_Static_assert(sizeof RUNDB_REDUCED == 19, "the numbers in the query begin there");
+
 void summary_load_processes(struct summary_loading *l)
 {
     summary_each(l,
@@ -189,6 +245,7 @@ void summary_load_processes(struct summary_loading *l)
                  " JOIN processes ON processes.node = d.node AND processes.instance = reductions.instance"
                  " GROUP BY processes.id, aspect",
                  take_reduced);
+    load_thinned(l);
 }
 
 #define DECLARED "5" /* SET_BY_NONE */

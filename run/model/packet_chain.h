@@ -7,9 +7,9 @@
  *
  * A stream begins with an opening packet, and nothing follows a closing one. Packets are numbered without gaps. A data
  * packet covers as many ordinals as it has records, a loss packet as many as events_discarded grew by, and a reduced
- * packet both: so ordinals have no gaps either, and the records and losses of a stream, and the records that ended at a
- * reducer, add up to its next ordinal. The first packet has the ordinal
- * at which they begin. Times do not fall.
+ * or thinned packet both: so ordinals have no gaps either, and the records and losses of a stream, and the records that
+ * ended at a reducer, add up to its next ordinal. The first packet has the ordinal at which they begin. Times do not
+ * fall.
  */
 #ifndef BEZEL_RUN_MODEL_PACKET_CHAIN_H
 #define BEZEL_RUN_MODEL_PACKET_CHAIN_H

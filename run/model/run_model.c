@@ -38,6 +38,8 @@ void model_strip_process(struct model_process *process)
     free(process->latency);
     free(process->evaluated);
     process->evaluated = NULL;
+    free(process->thinned);
+    process->thinned = NULL;
     process->dict = NULL, process->values = NULL, process->counts = NULL, process->latency = NULL;
 }
 

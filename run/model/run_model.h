@@ -83,6 +83,7 @@ struct model_stream {
     uint64_t pushed;   /* of these, bytes that the kernel was asked to write */
     uint64_t packets, records;
     uint64_t reduced; /* records that ended at a reducer, as far as packets were read in this life */
+    uint64_t thinned; /* of at.discarded: those that ended at the collector, which thinned their packets out */
     uint64_t sum;     /* checksum of all packets (base/checksum.h) */
     uint64_t noted;   /* bytes, when the present section of the store began */
     struct model_saved saved;
@@ -128,7 +129,9 @@ struct model_process {
     struct aspect_statistics **values; /* likewise; NULL: no field has any, or nothing was evaluated */
     struct latency *latency;           /* NULL without a value */
     void *evaluated; /* what collector/evaluate keeps of it, plain memory that is freed with the rest; NULL: nothing */
-    int64_t latency_bound;            /* of the error of these latencies, ns */
+    uint64_t *thinned;     /* by aspect id, as `counts`: its records that ended at the collector, and whose values are
+                            * stored, or to be stored with the next save; NULL: none */
+    int64_t latency_bound; /* of the error of these latencies, ns */
     struct model_stream **streams;    /* by ring; NULL: that ring has none */
     uint32_t ring_count;              /* places in `streams`: no ring from here on has a stream */
     struct thread_names thread_names; /* of a reader */
@@ -286,6 +289,14 @@ struct model_stream *model_find_expired(const struct model_node *node, const cha
 static inline struct model_stream *model_find_stream(const struct model_process *process, uint32_t ring)
 {
     return ring < process->ring_count ? process->streams[ring] : NULL;
+}
+
+/** The position of a stream by the packets of its node, which does not know what the collector took out of them. */
+static inline struct message_position model_position(const struct model_stream *s)
+{
+    struct message_position at = s->at;
+    at.discarded -= s->thinned;
+    return at;
 }
 
 /** Counts stored and lost records of `process` in the totals. */

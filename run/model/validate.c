@@ -5,12 +5,12 @@
 #include "run/model/packet_chain.h"
 #include "run/model/statistics.h"
 
-/* How far the chain of a stream was taken. */
+/* How far the chain of a stream was taken, by the packets of its node. */
 static struct packet_chain chain_of(const struct model_stream *s)
 {
     return (struct packet_chain){.next_seq = s->at.next_seq,
                                  .next_ordinal = s->at.next_ordinal,
-                                 .discarded = s->at.discarded,
+                                 .discarded = s->at.discarded - s->thinned,
                                  .last_end = s->last_end,
                                  .closed = s->closed};
 }
@@ -35,7 +35,7 @@ const char *validate_check(const struct model_process *process, const struct mod
         return "the stream class of another process";
     struct packet_chain chain = chain_of(s);
     const char *reason = packet_chain_check(&chain, h);
-    found->lost = packet_lost(h, s->at.discarded);
+    found->lost = packet_lost(h, chain.discarded);
     found->since = s->last_end;
     return reason ? reason : check_alone(process, h, p, &found->all);
 }
@@ -50,6 +50,7 @@ void validate_advance(struct model_stream *s, const struct packet_header *h)
     s->at.next_seq = h->seq + 1;
     s->at.next_ordinal = h->first_ordinal + h->records + more;
     s->reduced += more - lost;
+    s->thinned += h->kind == PACKET_THINNED ? more : 0;
     s->at.discarded = h->discarded;
     s->last_end = h->timestamp_end;
     s->closed = h->kind == PACKET_CLOSE;

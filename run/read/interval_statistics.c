@@ -2,72 +2,36 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/interval_statistics.h"
 
-#include "metric/histogram.h"
 #include "run/model/interval_records.h"
+#include "run/rundb/rundb_live.h"
 
-#include <math.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { VALUES_MEMORY = 64 << 20 /* bytes for the times of all metrics */ };
-
-struct row {
-    struct interval_statistics is;
-    double sum;
-    struct histogram times;
-};
 
 struct interval_reading {
     const struct experiment *experiment;
     const struct interval_losses *losses;
     struct interval **of; /* by metric; NULL where that is no interval */
     uint32_t metric;      /* whose records are taken now */
-    struct row *rows;
-    size_t count, capacity;
+    struct interval_times times;
     int64_t *latest; /* by stream: the time of its latest record */
     size_t streams;
     int64_t now;
-    size_t memory;
     uint64_t records;
     bool short_of_memory;
 };
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
-static struct row *row_of(struct interval_reading *r, uint32_t end, uint32_t part)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (r->rows[i].is.metric == r->metric && r->rows[i].is.end == end && r->rows[i].is.part == part)
-            return &r->rows[i];
-    if (r->count == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 16;
-        struct row *rows = realloc(r->rows, capacity * sizeof *rows);
-        if (!rows)
-            return NULL;
-        r->rows = rows;
-        r->capacity = capacity;
-    }
-    r->rows[r->count] =
-        (struct row){.is = {.metric = r->metric, .end = end, .part = part, .min = INFINITY, .max = -INFINITY}};
-    return &r->rows[r->count++];
-}
-
 static void take_time(void *context, const struct interval_time *time)
 {
     struct interval_reading *r = context;
-    struct row *row = row_of(r, time->end, time->part);
-    int64_t took = time->took.ns, bound = time->took.bound;
-    struct histogram_cursor cursor = HISTOGRAM_CURSOR;
-    if (!row || !histogram_add(&row->times, &cursor, (double)took, &r->memory)) {
+    if (!interval_times_add(&r->times, r->metric, time))
         r->short_of_memory = true;
-        return;
-    }
-    histogram_end(&cursor);
-    row->is.count++;
-    row->is.min = fmin(row->is.min, (double)took);
-    row->is.max = fmax(row->is.max, (double)took);
-    row->is.bound = bound > row->is.bound ? bound : row->is.bound;
-    row->sum += (double)took;
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
@@ -157,10 +121,8 @@ static void free_reading(struct interval_reading *r)
 {
     for (uint32_t i = 0; r->of && i < r->experiment->metric_count; i++)
         interval_free(r->of[i]);
-    for (size_t i = 0; i < r->count; i++)
-        histogram_free(&r->rows[i].times, &r->memory);
+    interval_times_free(&r->times);
     free(r->of);
-    free(r->rows);
     free(r->latest);
     free(r);
 }
@@ -173,7 +135,7 @@ struct interval_reading *interval_reading_new(const struct experiment *e, const 
     *r = (struct interval_reading){.experiment = e,
                                    .losses = losses,
                                    .now = INT64_MIN,
-                                   .memory = VALUES_MEMORY,
+                                   .times = {.memory = VALUES_MEMORY},
                                    .of = calloc(e->metric_count + 1, sizeof *r->of)};
     for (uint32_t i = 0; r->of && i < e->metric_count; i++)
         if (e->metrics[i].kind == METRIC_INTERVAL) {
@@ -214,15 +176,9 @@ static int give(struct interval_reading *r, struct interval_table *t)
     if (!t->counts)
         return BEZEL_ENOMEM;
     finish(r, t->counts);
-    t->rows = calloc(r->count + 1, sizeof *t->rows);
-    for (; t->rows && t->count < r->count; t->count++) {
-        struct row *row = &r->rows[t->count];
-        struct interval_statistics *s = &t->rows[t->count];
-        *s = row->is;
-        s->mean = row->sum / (double)s->count;
-        s->p50 = fmin(floor(histogram_quantile(&row->times, 0.5)), s->max);
-        s->p99 = fmin(floor(histogram_quantile(&row->times, 0.99)), s->max);
-    }
+    t->rows = calloc(r->times.count + 1, sizeof *t->rows);
+    for (; t->rows && t->count < r->times.count; t->count++)
+        t->rows[t->count] = interval_times_of(&r->times.rows[t->count]);
     if (t->rows)
         qsort(t->rows, t->count, sizeof *t->rows, by_place);
     return t->rows && !r->short_of_memory ? 0 : BEZEL_ENOMEM;
@@ -232,6 +188,64 @@ int interval_reading_end(struct interval_reading *r, struct interval_table *t)
 {
     int err = give(r, t);
     free_reading(r);
+    return err;
+}
+
+/* ---- What the collector has stored ------------------------------------------------------------------------------- */
+
+static int read_stored(struct interval_times *times, const char *(*property)(const void *of, const char *key),
+                       const void *of)
+{
+    const char *text;
+    char key[64];
+    int err = 0;
+    do {
+        snprintf(key, sizeof key, RUNDB_INTERVAL "%zu", times->count);
+        text = property(of, key);
+        err = text ? interval_times_read(times, text) : 0;
+    } while (text && !err);
+    return err;
+}
+
+static void drop_read(struct interval_table *t, const struct experiment *e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (!experiment_interval_is_reduced(e, t->rows[i].metric))
+            t->rows[kept++] = t->rows[i];
+    t->count = kept;
+}
+
+static int add_stored(struct interval_table *t, const struct experiment *e, const struct interval_times *times)
+{
+    struct interval_statistics *rows = realloc(t->rows, (t->count + times->count + 1) * sizeof *rows);
+    if (!rows)
+        return BEZEL_ENOMEM;
+    t->rows = rows;
+    for (size_t i = 0; i < times->count; i++)
+        if (times->rows[i].is.metric < e->metric_count && experiment_interval_is_reduced(e, times->rows[i].is.metric))
+            rows[t->count++] = interval_times_of(&times->rows[i]);
+    qsort(rows, t->count, sizeof *rows, by_place);
+    return 0;
+}
+
+int interval_table_take_stored(struct interval_table *t, const struct experiment *e,
+                               const char *(*property)(const void *of, const char *key), const void *of)
+{
+    struct interval_times times = {.memory = VALUES_MEMORY};
+    int err = t->counts ? read_stored(&times, property, of) : 0;
+    if (!err && t->counts) {
+        drop_read(t, e);
+        err = add_stored(t, e, &times);
+    }
+    for (uint32_t i = 0; i < e->metric_count && t->counts && !err; i++) {
+        char key[64];
+        snprintf(key, sizeof key, RUNDB_INTERVAL_COUNTS "%" PRIu32, i);
+        const char *text = experiment_interval_is_reduced(e, i) ? property(of, key) : NULL;
+        if (text)
+            t->counts[i] = interval_counts_read(text);
+    }
+    interval_times_free(&times);
     return err;
 }
 

@@ -8,16 +8,8 @@
 #ifndef BEZEL_RUN_READ_INTERVAL_STATISTICS_H
 #define BEZEL_RUN_READ_INTERVAL_STATISTICS_H
 
-#include "metric/interval.h"
+#include "run/model/interval_times.h"
 #include "run/read/record_item.h"
-
-/** Of one part of a metric, of one end, over the run. */
-struct interval_statistics {
-    uint32_t metric, end, part; /* metric: its number in the experiment; end, part: as in metric/interval.h */
-    uint64_t count;
-    double min, mean, p50, p99, max; /* ns; p50 and p99 are computed by histogram_quantile(); NaN: of none */
-    int64_t bound;                   /* of the error of these, ns: the widest; INT64_MAX: unknown */
-};
 
 struct interval_table {
     size_t count; /* by metric and end; the whole before its stages */
@@ -52,6 +44,14 @@ struct interval *interval_reading_of(const struct interval_reading *r, uint32_t 
 
 /** Gives the table, for interval_table_free(), and frees the reading. Returns 0 or BEZEL_ENOMEM. */
 int interval_reading_end(struct interval_reading *r, struct interval_table *t) BEZEL_MUST_CHECK;
+
+/**
+ * Of metrics of `e` whose records ended at the collector: puts into `t` what that has stored of them, in place of what
+ * was read. `property` gives a property of the run; NULL: there is none. Returns 0, BEZEL_EMALFORMED or BEZEL_ENOMEM.
+ */
+int interval_table_take_stored(struct interval_table *t, const struct experiment *e,
+                               const char *(*property)(const void *of, const char *key),
+                               const void *of) BEZEL_MUST_CHECK;
 void interval_table_free(struct interval_table *t);
 
 #endif

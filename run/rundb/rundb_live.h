@@ -64,6 +64,15 @@ int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
 /** Property: the damage that collectors found when they started on the run. */
 #define RUNDB_DAMAGED "collector.damaged"
 
+/**
+ * Properties of a run of which records end at the collector (collector/evaluate/evaluate_thin.c). RUNDB_REDUCED and
+ * PROCESS.ASPECT, a row and an id: how many, whose values are in the others. RUNDB_INTERVAL and a number from 0 on: a
+ * row of times (run/model/interval_times.h). RUNDB_INTERVAL_COUNTS and a metric's number: its counts.
+ */
+#define RUNDB_REDUCED         "collector.reduced."
+#define RUNDB_INTERVAL        "collector.interval."
+#define RUNDB_INTERVAL_COUNTS "collector.interval-counts."
+
 /** Copies the value of property `key` into `value`. Returns BEZEL_ENOENT if there is none. */
 int rundb_get(struct rundb *f, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
 

@@ -30,7 +30,7 @@ static const char context[] = "    packet.context := struct {\n"
 
 static const char packet_context[] =
     "        bezel_u32 format;\n"
-    "        enum : bezel_u32 { DATA = 0, OPEN = 1, LOSS = 2, CLOSE = 3, COVER = 4, REDUCED = 5 } kind;\n"
+    "        enum : bezel_u32 { DATA = 0, OPEN = 1, LOSS = 2, CLOSE = 3, COVER = 4, REDUCED = 5, THINNED = 6 } kind;\n"
     "        enum : bezel_hex64 { ";
 
 static const char packet_context_rest[] = " } instance;\n"

@@ -233,7 +233,7 @@ static void store(struct grown *g, struct model_process *p, uint32_t ring, struc
         validate_advance(s, h);
         return;
     }
-    receiver_take_packet(p->node, g->store, packet, n, &a);
+    receiver_take_packet(p->node, g->store, NULL, packet, n, &a);
     assert_int_equal(a.what, RECEIVED_STORED);
     if (!g->intact && draw(3) == 0) { /* of another packet than the one that will come */
         h->seq++;

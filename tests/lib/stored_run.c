@@ -111,7 +111,7 @@ static int take(struct stored_run *r, unsigned process, unsigned ring)
         return err ? err : BEZEL_ENOMEM;
     uint64_t seq = stream->at.next_seq;
     const uint8_t *packet = s->bytes + s->starts[seq];
-    receiver_take_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
+    receiver_take_packet(r->node, r->store, NULL, packet, s->starts[seq + 1] - s->starts[seq], &a);
     if (a.what != RECEIVED_STORED)
         return a.what == RECEIVED_FAILED ? BEZEL_ENOSPC : BEZEL_EMALFORMED;
     statistics_count(stream, &a.header, packet, &a.found.all, 0);

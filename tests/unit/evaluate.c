@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "mdr/manage.h"
+#include "run/model/interval_times.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ static int start(void **state)
         processes[i] = (struct model_process){.row = 10 + i, .node = &nodes[i], .dict = &dict};
         streams[i] = (struct model_stream){.process = &processes[i]};
     }
-    e = evaluate_new(&model, now);
+    e = evaluate_new(&model, NULL, now);
     return e ? 0 : -1;
 }
 
@@ -61,8 +62,10 @@ static int end(void **state)
 {
     (void)state;
     evaluate_free(e);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         free(processes[i].evaluated);
+        free(processes[i].thinned);
+    }
     return 0;
 }
 
@@ -195,6 +198,116 @@ static void without_the_run_s_clock_nothing_is_known(void **state)
     assert_true(value(0)->high > 80e6);
 }
 
+/* ---- records that end here --------------------------------------------------------------------------------------- */
+
+enum { MIXED = 3 };
+
+/* A packet of process 0 with records of made, other and made, number `seq` of its stream; returns its bytes. */
+static size_t mixed(uint8_t *bytes, struct packet_header *h, enum packet_kind kind, uint64_t seq)
+{
+    static const uint32_t of[MIXED] = {MADE, OTHER, MADE};
+    *h = (struct packet_header){.size_bytes = PACKET_HEADER_BYTES + MIXED * RECORD,
+                                .records = MIXED,
+                                .kind = kind,
+                                .seq = seq,
+                                .first_ordinal = MIXED * (seq - 1),
+                                .timestamp_begin = (uint64_t)now,
+                                .timestamp_end = (uint64_t)now};
+    packet_put_header(bytes, h);
+    for (size_t i = 0; i < MIXED; i++)
+        bytes_put_u64(packet_put_record(bytes + PACKET_HEADER_BYTES + i * RECORD, of[i], (uint64_t)now), seq);
+    return h->size_bytes;
+}
+
+static struct evaluate_thinned thinned_of(enum packet_kind kind, uint64_t seq)
+{
+    uint8_t bytes[PACKET_HEADER_BYTES + MIXED * RECORD];
+    struct packet_header h;
+    struct evaluate_thinned t;
+    const struct packet_run several = {0};
+    (void)mixed(bytes, &h, kind, seq);
+    assert_int_equal(evaluate_thin(e, &streams[0], &h, bytes, &several, &t), 0);
+    if (t.reduced > 0)
+        evaluate_took(e, &streams[0], &h, bytes, &several);
+    return t;
+}
+
+/* What is to be stored is a packet of `records`, after so many as `discarded`; it is taken as stored. */
+static void is_stored(struct evaluate_thinned t, enum packet_kind kind, uint32_t records, uint64_t discarded)
+{
+    struct packet_header h;
+    struct packet_run all;
+    assert_non_null(t.bytes);
+    assert_int_equal(packet_get_header(t.bytes, t.header.size_bytes, &h), 0);
+    assert_int_equal(packet_check(t.bytes, &h, dict.field_counts, ASPECTS, &all), 0);
+    assert_int_equal(h.kind, kind);
+    assert_int_equal(h.records, records);
+    assert_int_equal(h.discarded, discarded);
+    if (records == 1)
+        assert_int_equal(all.aspect, OTHER);
+    streams[0].thinned += packet_reduced(&h, streams[0].thinned);
+    free(t.bytes);
+}
+
+static const char reducing[] = "experiment: two\nnodes: {a: {}, b: {}}\n"
+                               "processes: [{name: p, node: a, command: [unused]}]\n"
+                               "metrics: {e2e: {interval: [made, shown], match: frame, max: yes}}\n"
+                               "limits: [{expect: e2e <= 80 ms}]\nsensing: {keep: {made: reduced}}\n";
+
+static void records_that_end_here_are_taken_out_of_their_packet(void **state)
+{
+    (void)state;
+    assert_null(thinned_of(PACKET_DATA, 1).bytes); /* nobody evaluates yet */
+    assert_null(evaluate_configure(e, reducing, now));
+    is_stored(thinned_of(PACKET_DATA, 2), PACKET_THINNED, 1, 2);
+    is_stored(thinned_of(PACKET_DATA, 3), PACKET_THINNED, 1, 4);
+    assert_int_equal(processes[0].thinned[MADE], 4);
+    assert_int_equal(processes[0].thinned[OTHER], 0);
+    is_stored(thinned_of(PACKET_REDUCED, 4), PACKET_REDUCED, MIXED, 4); /* it counts records of its node's */
+    assert_null(evaluate_configure(e, text, now));
+    is_stored(thinned_of(PACKET_DATA, 5), PACKET_DATA, MIXED, 4);
+    assert_int_equal(processes[0].thinned[MADE], 4);
+}
+
+static void records_of_a_node_whose_clock_is_unknown_are_kept(void **state)
+{
+    (void)state;
+    assert_null(evaluate_configure(e, reducing, now));
+    run_clock_init(&nodes[0].run_clock, RUN_CLOCK_WALL, AHEAD);
+    nodes[0].clock[0] = 2;
+    assert_null(thinned_of(PACKET_DATA, 1).bytes);
+}
+
+static void times_and_counts_go_on_from_their_text(void **state)
+{
+    (void)state;
+    struct interval_times before = {.memory = 1 << 20}, after = {.memory = 1 << 20};
+    for (int64_t ns = -5; ns < 2000; ns += 7)
+        assert_true(interval_times_add(&before, 3, &(struct interval_time){.end = 9, .part = 1, .took = {ns, 12}}));
+    char *row = interval_times_text(&before.rows[0]), counts[1024];
+    assert_int_equal(interval_times_read(&after, row), 0);
+    struct interval_statistics a = interval_times_of(&before.rows[0]), b = interval_times_of(&after.rows[0]);
+    assert_true(a.metric == b.metric && a.end == b.end && a.part == b.part && a.count == b.count && a.bound == b.bound);
+    assert_true(a.min == b.min && a.mean == b.mean && a.p50 == b.p50 && a.p99 == b.p99 && a.max == b.max);
+    assert_true(interval_times_add(&after, 3, &(struct interval_time){.end = 9, .part = 1, .took = {-6, 20}}));
+    assert_int_equal(after.count, 1);
+    assert_true(after.rows[0].is.min == -6 && after.rows[0].is.bound == 20);
+    row[0] = 'x';
+    assert_int_equal(interval_times_read(&after, row), BEZEL_EMALFORMED);
+    assert_int_equal(interval_times_read(&after, "70000 9 1 1 0x1p+0 0x1p+0 0x1p+0 0 "), BEZEL_EMALFORMED);
+    free(row);
+    interval_times_free(&before);
+    interval_times_free(&after);
+    struct interval_counts c = {.records = 7, .ends = {1, 2}, .open = 3, .waiting = 4}, sum = {.records = 1, .open = 1};
+    interval_counts_text(&c, counts, sizeof counts);
+    interval_counts_add(&sum, interval_counts_read(counts));
+    assert_int_equal(sum.records, 8);
+    assert_int_equal(sum.ends[INTERVAL_LOST], 1 + 4);
+    assert_int_equal(sum.ends[INTERVAL_LATE], 2);
+    assert_int_equal(sum.beginnings[INTERVAL_LOST], 3);
+    assert_int_equal(sum.open, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +317,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_end_whose_beginning_may_have_been_before_leaves_the_value_open, start, end),
         cmocka_unit_test_setup_teardown(what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric, start, end),
         cmocka_unit_test_setup_teardown(without_the_run_s_clock_nothing_is_known, start, end),
+        cmocka_unit_test_setup_teardown(records_that_end_here_are_taken_out_of_their_packet, start, end),
+        cmocka_unit_test_setup_teardown(records_of_a_node_whose_clock_is_unknown_are_kept, start, end),
+        cmocka_unit_test_setup_teardown(times_and_counts_go_on_from_their_text, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

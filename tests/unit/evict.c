@@ -21,7 +21,7 @@ static struct received taken;
 static enum received_as give(struct store_fixture *t, unsigned ring, unsigned i)
 {
     const struct fake_stream *s = &t->sensor->processes[0]->rings[ring];
-    receiver_take_packet(t->node, t->store, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i], &taken);
+    receiver_take_packet(t->node, t->store, NULL, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i], &taken);
     return taken.what;
 }
 

@@ -176,7 +176,7 @@ static void append(struct writer *w, struct model_process *p, uint32_t ring, uin
     struct received a;
     size_t n = next_packet(w, p, ring, aspect, records, packet);
     tear(w, model_stream(p, ring), packet, n / 2);
-    receiver_take_packet(p->node, w->store, packet, n, &a);
+    receiver_take_packet(p->node, w->store, NULL, packet, n, &a);
     assert_int_equal(a.what, RECEIVED_STORED);
 }
 

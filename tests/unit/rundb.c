@@ -119,7 +119,7 @@ static void feed(struct fixture *t, unsigned process, int64_t received)
         for (; s->acked < s->packets; s->acked++) {
             struct received a;
             const uint8_t *p = s->bytes + s->starts[s->acked];
-            receiver_take_packet(node, t->store, p, s->starts[s->acked + 1] - s->starts[s->acked], &a);
+            receiver_take_packet(node, t->store, NULL, p, s->starts[s->acked + 1] - s->starts[s->acked], &a);
             assert_int_equal(a.what, RECEIVED_STORED);
             statistics_count(a.stream, &a.header, p, &a.found.all, received);
             rundb_add_packet(t->rundb, a.stream->process, &a.header, p, a.found.lost);

@@ -54,7 +54,7 @@ static void feed(void)
     for (uint64_t seq = p->streams[0]->at.next_seq; seq < s->packets; seq++) {
         struct received a;
         const uint8_t *packet = s->bytes + s->starts[seq];
-        receiver_take_packet(stored.node, stored.store, packet, s->starts[seq + 1] - s->starts[seq], &a);
+        receiver_take_packet(stored.node, stored.store, NULL, packet, s->starts[seq + 1] - s->starts[seq], &a);
         assert_int_equal(a.what, RECEIVED_STORED);
         statistics_count(a.stream, &a.header, packet, &a.found.all, 0);
         rundb_add_packet(stored.rundb, a.stream->process, &a.header, packet, a.found.lost);

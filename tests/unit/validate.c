@@ -42,7 +42,7 @@ static enum received_as give(struct store_fixture *t, unsigned i)
 {
     size_t n;
     const uint8_t *p = packet(t, i, &n);
-    receiver_take_packet(t->node, t->store, p, n, &taken);
+    receiver_take_packet(t->node, t->store, NULL, p, n, &taken);
     return taken.what;
 }
 
@@ -57,7 +57,7 @@ static enum received_as give_changed(struct store_fixture *t, unsigned i, void (
     assert_int_equal(packet_get_header(p, n, &h), 0);
     change(&h);
     packet_put_header(copy, &h);
-    receiver_take_packet(t->node, t->store, copy, n, &taken);
+    receiver_take_packet(t->node, t->store, NULL, copy, n, &taken);
     free(copy);
     return taken.what;
 }
@@ -230,14 +230,17 @@ static void bytes_that_are_no_packet_are_refused(void **state)
     give(t, 0);
     memcpy(bytes, packet(t, 1, &n), packet(t, 1, &n) ? n : 0);
     for (size_t k = 0; k < n; k++) {
-        receiver_take_packet(t->node, t->store, bytes, k, &taken);
+        receiver_take_packet(t->node, t->store, NULL, bytes, k, &taken);
         assert_int_equal(taken.what, RECEIVED_REFUSED);
     }
-    receiver_take_packet(t->node, t->store, bytes, n + 4, &taken);
+    receiver_take_packet(t->node, t->store, NULL, bytes, n + 4, &taken);
     assert_int_equal(taken.what, RECEIVED_REFUSED);
     assert_string_equal(taken.reason, "bytes behind the packet");
+    bytes_put_u32(bytes + 76, PACKET_THINNED);
+    receiver_take_packet(t->node, t->store, NULL, bytes, n, &taken);
+    assert_string_equal(taken.reason, "a packet that only a collector makes");
     bytes_put_u32(bytes + 72, PACKET_VERSION + 1);
-    receiver_take_packet(t->node, t->store, bytes, n, &taken);
+    receiver_take_packet(t->node, t->store, NULL, bytes, n, &taken);
     assert_string_equal(taken.reason, "a packet of another version");
     assert_stored(t, 1);
 }
@@ -255,7 +258,7 @@ static void a_damaged_packet_does_no_harm(void **state)
     for (int i = 0; i < 20000; i++) {
         memcpy(bytes, good, n);
         bytes[seed_next(&seed) % n] ^= (uint8_t)(1 + seed_next(&seed) % 255);
-        receiver_take_packet(t->node, t->store, bytes, n, &taken);
+        receiver_take_packet(t->node, t->store, NULL, bytes, n, &taken);
         if (taken.what != RECEIVED_STORED)
             continue;
         struct model_stream *s = taken.stream;

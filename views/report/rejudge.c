@@ -164,6 +164,8 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
 {
     const struct experiment_limit *l = &e->limits[g->limit];
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (experiment_limit_is_on_interval(e, l) && experiment_interval_is_reduced(e, (uint32_t)l->metric))
+        return "its records ended at the collector (sensing.keep)";
     if (experiment_limit_is_on_interval(e, l)) /* rejudge_intervals() judges it, where they can */
         return "its records cannot all be read";
     if (!m || !m->aspect)

@@ -295,7 +295,7 @@ static int begin_judges(struct interval_replay *r)
         const struct experiment_limit *l = &r->e->limits[i];
         struct interval_judge *j = &r->judges[r->count];
         *j = (struct interval_judge){.limit = i, .never = is_unjudged(r->s, i)};
-        if (!experiment_limit_is_on_interval(r->e, l))
+        if (!experiment_limit_is_on_interval(r->e, l) || experiment_interval_is_reduced(r->e, (uint32_t)l->metric))
             continue;
         int err = j->never ? 0 : find_gaps(r, j);
         if (err)
@@ -397,6 +397,11 @@ static bool has_intervals(const struct experiment *e)
     return false;
 }
 
+static const char *property_of(const void *summary, const char *key)
+{
+    return summary_property(summary, key);
+}
+
 int rejudge_intervals(const char *run, struct summary *s, const struct experiment *e, int64_t budget,
                       struct interval_table *t)
 {
@@ -414,6 +419,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     if (whole)
         conclude(&r);
     int err = interval_reading_end(r.reading, t);
+    err = err ? err : interval_table_take_stored(t, e, property_of, s);
     t->cut = !whole;
     for (size_t i = 0; i < r.count; i++)
         free(r.judges[i].gaps);

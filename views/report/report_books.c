@@ -353,10 +353,10 @@ static void print_trace(const struct report *r, FILE *out)
         fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",
                 units_count(lost).s);
     if (r->verdict->sut.reduced > 0)
-        fputs(
-            "  Reduced: the records ended at their node (sensing.keep); the values of its metrics are stored in their "
-            "place.\n",
-            out);
+        fputs("  Reduced: the records ended at their node, or at the collector (sensing.keep); values of metrics are "
+              "stored "
+              "in their place.\n",
+              out);
     if (r->summary->refused > 0)
         fprintf(out, "  Refused by the collector as malformed: %s packets and messages.\n",
                 units_count(r->summary->refused).s);
