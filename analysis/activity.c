@@ -21,9 +21,11 @@ static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 }
 
 /* Whether a time from `from` to `until` lies in a window. */
-static bool is_wanted(const struct activity *a, int64_t from, int64_t until)
+static bool is_wanted(struct activity *a, int64_t from, int64_t until)
 {
     size_t low = 0, high = a->window_count; /* the first window that ends at `from` or later */
+    if (a->near < high && a->windows[a->near].until >= from && (a->near == 0 || a->windows[a->near - 1].until < from))
+        low = high = a->near; /* mostly it is that of the record before */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (a->windows[middle].until < from)
@@ -31,6 +33,7 @@ static bool is_wanted(const struct activity *a, int64_t from, int64_t until)
         else
             high = middle;
     }
+    a->near = low;
     return a->window_count == 0 || (low < a->window_count && a->windows[low].from <= until);
 }
 

@@ -130,7 +130,8 @@ struct activity {
     uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
 
     /* Private. */
-    size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, window_count, stream_capacity, key_count;
+    size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, window_count, stream_capacity, key_count,
+        near; /* the window that was found last */
     const struct activity_window *windows;
     struct record_messages *messages;
     struct hash_index by_thread, by_key, by_name; /* threads by process and id; names by process and aspect, and text */
