@@ -6,6 +6,7 @@
 #include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
+#include "config/edges.h"
 #include "config/intervals.h"
 #include "config/operands.h"
 
@@ -91,13 +92,14 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
             "with its aspect, or 'interval' with aspects");
     if (!found)
         return;
-    bool is_of_aspect =
-        (m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE) && m->kind != METRIC_TIME_MEAN && m->kind != METRIC_FIRST;
+    bool is_of_aspect = (m->kind < METRIC_MEAN || m->kind > METRIC_QUANTILE) && m->kind != METRIC_TIME_MEAN &&
+                        m->kind != METRIC_FIRST && m->kind != METRIC_HISTOGRAM;
     if (!is_of_aspect && !tree_get(t, "of"))
         reader_missing(r, t, "of", "is missing; expected: the aspect that has the field named by '%s'", found->key);
     if (is_of_aspect && tree_get(t, "of"))
         reader_wrong_key(r, tree_get(t, "of"), "applies only to a metric of a field; '%s' names the aspect itself",
                          found->key);
+    edges_check(r, t, m);
     check_arrivals(r, t, m);
     if (m->kind == METRIC_PERCENT && !tree_get(t, "where"))
         reader_missing(r, t, "where",
@@ -188,6 +190,13 @@ static bool find_metric(struct reader *r, const struct tree *t, struct experimen
     for (uint32_t i = 0; i < e->metric_count; i++) {
         if (!e->metrics[i].name)
             continue;
+        if (strcmp(e->metrics[i].name, name) == 0 && e->metrics[i].kind == METRIC_HISTOGRAM) {
+            reader_wrong(r, t,
+                         "metric %s is a histogram, which has no single value; a limit may be on 'percent' or 'count', "
+                         "with 'where' for the edge",
+                         diagnostics_quote(name).s);
+            return false;
+        }
         if (strcmp(e->metrics[i].name, name) == 0) {
             l->metric = (int)i;
             return true;

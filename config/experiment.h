@@ -26,6 +26,8 @@ enum {
     EXPERIMENT_PROCESSES_MAX = 256,
     EXPERIMENT_INSTANCES_MAX = 256,
     EXPERIMENT_METRICS_MAX = 64,
+    EXPERIMENT_EDGES_MAX = 16, /* of a histogram */
+    EXPERIMENT_BUCKET_NAME_SIZE = EXPERIMENT_NAME_MAX + 80,
     EXPERIMENT_LIMITS_MAX = 64,
     EXPERIMENT_PRIORITY_MAX = 1000,
     EXPERIMENT_IMPORTANCE_MAX = 1000,
@@ -247,6 +249,7 @@ enum experiment_metric_kind {
     METRIC_PERCENT,     /* percent: of the records in the window, those that meet `where` */
     METRIC_TIME_MEAN,   /* time-mean: mean of a field, each value weighed by the time until the next one */
     METRIC_MISSES,      /* misses: periods that passed without a record */
+    METRIC_HISTOGRAM,   /* histogram: records by the value of a field, between chosen edges; it has no value */
     METRIC_RATIO,       /* ratio: the value of one metric over that of another */
     METRIC_DIFFERENCE,  /* difference: the value of one metric less that of another */
     METRIC_INTERVAL,    /* the time between records of several aspects that belong together, ns */
@@ -285,14 +288,23 @@ enum experiment_arrivals {
 };
 
 /** A value over a sliding window. */
+/** Of METRIC_HISTOGRAM: where its buckets end, ascending; the last bucket is above the last edge. */
+struct experiment_edges {
+    uint32_t count;
+    bool in_time; /* they are in ns, whatever the unit of the field */
+    double at[EXPERIMENT_EDGES_MAX];
+};
+
 struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
     char *aspect; /* NULL: built in, of two other metrics, or an interval; see experiment_metric_aspect() */
-    char *field;  /* of METRIC_TIME_MEAN, and METRIC_MEAN to METRIC_QUANTILE unless `arrivals`; else NULL */
+    char *field;  /* of METRIC_TIME_MEAN, METRIC_HISTOGRAM, and METRIC_MEAN to METRIC_QUANTILE unless `arrivals`; else
+                     NULL */
     enum experiment_arrivals arrivals;
     struct experiment_interval interval;
-    char **operands;  /* of METRIC_RATIO and METRIC_DIFFERENCE: the names of both metrics, NULL-terminated; else NULL */
+    char **operands; /* of METRIC_RATIO and METRIC_DIFFERENCE: the names of both metrics, NULL-terminated; else NULL */
+    struct experiment_edges edges;
     char *where;      /* only records that meet this condition (base/condition.h) count; NULL: all */
     double share;     /* of METRIC_QUANTILE, or an interval's quantile: 0 .. 1; default 0.99 */
     int64_t period;   /* ns, 1 us .. 1 h: of METRIC_MISSES, and of ARRIVALS_JITTER if it is to be one; else 0 */
@@ -703,6 +715,9 @@ bool experiment_metric_reads_records(const struct experiment_metric *m);
 
 /** The `i`-th aspect whose records `m` is computed from; NULL: there is none. Pure. */
 const char *experiment_metric_aspect(const struct experiment_metric *m, uint32_t i);
+
+/** Writes how bucket `i` of a histogram is called: "delay <= 1 ms", "delay 1 ms .. 5 ms", "delay > 5 ms". Pure. */
+void experiment_bucket_name(const struct experiment_metric *m, uint32_t i, char *name, size_t size);
 
 /** The index of the metric that is operand `i` (0 or 1) of `m`; -1: `m` has none, or `e` has no such metric. Pure. */
 int experiment_metric_operand(const struct experiment *e, const struct experiment_metric *m, int i);

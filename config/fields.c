@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/collectors.h"
+#include "config/edges.h"
 #include "config/intervals.h"
 #include "config/knobs.h"
 #include "config/operands.h"
@@ -249,7 +250,8 @@ static bool has_period(const void *metric)
 
 static bool has_window(const void *metric)
 {
-    return !((const struct experiment_metric *)metric)->operands;
+    const struct experiment_metric *m = metric;
+    return !m->operands && m->kind != METRIC_HISTOGRAM;
 }
 
 static bool tumbles(const void *metric)
@@ -287,6 +289,8 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_OWN("percent", IN(experiment_metric, aspect), fields_read_aspect)},
     {SCHEMA_ROW_OWN("time-mean", IN(experiment_metric, field), fields_read_statistic)},
     {SCHEMA_ROW_OWN("misses", IN(experiment_metric, aspect), fields_read_aspect)},
+    {SCHEMA_ROW_OWN("histogram", IN(experiment_metric, field), fields_read_statistic)},
+    {SCHEMA_ROW_OWN("edges", IN(experiment_metric, edges), edges_read), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("ratio", IN(experiment_metric, operands), operands_read), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("difference", IN(experiment_metric, operands), operands_read), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("of", IN(experiment_metric, aspect), fields_read_aspect)},

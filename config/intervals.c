@@ -151,8 +151,8 @@ static void check_statistic(struct reader *r, const struct tree *t, struct exper
 
 void intervals_check(struct reader *r, const struct tree *t, struct experiment_metric *m)
 {
-    static const char *const others[] = {"ratio",     "difference", "rate", "first", "count", "percent",
-                                         "time-mean", "misses",     "of",   "where", "share", "period"};
+    static const char *const others[] = {"histogram", "edges",     "ratio",  "difference", "rate",  "first", "count",
+                                         "percent",   "time-mean", "misses", "of",         "where", "share", "period"};
     const struct tree *key;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if ((key = tree_get(t, others[i])))

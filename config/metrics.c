@@ -121,6 +121,7 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_PERCENT] = "percent",
         [METRIC_TIME_MEAN] = "time-mean",
         [METRIC_MISSES] = "misses",
+        [METRIC_HISTOGRAM] = "histogram",
         [METRIC_RATIO] = "ratio",
         [METRIC_DIFFERENCE] = "difference",
         [METRIC_INTERVAL] = "interval",

@@ -47,8 +47,11 @@ static const struct experiment_metric *find_operand(struct reader *r, const stru
     const struct experiment_metric *found = at < 0 ? NULL : &e->metrics[at];
     if (!found)
         reader_wrong(r, t, "there is no metric %s in 'metrics'", diagnostics_quote(m->operands[i]).s);
-    else if (found->operands || found->kind == METRIC_INTERVAL || experiment_metric_is_built_in(found->kind) ||
-             strcmp(found->name, "sensor_cpu") == 0) {
+    else if (found->kind == METRIC_HISTOGRAM) {
+        reader_wrong(r, t, "metric %s is a histogram, which has no single value", diagnostics_quote(found->name).s);
+        return NULL;
+    } else if (found->operands || found->kind == METRIC_INTERVAL || experiment_metric_is_built_in(found->kind) ||
+               strcmp(found->name, "sensor_cpu") == 0) {
         reader_wrong(r, t, "metric %s is not of the records of one aspect, as both have to be",
                      diagnostics_quote(found->name).s);
         return NULL;

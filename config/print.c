@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "config/aspect_keep.h"
 #include "config/collectors.h"
+#include "config/edges.h"
 #include "config/intervals.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
@@ -283,6 +284,8 @@ static void print_metric(const struct experiment_metric *m, FILE *out)
         schema_print_text(m->aspect, out);
         fputs(", ", out);
     }
+    if (m->kind == METRIC_HISTOGRAM)
+        edges_print(&m->edges, out);
     schema_print_map(schema_metric, m, &schema_default_metric, false, out);
     fputs("}\n", out);
 }

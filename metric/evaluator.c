@@ -28,6 +28,14 @@ static enum statistic_kind statistic_kind_of(enum experiment_metric_kind kind)
     }
 }
 
+static int new_buckets(const struct experiment_metric *metric, struct buckets **b)
+{
+    if (!(*b = calloc(1, sizeof **b)))
+        return BEZEL_ENOMEM;
+    (*b)->edges = &metric->edges;
+    return 0;
+}
+
 /* Windows that follow one another, where the metric has such. */
 static int tumble(struct evaluator *e)
 {
@@ -44,6 +52,8 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
     e->unknown_until = INT64_MIN;
     if (metric->kind == METRIC_RATE || metric->kind == METRIC_COUNT)
         err = rate_new(metric->window, metric->where, &e->rate);
+    else if (metric->kind == METRIC_HISTOGRAM)
+        err = new_buckets(metric, &e->buckets);
     else if (metric->kind != METRIC_EN_ROUTE && metric->kind != METRIC_LOST)
         err = statistic_new(statistic_kind_of(metric->kind), metric->share, metric->window, &e->statistic);
     else if ((e->ratio = calloc(1, sizeof *e->ratio)))
@@ -64,6 +74,7 @@ void evaluator_end(struct evaluator *e)
     rate_free(e->rate);
     statistic_free(e->statistic);
     free(e->ratio);
+    free(e->buckets);
     *e = (struct evaluator){0};
 }
 
@@ -83,7 +94,9 @@ void evaluator_reset(struct evaluator *e)
 static void take_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
                          int64_t now)
 {
-    if (e->rate)
+    if (e->buckets)
+        buckets_records(e->buckets, run, field);
+    else if (e->rate)
         rate_records(e->rate, run);
     else if (e->statistic && e->metric->kind == METRIC_PERCENT)
         statistic_constant(e->statistic, run, 100, now);

@@ -10,6 +10,7 @@
 
 #include "config/experiment.h"
 #include "metric/arrivals.h"
+#include "metric/buckets.h"
 #include "metric/rate.h"
 #include "metric/ratio.h"
 #include "metric/statistic.h"
@@ -22,7 +23,8 @@ struct evaluator {
     struct rate *rate;                      /* one of these three, by the metric's kind; the others are NULL */
     struct statistic *statistic;
     struct ratio *ratio;
-    uint64_t level; /* of METRIC_EN_ROUTE: records under way */
+    struct buckets *buckets; /* of METRIC_HISTOGRAM, which has no value: who records the counts sets them to 0 */
+    uint64_t level;          /* of METRIC_EN_ROUTE: records under way */
     /* Of times between records: */
     bool began;
     int64_t unknown_until; /* until then a time across missing records is in the window */

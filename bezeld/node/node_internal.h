@@ -181,6 +181,7 @@ void node_record_metric(struct node *n, const char *name, const char *process, d
  * threads or of all, limits.
  */
 void node_record_metrics(struct node *n);
+void node_record_last_buckets(struct node *n, int slot); /* of a process that ends: what came into its histograms */
 void node_record_values(struct node *n, uint32_t metric, int slot); /* of one metric; slot -1: of all processes */
 void node_record_sample(struct node *n);
 void node_record_clock(struct node *n);

@@ -12,14 +12,41 @@ void node_record_metric(struct node *n, const char *name, const char *process, d
     own_trace_record_metric(n->own_trace, &(struct builtin_metric){.metric = name, .process = process, .value = value});
 }
 
+/* What came into each bucket since the values before; nothing if none came into any. */
+static void record_buckets(struct node *n, uint32_t metric, int slot, const char *process)
+{
+    const struct experiment_metric *m = &n->options.experiment->metrics[metric];
+    uint64_t *counts = agent_buckets(n->agent, metric, slot);
+    char name[EXPERIMENT_BUCKET_NAME_SIZE];
+    bool any = false;
+    for (uint32_t i = 0; counts && i <= m->edges.count; i++)
+        any = any || counts[i] > 0;
+    for (uint32_t i = 0; any && i <= m->edges.count; i++) {
+        experiment_bucket_name(m, i, name, sizeof name);
+        node_record_metric(n, name, process, (double)counts[i]);
+        counts[i] = 0;
+    }
+}
+
+void node_record_last_buckets(struct node *n, int slot)
+{
+    const struct experiment *e = n->options.experiment;
+    for (uint32_t m = 0; n->own_trace && m < e->metric_count; m++)
+        if (e->metrics[m].kind == METRIC_HISTOGRAM && !node_reduces(n, e->metrics[m].aspect))
+            node_record_values(n, m, slot);
+}
+
 void node_record_values(struct node *n, uint32_t metric, int slot)
 {
     const struct experiment *e = n->options.experiment;
     double value;
+    record_buckets(n, metric, -1, e->nodes[n->options.node].name);
     if (agent_metric(n->agent, metric, -1, &value))
         node_record_metric(n, e->metrics[metric].name, e->nodes[n->options.node].name, value);
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         const struct external_process *p = external_process(n->external, i);
+        if (p && p->slot >= 0 && (slot < 0 || p->slot == slot))
+            record_buckets(n, metric, p->slot, p->name);
         if (p && p->slot >= 0 && (slot < 0 || p->slot == slot) && agent_metric(n->agent, metric, p->slot, &value))
             node_record_metric(n, e->metrics[metric].name, p->name, value);
     }

@@ -229,6 +229,7 @@ static void observe_end(void *context, int slot)
     struct node *n = context;
     count_last(n, slot);
     node_hand_on_last(n, slot);
+    node_record_last_buckets(n, slot);
     agent_process_remove(n->agent, slot);
     if (n->triggers.set)
         trigger_remove(n->triggers.set, slot);

@@ -235,6 +235,12 @@ const struct agent_outcome *agent_apply(struct agent *agent, struct policy_setti
                                         const struct policy_actions *verdict, int cause);
 
 /**
+ * The counts of a histogram, as many as it has edges and one, since the caller set them to 0: of the process in `slot`,
+ * or with -1 of the node. NULL: it has none.
+ */
+uint64_t *agent_buckets(struct agent *agent, uint32_t metric, int slot);
+
+/**
  * The value of metric `metric` at the last step, for the process in `slot`, or for the node (-1) if the metric is not
  * per process. False: unknown, and *value is unchanged.
  */

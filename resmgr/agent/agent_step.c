@@ -383,6 +383,13 @@ const struct agent_outcome *agent_apply(struct agent *agent, struct policy_setti
     return out;
 }
 
+uint64_t *agent_buckets(struct agent *agent, uint32_t metric, int slot)
+{
+    struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);
+    struct buckets *b = p ? p->readings[metric].buckets : NULL;
+    return b ? b->counts : NULL;
+}
+
 bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value)
 {
     const struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);

@@ -155,8 +155,8 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static void each_kind_is_unknown_until_it_has_a_value(void **state)
 {
     (void)state;
-    assert_int_equal(KINDS + 3,
-                     METRIC_KINDS); /* METRIC_RATIO and _DIFFERENCE have none of their own, METRIC_INTERVAL no node */
+    /* METRIC_RATIO and _DIFFERENCE have none of their own, METRIC_HISTOGRAM none at all, METRIC_INTERVAL no node */
+    assert_int_equal(KINDS + 4, METRIC_KINDS);
     for (size_t i = 0; i < KINDS; i++) {
         begin(kinds[i].kind);
         take_unknown();
@@ -198,6 +198,20 @@ static void what_was_not_started_knows_nothing_and_takes_anything(void **state)
     evaluator_reset(&r);
     take_unknown();
     assert_int_equal(part().state, PARTIAL_NONE);
+}
+
+static void a_histogram_counts_and_has_no_value(void **state)
+{
+    (void)state;
+    struct experiment_metric m = {.kind = METRIC_HISTOGRAM, .window = CLOCK_S, .edges = {.count = 2, .at = {2, 4}}};
+    r = (struct evaluator){0};
+    assert_int_equal(evaluator_start(&r, &m), 0);
+    records(); /* 4, 9, -1, 3, 2 */
+    take_unknown();
+    assert_true(r.buckets->counts[0] == 2 && r.buckets->counts[1] == 2 && r.buckets->counts[2] == 1);
+    evaluator_reset(&r); /* they stay until somebody has recorded them */
+    assert_true(r.buckets->counts[2] == 1);
+    evaluator_end(&r);
 }
 
 static void one_that_was_started_goes_on(void **state)
@@ -344,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_kind_is_unknown_until_it_has_a_value, start, end),
         cmocka_unit_test_setup_teardown(each_kind_is_unknown_again_after_a_reset_and_comes_back, start, end),
         cmocka_unit_test_setup_teardown(what_was_not_started_knows_nothing_and_takes_anything, start, end),
+        cmocka_unit_test_setup_teardown(a_histogram_counts_and_has_no_value, start, end),
         cmocka_unit_test_setup_teardown(one_that_was_started_goes_on, start, end),
         cmocka_unit_test_setup_teardown(each_kind_takes_what_it_is_made_of, start, end),
         cmocka_unit_test_setup_teardown(records_make_a_rate_exact, start, end),

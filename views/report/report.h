@@ -101,8 +101,8 @@ void report_title(const struct report *r, const char *text, FILE *out);
 extern const struct rows_section report_head, report_cause, report_limits, report_names, report_looks, report_timeline,
     report_polling, report_loop, report_setpoints, report_snapshots, report_triggers, report_books, report_expired,
     report_rates, report_values, report_totals, report_labels, report_counters, report_messages, report_metrics,
-    report_monitor, report_clocks, report_run_clocks, report_intervals, report_unmatched, report_programs, report_notes,
-    report_open, report_events, report_paths, report_load, report_pairs;
+    report_histograms, report_monitor, report_clocks, report_run_clocks, report_intervals, report_unmatched,
+    report_programs, report_notes, report_open, report_events, report_paths, report_load, report_pairs;
 
 /** Those of the JSON alone. */
 extern const struct rows_section report_violations, report_gaps, report_decisions, report_polling_changes,

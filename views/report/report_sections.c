@@ -26,11 +26,11 @@ static const struct {
     {&report_triggers, true},     {&report_firings, false},   {&report_books, true},
     {&report_expired, true},      {&report_rates, false},     {&report_values, false},
     {&report_totals, false},      {&report_labels, false},    {&report_counters, false},
-    {&report_messages, false},    {&report_metrics, false},   {&report_monitor, false},
-    {&report_clocks, false},      {&report_run_clocks, true}, {&report_nodes, false},
-    {&report_load, true},         {&report_pairs, false},     {&report_programs, true},
-    {&report_notes, true},        {&report_open, true},       {&report_events, true},
-    {&report_paths, true},
+    {&report_messages, false},    {&report_metrics, false},   {&report_histograms, false},
+    {&report_monitor, false},     {&report_clocks, false},    {&report_run_clocks, true},
+    {&report_nodes, false},       {&report_load, true},       {&report_pairs, false},
+    {&report_programs, true},     {&report_notes, true},      {&report_open, true},
+    {&report_events, true},       {&report_paths, true},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

@@ -246,11 +246,12 @@ static void metric_row(struct rows *w, const struct report *r, const void *item)
     rows_count(w, "values", "values", m->count);
 }
 
-/* The dead time has a table of its own. */
+/* The dead time has a table of its own; so have the buckets of histograms, whose names have blanks. */
 static int metric_rank(const struct report *r, const void *item)
 {
+    const char *name = ((const struct history_series *)item)->metric;
     (void)r;
-    return strncmp(((const struct history_series *)item)->metric, BUILTIN_LOOP, strlen(BUILTIN_LOOP)) == 0 ? -1 : 0;
+    return strncmp(name, BUILTIN_LOOP, strlen(BUILTIN_LOOP)) == 0 || strchr(name, ' ') ? -1 : 0;
 }
 
 const struct rows_section report_metrics = {ROWS_LIST("Metrics", "metrics", metrics, metric_count, metric_row),
