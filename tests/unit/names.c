@@ -33,10 +33,14 @@ static int begin(void **state)
 {
     (void)state;
     static const struct dict_aspect client[] = {
-        {1, DICT_EVENT, "temperature", 2, {{DICT_FLOAT64, "value", "degC", ""}, {DICT_STRING, "place", "1", ""}}},
+        {1,
+         DICT_EVENT,
+         "temperature",
+         3,
+         {{DICT_FLOAT64, "value", "degC", ""}, {DICT_STRING, "place", "1", ""}, {DICT_STRING, "depth", "1", ""}}},
         {2, DICT_EVENT, "shown", 1, {{DICT_INT64, "latency", "us", ""}}}};
     static const struct dict_aspect server[] = {
-        {1, DICT_EVENT, "temperature", 1, {{DICT_INT64, "count", "1", ""}}},
+        {1, DICT_EVENT, "temperature", 2, {{DICT_INT64, "count", "1", ""}, {DICT_INT64, "depth", "1", ""}}},
     };
     struct dict_aspect monitor[2] = {builtin_aspects[BUILTIN_KNOB],
                                      {2, DICT_EVENT, "node_cpu", 1, {{DICT_FLOAT64, "user", "%", ""}}}};
@@ -102,6 +106,40 @@ static void what_a_condition_lacks_is_told_with_the_nearest(void **state)
     assert_string_equal(metric_where("temperature", "value", false, "value > 5 ms"),
                         "field \"value\" of aspect \"temperature\" of client is a number without such a unit, so "
                         "'where: value > 5 ms' cannot be tested");
+}
+
+/* The same of an interval from `from` to `to` of process `of` (NULL: of any). */
+static const char *interval(char *from, char *to, char *of, char *match)
+{
+    static struct names_found found;
+    char *aspects[] = {from, to, NULL};
+    struct experiment_metric m = {
+        .kind = METRIC_INTERVAL, .interval = {.aspects = aspects, .processes = {NULL, of}, .count = 2, .match = match}};
+    struct experiment e = {.metrics = &m, .metric_count = 1};
+    return names_metric(&summary, &e, 0, &found) ? found.text : "";
+}
+
+static void what_an_interval_lacks_is_told(void **state)
+{
+    (void)state;
+    static char temperature[] = "temperature", shown[] = "shown", melted[] = "melted", server[] = "server",
+                client[] = "client", value[] = "value", latency[] = "latency", count[] = "count", wrong[] = "valeu",
+                depth[] = "depth";
+    assert_string_equal(interval(melted, shown, NULL, latency),
+                        "no process has an aspect \"melted\"; there is \"temperature\", \"shown\"");
+    assert_string_equal(interval(shown, temperature, server, count),
+                        "aspect \"shown\" of client has no field \"count\", by which records match");
+    assert_string_equal(interval(temperature, shown, NULL, wrong),
+                        "aspect \"temperature\" of client has no field \"valeu\", by which records match");
+    assert_string_equal(interval(temperature, shown, server, latency),
+                        "aspect \"temperature\" of client has no field \"latency\", by which records match");
+    assert_string_equal(interval(temperature, shown, client, NULL),
+                        "aspect \"temperature\" of client is not of sendings of messages");
+    assert_string_equal(interval(temperature, shown, client, depth),
+                        "field \"depth\" of aspect \"temperature\" of server is a whole number, and that of aspects "
+                        "before it is a text or an enum: they never match");
+    assert_string_equal(interval(temperature, shown, client, value),
+                        "aspect \"temperature\" of server has no field \"value\", by which records match");
 }
 
 static void what_a_metric_lacks_is_told_with_the_nearest(void **state)
@@ -217,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there, begin, end),
         cmocka_unit_test_setup_teardown(what_a_condition_lacks_is_told_with_the_nearest, begin, end),
+        cmocka_unit_test_setup_teardown(what_an_interval_lacks_is_told, begin, end),
         cmocka_unit_test_setup_teardown(what_a_metric_lacks_is_told_with_the_nearest, begin, end),
         cmocka_unit_test_setup_teardown(a_process_that_was_not_observed_may_have_the_name, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_told_before_all_is_known, begin, end),

@@ -206,7 +206,7 @@ static bool find_lacking(const struct summary *s, const struct experiment_metric
 /* How the value of a field matches others: a text as a text, whether it is a label or not. */
 static const char *matches_as(const struct dict_field *f)
 {
-    return f->type == DICT_INT64 ? "a whole number" : f->type == DICT_FLOAT64 ? "a float" : "a text";
+    return f->type == DICT_INT64 ? "a whole number" : f->type == DICT_FLOAT64 ? "a float" : "a text or an enum";
 }
 
 /*

@@ -23,7 +23,7 @@
 
 enum { RECORDS_MOST = 20000000, STEPS_MOST = 2000000, LOOK_EVERY = 1024 };
 
-static const char left_open[] = "lost records, or the bounds of the clocks, leave it open";
+static const char left_open[] = "lost records, ends without a beginning, or the bounds of the clocks leave it open";
 
 /* A gap of a limit that was judged otherwise. */
 struct interval_gap {
