@@ -15,6 +15,8 @@ int64_t run_view_key(const struct dict_aspect *a, const struct packet_record *r)
     int64_t first = (int64_t)(packet_value(r, 0) & INT32_MAX);
     if (a->field_count > 1 && a->fields[0].type == DICT_STRING && a->fields[1].type == DICT_STRING)
         return (first & 0xfff) | (int64_t)((packet_value(r, 1) & 0xfff) << 12);
+    if (a->field_count > 1 && a->fields[0].type == DICT_STRING && strcmp(a->fields[1].name, "thread") == 0)
+        return (first & 0xfff) | (int64_t)((packet_value(r, 1) & UINT32_MAX) << 12);
     return first;
 }
 

@@ -271,6 +271,26 @@ const rows = (() => {
         });
     }
 
+    const who = (name, pid, thread) => pid > 0 ? `${name} (pid ${pid}${thread === pid ? "" : `, thread ${thread}`})` : name;
+
+    /* What a record of a time without a CPU says of others. */
+    const OTHERS = {
+        thread_ready: r => r.rival === "idle" ? "the CPU was idle" : r.rival === "quota" ? "its CPU quota was used up" : `${who(r.rival, r.rival_pid, r.rival_thread)} had CPU ${r.cpu}`,
+        thread_wait: r => [r.state === "unknown" ? "" : r.state, { thread: `ended by ${who(r.waker, r.waker_pid, r.waker_thread)}`, softirq: `ended by the kernel, mostly for ${who(r.waker, r.waker_pid, r.waker_thread)}`, interrupt: "ended by a timer or a device", not_yet: "not ended yet" }[r.woken_by] || ""].filter(t => t).join(", "),
+    };
+
+    /* Who had the CPU while a thread was ready, and what its waits were for: series as those of its strips. */
+    function othersOf(page, process, thread) {
+        return Object.entries(OTHERS).flatMap(([aspect, text]) => thread.thread === 0 ? [] : page.catalogue.having(aspect, process.node.name, true).flatMap(o => {
+            const name = o.process.strings.indexOf(process.name) + 1;
+            const values = r => Object.fromEntries(o.of.fields.map((f, i) => [f.name, r[3 + i]]));
+            return name > 0 && name < 4096 ? [{ series: wish(o.process, o.aspect, -1, { key: name + thread.thread * 4096, records: RECORDS }), told: r => {
+                const is = values(r), until = r[0] - is.age;
+                return { from: until - is.duration, until, text: text(is) };
+            } }] : [];
+        }));
+    }
+
     const lasts = a => a.kind === "span" || a.kind === "wait";
 
     /* A wait's name has what it waits for. */
@@ -299,9 +319,11 @@ const rows = (() => {
         row.room = lane.room;
         if (strips.length)
             row.list.prepend(...plots.stripLegend());
-        row.said = at => strips.length ? lane.stripText(at) : "";
+        const others = othersOf(page, process, thread);
+        let told = [];
+        row.said = at => strips.length ? [lane.stripText(at), ...told.filter(t => at !== null && t.from <= at && at < t.until).map(t => t.text)].filter(t => t).join(": ") : "";
         const counted = kinds.length ? [] : [wish(process, 0, -1, { stream: thread.stream })]; /* how many records there are is all */
-        row.series = [...counted, ...kinds.map(k => wish(process, k.number, lasts(k.a) ? 0 : -1, { stream: thread.stream, records: RECORDS })), ...strips];
+        row.series = [...counted, ...kinds.map(k => wish(process, k.number, lasts(k.a) ? 0 : -1, { stream: thread.stream, records: RECORDS })), ...strips, ...others.map(o => o.series)];
         row.messages = [];
         row.stream = thread.stream;
         row.use = pictures => {
@@ -310,7 +332,9 @@ const rows = (() => {
             row.messages = [];
             row.arrows = [];
             lane.strip = pictures.flatMap(p => p.strip || []);
-            pictures.forEach((p, i) => {
+            const beyond = row.series.length - others.length;
+            told = pictures.slice(beyond).flatMap((p, i) => (p.records || []).map(others[i].told));
+            pictures.slice(0, beyond).forEach((p, i) => {
                 const { a } = kinds[i - counted.length] || { a: {} };
                 if (p.records && lasts(a))
                     spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: nameOf(a), index: i })));
