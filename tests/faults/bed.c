@@ -372,6 +372,11 @@ static void write_experiment(const struct bed *b, char path[PATH_MAX])
             o->recorder ? "overwrite" : "discard", o->window_mib);
     if (o->spool_mib)
         fprintf(out, "  spool: {size: %u MiB, dir: %s}\n", o->spool_mib, b->dir);
+    if (o->reduces)
+        fprintf(out, "  keep: {echo: reduced}\n%s",
+                o->tree ? "metrics: {lag: {interval: [beat, echo], match: number, max: yes}}\n"
+                          "limits: [{expect: lag <= 1 h, tolerance: 100 %}]\n"
+                        : "metrics: {halves: {max: half, of: echo}}\n");
     if (o->tree)
         fputs("nodes: {local: {parents: [lower, upper]}}\ncollectors: {lower: {parents: [upper]}, upper: {}}\n", out);
     if (o->remote)

@@ -45,6 +45,7 @@ struct bed_options {
     bool light;            /* fewer rounds */
     unsigned rounds;       /* how often a fault comes */
     bool tree;             /* two inner collectors, one below the other */
+    bool reduces;          /* records of echo end at the node, or with `tree` at the collector */
     bool over_network;     /* bezeld is on another host, behind the proxy */
     bool remote;           /* bezeld and SUT are a remote node (remote.h) ... */
     unsigned silence_s;    /* ... which goes on for so long without `bezel run`; 0: the default */
@@ -73,6 +74,7 @@ struct bed_result {
     uint64_t silent[2];               /* what threads did, and began, before the first that is stored of them */
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
     uint64_t refused;                 /* by the collector, as malformed */
+    uint64_t reduced;                 /* to values */
     uint64_t noted;                   /* what the report has to say of the process that does harm */
     bool failed;
     bool absent; /* the kernel does not have what the fault is made with: it was not tried */

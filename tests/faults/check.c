@@ -185,7 +185,8 @@ static void check_aspects(struct check *c, const struct summary_process *p, cons
             done += atomic_load(&c->bed->truth->line[l].done[a]);
             stored += c->found[l][a].count;
         }
-        uint64_t rest = b->attempts - b->stored - b->full - b->window - b->spool - b->off - b->no_ring;
+        uint64_t rest =
+            b->attempts - b->stored - b->reduced - b->reducer - b->full - b->window - b->spool - b->off - b->no_ring;
         bool told = rest <= books->unfinished + books->overwritten + books->unstored;
         if (b->attempts >= done && b->attempts <= begun && b->stored == stored && told)
             continue;
@@ -202,7 +203,7 @@ static void check_aspects(struct check *c, const struct summary_process *p, cons
  */
 static void check_trace(struct check *c, const struct summary_process *p, const struct verdict_books *b)
 {
-    uint64_t lost = b->full + b->window + b->spool + b->off + b->overwritten + b->unfinished;
+    uint64_t lost = b->full + b->window + b->spool + b->off + b->overwritten + b->unfinished + b->reduced + b->reducer;
     if (b->unstored || p->discarded == lost)
         return;
     fprintf(stderr, "%s: pid %u: the books have %llu lost, the trace %llu\n", c->bed->options.name, p->pid,
@@ -214,7 +215,7 @@ static void add_books(struct check *c, const struct summary_process *p, const st
 {
     struct bed_result *r = &c->bed->result;
     struct sums s = sum_lines(c, p->pid);
-    uint64_t accounted = books->stored + verdict_lost(books);
+    uint64_t accounted = books->stored + books->reduced + verdict_lost(books);
     add_losses(r, books);
     uint64_t produced = books->attempts;
     if (produced < s.done || produced > s.begun) {
@@ -233,6 +234,7 @@ static void add_books(struct check *c, const struct summary_process *p, const st
     if (books->unfinished > s.begun - s.done) /* a record for each thread, at most */
         r->wrong++;
     r->produced += produced;
+    r->reduced += books->reduced;
     r->unknown += produced > accounted ? produced - accounted : accounted - produced;
     if (p->state == PROCESS_RUNNING) /* its last books are not there, which the verdict tells */
         return;
@@ -382,5 +384,6 @@ void bed_check(struct bed *b)
     struct bed_result *r = &b->result;
     check_causes(b);
     bool lacks = r->unknown && !b->options.may_lack;
+    r->failed |= b->options.reduces && r->reduced == 0;
     r->failed |= r->doubled || ((r->wrong || lacks) && !b->options.damaged) || r->stored == 0;
 }

@@ -28,7 +28,7 @@ static void try_kill(struct bed *b, const struct bed_options *o, const void *of)
     enum bed_part second = ((const struct victims *)of)->second;
     if (second == BED_SUT)
         busy.pause_us = 20; /* to be met in the middle of a record */
-    busy.tree = second > BED_SUT;
+    busy.tree = busy.tree || second > BED_SUT;
     bed_make(b, &busy);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_nap(b, 300);
@@ -38,6 +38,15 @@ static void try_kill(struct bed *b, const struct bed_options *o, const void *of)
     }
     bed_await_progress(b, 2000);
     bed_end(b, "0");
+}
+
+/* Of a part that reduces records to values: the collector, or else bezeld. */
+static void try_kill_reducer(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options reduces = *o;
+    reduces.reduces = true;
+    reduces.tree = ((const struct victims *)of)->first == BED_COLLECTOR;
+    try_kill(b, &reduces, of);
 }
 
 /* Makes the bed of round `i`, each with a run and draws of its own; what came out of the rounds before it is kept. */
@@ -129,6 +138,9 @@ const struct fault faults_kill[] = {
     {"kill -9 of collector and inner collector", try_kill, BOTH(COLLECTOR, LOWER), 1, 40},
     {"kill -9 of bezeld and inner collector", try_kill, BOTH(BEZELD, LOWER), 1, 40},
 #endif
+    {"kill -9 of a bezeld that reduces records", try_kill_reducer, ALONE(BEZELD), 2, 40},
+    {"kill -9 of a collector that reduces records, or inner collector", try_kill_reducer, BOTH(COLLECTOR, LOWER), 2,
+     40},
     {"kill -9 of launcher and collector", try_kill_launcher, BOTH(LAUNCHER, COLLECTOR), 1, 20},
     {"kill -9 of launcher and bezeld", try_kill_launcher, BOTH(LAUNCHER, BEZELD), 1, 20},
     {"kill -9 of launcher and SUT", try_kill_launcher, BOTH(LAUNCHER, SUT), 1, 20},
