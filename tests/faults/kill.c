@@ -139,8 +139,6 @@ const struct fault faults_kill[] = {
     {"kill -9 of bezeld and inner collector", try_kill, BOTH(BEZELD, LOWER), 1, 40},
 #endif
     {"kill -9 of a bezeld that reduces records", try_kill_reducer, ALONE(BEZELD), 2, 40},
-    {"kill -9 of a collector that reduces records, or inner collector", try_kill_reducer, BOTH(COLLECTOR, LOWER), 2,
-     40},
     {"kill -9 of launcher and collector", try_kill_launcher, BOTH(LAUNCHER, COLLECTOR), 1, 20},
     {"kill -9 of launcher and bezeld", try_kill_launcher, BOTH(LAUNCHER, BEZELD), 1, 20},
     {"kill -9 of launcher and SUT", try_kill_launcher, BOTH(LAUNCHER, SUT), 1, 20},
