@@ -11,7 +11,7 @@
  * end, attempts = taken + dropped, and at most one more where the writer was killed.
  *
  * Checked: plain -DSLOTS=2 -DRECORDS=4 : R0 R1 R2 R3
- * Checked: larger -DSLOTS=4 -DRECORDS=5 : R0 R1 R2 R3
+ * Checked: larger -DSLOTS=4 -DRECORDS=5 -DLONG : R0 R1 R2 R3
  * Checked: killed -DSLOTS=2 -DRECORDS=3 -DKILLED : R0 R1 R2 R3
  * Checked: liar -DSLOTS=2 -DRECORDS=4 -DLIAR :
  */

@@ -8,7 +8,7 @@
  * may be killed at any step, never waits.
  *
  * Checked: plain -DSLOTS=2 -DRECORDS=4 : R0 R1 O0 O1
- * Checked: larger -DSLOTS=4 -DRECORDS=4 : R0 R1 O0 O1
+ * Checked: larger -DSLOTS=4 -DRECORDS=4 -DLONG : R0 R1 O0 O1
  */
 #define THREADS 2
 #define DEPTH   (RECORDS + 3)

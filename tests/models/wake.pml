@@ -8,7 +8,7 @@
  * Held: while the process is idle, the mark (its wake bit) shows all its records: when the threads have ended and there
  * is no mark, all records were taken; a reader that finds the mark finds the record that set it.
  *
- * Checked: plain : K0 K1 Q0 Q1
+ * Checked: plain -DLONG : K0 K1 Q0 Q1
  */
 #define THREADS 3
 #define DEPTH   9
