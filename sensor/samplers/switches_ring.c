@@ -44,8 +44,8 @@ int switches_ring_open(struct switches_ring *r, int32_t thread, int cpu, uint64_
                                    .sample_id_all = 1,
                                    .use_clockid = 1,
                                    .clockid = CLOCK_MONOTONIC};
-    *r = (struct switches_ring){.fd = open_event(&attr, thread, cpu)};
-    r->shift = clock_namespace_shift();
+    int64_t shift = clock_namespace_shift(); /* first: errno is to say why the event is refused */
+    *r = (struct switches_ring){.fd = open_event(&attr, thread, cpu), .shift = shift};
     *memory = r->fd >= 0;
     if (r->fd >= 0 && map(r, pages))
         return 0;
