@@ -272,6 +272,7 @@ static void watcher_step(struct watcher *w, const struct scene *s, int64_t now)
             w->slot[i] = -1;
         } else {
             agent_count(w->agent, w->watch[i], w->taken[i], now);
+            agent_count_all(w->agent, w->slot[i], w->taken[i]);
         }
     }
     w->out = agent_step(w->agent, now, &(struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN});

@@ -533,6 +533,11 @@ static const struct said said[] = {
          "the "
          "run ended before that; the other 2 limits held; ",
          VERDICT_UNKNOWN, VERDICT_HELD, VERDICT_HELD),
+    SAID(2,
+         "sensor_cpu <= 10 % was violated 12 % of the time; fps >= 29 could not be judged: a limit of kind hold is "
+         "judged "
+         "after adaptation has had 2.00 s to settle, and the run ended before that; ",
+         VERDICT_UNKNOWN, VERDICT_VIOLATED),
     SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, also while collection was off; ", VERDICT_INFEASIBLE),
 };
 

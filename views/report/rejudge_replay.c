@@ -34,6 +34,7 @@ struct replay_process {
     int slot; /* of the agent; -1: it is not there */
     int watch[DICT_ASPECTS_MAX + 1];
     uint64_t attempts[DICT_ASPECTS_MAX + 1];
+    uint64_t records; /* of all aspects, since the span began */
 };
 
 /* A gap, while it is judged. */
@@ -105,6 +106,7 @@ static void replay_watch(struct replay *r, struct replay_process *p, const struc
 static void replay_begin_process(struct replay *r, struct replay_process *p, const struct dict *d)
 {
     memset(p->attempts, 0, sizeof p->attempts);
+    p->records = 0;
     for (size_t i = 0; i <= DICT_ASPECTS_MAX; i++)
         p->watch[i] = -1;
     p->slot = d ? agent_process_add(r->agent, p->p->name) : BEZEL_ENOENT;
@@ -309,7 +311,7 @@ static void replay_step(struct replay *r, int64_t now)
     replay_end_processes(r);
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
-        agent_count_all(r->agent, p->slot, (uint64_t)(p->end < now ? p->end : now)); /* grows up to its last record */
+        agent_count_all(r->agent, p->slot, p->records);
         for (uint32_t id = 1; p->slot >= 0 && id <= DICT_ASPECTS_MAX; id++)
             if (p->watch[id] >= 0)
                 agent_count(r->agent, p->watch[id], p->attempts[id], now);
@@ -398,6 +400,7 @@ static void replay_item(struct replay *r, const struct record_item *item)
     if (p->slot < 0 && time < p->end + 1 && !r->err)
         replay_begin_process(r, p, item->process->dict);
     int watch = p->slot < 0 || r->err ? -1 : p->watch[item->r->aspect];
+    p->records++;
     if (watch < 0)
         return;
     p->attempts[item->r->aspect]++;

@@ -258,14 +258,17 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
 }
 
 /* The short text begins with those that did not hold. */
+/* The short text has those first that were broken, then those of which it is not known, then those that held. */
 static void add_limits(struct rows *w, const struct report *r)
 {
+    static const int turns[] = {
+        [VERDICT_VIOLATED] = 0, [VERDICT_INFEASIBLE] = 0, [VERDICT_UNKNOWN] = 1, [VERDICT_HELD] = 2};
     bool sorted = !w->json && !r->all;
-    for (int held = 0; held <= sorted; held++)
+    for (int turn = sorted ? 0 : 2; turn <= 2; turn++)
         for (size_t i = 0; i < r->verdict->limit_count; i++)
             if (w->json)
                 rows_add(w, limit_object, &i);
-            else if (!sorted || (r->verdict->limits[i].is == VERDICT_HELD) == held)
+            else if (!sorted || turns[r->verdict->limits[i].is] == turn)
                 add_limit(w, r, i);
 }
 

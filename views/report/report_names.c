@@ -5,6 +5,8 @@
 #include "views/report/names.h"
 #include "views/report/report.h"
 
+#include <math.h>
+
 static bool is_running(const struct report *r)
 {
     return r->verdict->run == RUN_RUNNING;
@@ -15,12 +17,14 @@ static bool is_running(const struct report *r)
 static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
 {
     int64_t settling = 0, unknown = 0;
+    bool seen = false; /* at an instant that ends no judged time */
     for (size_t i = 0; i < r->summary->limit_count; i++) {
         const struct builtin_limit *l = &r->summary->limits[i];
         if (l->limit == (int64_t)limit && l->settling > settling)
             settling = l->settling;
         if (l->limit == (int64_t)limit && l->unknown > unknown)
             unknown = l->unknown;
+        seen = seen || (l->limit == (int64_t)limit && !isnan(l->worst));
     }
     int64_t unjudged = r->verdict->limits[limit].unjudged;
     if (unjudged > 0 && unjudged >= unknown)
@@ -31,6 +35,8 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
                 units_duration(agent_settling(r->experiment, &r->experiment->limits[limit])).s);
     else if (unknown > 0)
         fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
+    else if (settling == 0 && unjudged == 0 && seen)
+        fputs(": its metric had a value at one sampling instant alone, and what counts is the time between two", out);
     else if (settling == 0 && unjudged == 0 && r->verdict->duration < 2 * r->experiment->adapt.every)
         fprintf(out, ": the run was over before its first sampling instant, %s after its start",
                 units_duration(r->experiment->adapt.every).s);

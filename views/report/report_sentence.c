@@ -41,7 +41,7 @@ static void say_run(const struct report *r, FILE *out)
         fprintf(out, "%s ran %s: ", name, took.s);
 }
 
-static bool is_broken(const struct report *r, size_t row, size_t limit)
+static bool was_broken(const struct report *r, size_t row, size_t limit)
 {
     return r->summary->limits[row].limit == (int64_t)limit && r->verdict->rows[row].is >= VERDICT_VIOLATED;
 }
@@ -54,9 +54,9 @@ static size_t count_broken(const struct report *r, size_t i)
         const char *name = report_node_name(r, r->summary->limits[row].node);
         size_t before = 0;
         while (before < row &&
-               !(is_broken(r, before, i) && strcmp(report_node_name(r, r->summary->limits[before].node), name) == 0))
+               !(was_broken(r, before, i) && strcmp(report_node_name(r, r->summary->limits[before].node), name) == 0))
             before++;
-        nodes += before == row && is_broken(r, row, i);
+        nodes += before == row && was_broken(r, row, i);
     }
     return nodes;
 }
@@ -252,23 +252,36 @@ static void say_held(const struct report *r, size_t broken, size_t held, FILE *o
     fputs(end, out);
 }
 
+static bool is_against(enum verdict_is is)
+{
+    return is == VERDICT_VIOLATED || is == VERDICT_INFEASIBLE;
+}
+
+/* Names limits that were broken before those of which it is not known. */
 static void say_limits(const struct report *r, FILE *out)
 {
     enum { NAMED_MAX = 3 };
     const struct verdict *v = r->verdict;
-    size_t broken = 0, held = 0;
-    for (size_t i = 0; i < v->limit_count; i++) {
-        if (v->limits[i].is == VERDICT_HELD) {
-            held++;
-        } else if (++broken <= NAMED_MAX) {
-            say_broken_limit(r, i, out);
-            fputs("; ", out);
+    size_t named = 0, held = 0, unnamed[2] = {0, 0};
+    for (int unknown = 0; unknown < 2; unknown++)
+        for (size_t i = 0; i < v->limit_count; i++) {
+            if (v->limits[i].is == VERDICT_HELD) {
+                held += (size_t)unknown;
+            } else if (is_against(v->limits[i].is) != unknown) {
+                if (named++ < NAMED_MAX) {
+                    say_broken_limit(r, i, out);
+                    fputs("; ", out);
+                } else {
+                    unnamed[unknown]++;
+                }
+            }
         }
-    }
-    if (broken > NAMED_MAX)
-        fprintf(out, "%zu more limit%s did not hold; ", broken - NAMED_MAX, broken == NAMED_MAX + 1 ? "" : "s");
+    if (unnamed[0])
+        fprintf(out, "%zu more limit%s did not hold; ", unnamed[0], unnamed[0] == 1 ? "" : "s");
+    if (unnamed[1])
+        fprintf(out, "%zu more %s not known to have held; ", unnamed[1], unnamed[1] == 1 ? "limit is" : "limits are");
     if (held > 0)
-        say_held(r, broken, held, out);
+        say_held(r, named, held, out);
 }
 
 static void say_lost(const struct report *r, FILE *out)
