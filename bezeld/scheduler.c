@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-#define CONTROL_EVERY                                                                                                  \
-    (25 * CLOCK_MS)                   /* links and descriptors are looked at this often, however short the waits; ...  \
-                                       */
+/* Links and descriptors are looked at this often, however short the waits; ... */
+#define CONTROL_EVERY (25 * CLOCK_MS)
 #define CONTROL_SOON  (2 * CLOCK_MS)  /* ... and this often ... */
 #define CONTROL_LASTS (20 * CLOCK_MS) /* ... for so long after a command, as another one often follows its answer */
 #define SLEEP_MAX     (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
