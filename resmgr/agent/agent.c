@@ -288,7 +288,8 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
 /* The last process with an aspect ended: the node's values of it start anew with the next process. */
 static void agent_node_reset(struct agent *agent, int aspect)
 {
-    agent->node.sources[aspect] = (struct agent_source){0};
+    struct agent_source *s = &agent->node.sources[aspect];
+    *s = (struct agent_source){.emptied = s->grown_at > s->emptied ? s->grown_at : s->emptied};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         evaluator_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)

@@ -26,6 +26,7 @@ struct agent_source {
     bool blind;        /* since then nobody knew the counter, of the node: that of some process */
     uint64_t attempts;
     int64_t grown_at;
+    int64_t emptied; /* of the node: when it grew before the last process with the aspect ended; 0: none has */
 };
 
 struct agent_process {

@@ -88,18 +88,29 @@ static bool agent_is_blind(const struct agent *agent, const struct agent_process
                                                agent_is_blind(agent, p, agent->operands[metric][1]));
 }
 
+/*
+ * Whether records of processes that have ended lie in the window of metric `metric` of the node: they are not counted
+ * any more, and together with them the present ones may be too many.
+ */
+static bool agent_misses(const struct agent *agent, const struct agent_process *p, int metric, int64_t now)
+{
+    const struct experiment_metric *m = &agent->experiment->metrics[metric];
+    const struct agent_source *s = m->aspect ? &p->sources[agent->metric_aspect[metric]] : NULL;
+    return s && s->watchers > 0 && s->emptied > 0 && experiment_metric_is_counted(m) &&
+           now - s->emptied < (m->tumbles ? 2 : 1) * m->window;
+}
+
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
     const struct evaluator *r = &p->readings[metric];
     struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution, .least = r->least};
     int64_t silent = agent_metric_silence(agent, p, metric, now);
-    v.open = !v.known && agent_is_blind(agent, p, metric);
+    bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
+    v.open = !v.known && (agent_is_blind(agent, p, metric) || (at_most && agent_misses(agent, p, metric, now)));
     if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
-        bool is_certain = experiment_metric_is_counted(&agent->experiment->metrics[metric]) &&
-                          agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
-        v.of_records = !is_certain;
+        v.of_records = !at_most || !experiment_metric_is_counted(&agent->experiment->metrics[metric]);
         v.silent = silent;
         v.goes_on = agent_metric_goes_on(agent, p, metric);
     }

@@ -233,6 +233,30 @@ static void a_process_that_records_something_else_meanwhile_keeps_its_violation(
     }
 }
 
+/* What one process counted does not add up with what the next one does: whether both are too many is open. */
+static void a_number_over_processes_that_follow_one_another_is_not_known_to_hold(void **state)
+{
+    (void)state;
+    limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_MOST, .bound = 40};
+    limits[1] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_LEAST, .bound = 1};
+    begin(POLICY_NONE, 2);
+    struct worker *w = enter(0, 30);
+    go(5 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    assert_int_equal(out->limits[0].unjudged, 0);
+    leave(w);
+    go(300 * CLOCK_MS, 0); /* nobody is there */
+    assert_int_equal(out->limits[0].unjudged, 0);
+    enter(1, 30);
+    go(600 * CLOCK_MS, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    assert_in_range(out->limits[0].unjudged, 500 * CLOCK_MS, 700 * CLOCK_MS);
+    go(3 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    assert_in_range(out->limits[0].unjudged, 500 * CLOCK_MS, 700 * CLOCK_MS);
+    assert_int_equal(out->limits[1].unjudged, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +270,7 @@ int main(void)
         AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
         AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
         AGENT_TEST(a_process_that_records_something_else_meanwhile_keeps_its_violation),
+        AGENT_TEST(a_number_over_processes_that_follow_one_another_is_not_known_to_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

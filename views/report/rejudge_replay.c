@@ -192,6 +192,18 @@ static int64_t replay_last(const struct replay *r, const struct experiment_metri
 }
 
 /*
+ * Whether what process `p` lost before its first stored record may count for a rate or count after `since`: then its
+ * counter was read longer than the replay knows, and had a value earlier.
+ */
+static bool replay_began_unseen(const struct replay *r, const struct replay_process *p,
+                                const struct experiment_metric *m, int64_t since)
+{
+    int64_t full = saturate_add(p->begin, 2 * (m->window + r->e.adapt.every));
+    return experiment_metric_is_counted(m) && p->lossy && p->slot >= 0 && p->begin > r->from && since < full &&
+           replay_has_aspect(p, m->aspect);
+}
+
+/*
  * Whether a process that is not in the agent any more may still have been there after `since`, and its silence, or its
  * last values, counted for `limit`. A metric of the node has the values of all processes for as long as one of them is
  * there: so a silent one matters as long as the last value of any.
@@ -202,6 +214,8 @@ static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
     int64_t last = m->per_process ? INT64_MIN : replay_last(r, m, since);
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
+        if (replay_began_unseen(r, p, m, since))
+            return true;
         int64_t until = saturate_add(p->end > last ? p->end : last, 2 * (m->window + r->e.adapt.every));
         until = experiment_metric_is_counted(m) || experiment_metric_is_of_arrivals(m) ? INT64_MAX : until;
         until = p->closed < until ? p->closed : until;
