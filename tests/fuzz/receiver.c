@@ -137,7 +137,7 @@ static void make_dictionaries(void)
     add_builtins(&dictionaries[0]);
     check_builtins(&dictionaries[0]);
     add_builtins(&dictionaries[1]);
-    add_builtin(&dictionaries[1], 18, "more", "0123");
+    add_builtin(&dictionaries[1], BUILTIN_COUNT + 1, "more", "0123");
     dictionaries[2].bytes = sample_dictionary(dictionaries[2].data);
     dictionaries[3].bytes = sample_kinds(dictionaries[3].data);
     for (int i = 0; i < DICTIONARIES; i++)
