@@ -17,9 +17,13 @@ static const char *const fixed[] = {"node",    "process",     "pid",      "ring"
                                     "time_ns", "run_time_ns", "error_ns", "thread_name"};
 enum { FIXED = sizeof fixed / sizeof *fixed, COLUMNS_MOST = 512, NAME_ROOM = DICT_NAME_MAX + 16 };
 
-/* SQLite takes names that differ in capital letters alone for one: then the later one has a number. */
+/*
+ * SQLite takes names that differ in capital letters alone for one: then the later one has a number. So has a field
+ * whose type is another one than in the program before.
+ */
 struct column {
     char field[DICT_NAME_MAX + 1], name[NAME_ROOM];
+    const char *type;
 };
 
 struct table {
@@ -95,9 +99,11 @@ int export_database_close(struct export_database *x)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
+static const char integer[] = "INTEGER", floating[] = "REAL", text[] = "TEXT";
+
 static const char *type_of(const struct dict_field *f)
 {
-    return f->type == DICT_INT64 ? "INTEGER" : f->type == DICT_FLOAT64 ? "REAL" : "TEXT";
+    return f->type == DICT_INT64 ? integer : f->type == DICT_FLOAT64 ? floating : text;
 }
 
 static bool has_table(const struct export_database *x, const char *name)
@@ -108,11 +114,16 @@ static bool has_table(const struct export_database *x, const char *name)
     return false;
 }
 
-static bool has_column(const struct table *t, const char *name)
+static bool is_fixed(const char *name)
 {
     for (size_t i = 0; i < FIXED; i++)
         if (strcasecmp(fixed[i], name) == 0)
             return true;
+    return false;
+}
+
+static bool has_column(const struct table *t, const char *name)
+{
     for (size_t i = 0; i < t->count; i++)
         if (strcasecmp(t->columns[i].name, name) == 0)
             return true;
@@ -147,7 +158,7 @@ static struct table *table_of(struct export_database *x, const char *aspect, int
 static const struct column *column_of(struct export_database *x, struct table *t, const struct dict_field *f, int *err)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->columns[i].field, f->name) == 0)
+        if (strcmp(t->columns[i].field, f->name) == 0 && t->columns[i].type == type_of(f))
             return &t->columns[i];
     if (t->count >= COLUMNS_MOST)
         return NULL;
@@ -156,12 +167,13 @@ static const struct column *column_of(struct export_database *x, struct table *t
         return NULL;
     }
     struct column *c = &t->columns[t->count];
+    c->type = type_of(f);
     snprintf(c->field, sizeof c->field, "%s", f->name);
-    snprintf(c->name, sizeof c->name, has_column(t, f->name) ? "field.%s" : "%s", f->name);
+    snprintf(c->name, sizeof c->name, is_fixed(f->name) ? "field.%s" : "%s", f->name);
     for (unsigned i = 2; has_column(t, c->name); i++)
-        snprintf(c->name, sizeof c->name, "%s_%u", f->name, i);
+        snprintf(c->name, sizeof c->name, is_fixed(f->name) ? "field.%s_%u" : "%s_%u", f->name, i);
     t->count++;
-    *err = run(x, sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s", t->name, c->name, type_of(f)));
+    *err = run(x, sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s", t->name, c->name, c->type));
     return *err ? NULL : c;
 }
 
@@ -198,9 +210,9 @@ static int prepare(struct export_database *x, const struct dict_aspect *a)
     return err;
 }
 
-static void bind_text(sqlite3_stmt *s, int at, const char *text, size_t n)
+static void bind_text(sqlite3_stmt *s, int at, const char *bytes, size_t n)
 {
-    sqlite3_bind_text(s, at, text, (int)n, SQLITE_STATIC);
+    sqlite3_bind_text(s, at, bytes, (int)n, SQLITE_STATIC);
 }
 
 static void bind_fixed(sqlite3_stmt *s, const struct record_item *item)

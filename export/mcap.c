@@ -58,7 +58,7 @@ struct mcap {
     struct mcap_bytes chunk_list, attachment_list, metadata_list;
     struct mcap_bytes chunk, scratch;
     uint64_t chunk_first, chunk_last, first, last; /* times of messages */
-    uint64_t messages, chunks, attachments, left_out;
+    uint64_t messages, in_chunk, chunks, attachments, left_out;
     struct lost *lost; /* by stream */
     size_t lost_count, lost_capacity;
 };
@@ -173,6 +173,7 @@ static void end_chunk(struct mcap *m)
     mcap_uint(list, m->chunk.n, 8);
     mcap_close(list, index, 8);
     m->chunk.n = 0;
+    m->in_chunk = 0;
     m->chunks++;
 }
 
@@ -184,8 +185,9 @@ static size_t open_message(struct mcap *m, size_t c, int64_t at)
     bool is_first = m->messages++ == 0;
     mcap_uint(&of->index, time, 8);
     mcap_uint(&of->index, m->chunk.n, 8);
-    m->chunk_first = m->chunk_last == 0 || time < m->chunk_first ? time : m->chunk_first;
-    m->chunk_last = time > m->chunk_last ? time : m->chunk_last;
+    bool opens = m->in_chunk++ == 0;
+    m->chunk_first = opens || time < m->chunk_first ? time : m->chunk_first;
+    m->chunk_last = opens || time > m->chunk_last ? time : m->chunk_last;
     m->first = is_first || time < m->first ? time : m->first;
     m->last = time > m->last ? time : m->last;
     size_t r = mcap_record(&m->chunk, MESSAGE);
@@ -202,7 +204,6 @@ static int close_message(struct mcap *m, size_t c, size_t begun)
     int err = m->channels[c].index.short_of_memory ? BEZEL_ENOMEM : error_of(m);
     if (!err && m->chunk.n >= CHUNK_BYTES) {
         end_chunk(m);
-        m->chunk_first = m->chunk_last = 0;
     }
     return err;
 }
@@ -360,7 +361,6 @@ int mcap_attach(struct mcap *m, const char *name, const char *media, const void 
 {
     struct mcap_bytes *s = &m->scratch, *list = &m->attachment_list;
     end_chunk(m);
-    m->chunk_first = m->chunk_last = 0;
     uint64_t start = m->written;
     size_t r = mcap_record(s, ATTACHMENT);
     mcap_uint(s, m->last, 8);

@@ -299,17 +299,6 @@ static uint32_t field_of(const struct dict_aspect *a, const char *name, enum dic
     return i;
 }
 
-/* The process that a record's text names: one that has recorded in that thread, or the latest. */
-static const struct model_process *process_about(const struct record_item *item, uint32_t field)
-{
-    struct record_value v = record_item_value(item->process->dict, item->r, field);
-    const struct model_process *latest = NULL;
-    for (const struct model_process *p = item->process->node->processes; p && v.as == RECORD_TEXT; p = p->next)
-        if (p->role == ROLE_SUT && strlen(p->name) == v.length && memcmp(p->name, v.text, v.length) == 0)
-            latest = p;
-    return latest;
-}
-
 /* What a sample of `switches` says of a thread: a slice below it. Else *taken is false. */
 static int put_state(struct perfetto *x, const struct record_item *item, bool *taken)
 {
@@ -318,17 +307,15 @@ static int put_state(struct perfetto *x, const struct record_item *item, bool *t
     } states[] = {{"thread_interval", "running"}, {"thread_ready", "ready"}, {"thread_wait", "waiting"}};
     const struct dict_aspect *a = item->aspect;
     const char *name = NULL;
-    uint32_t process = field_of(a, "process", DICT_STRING), thread = field_of(a, "thread", DICT_INT64);
     uint32_t duration = field_of(a, "duration", DICT_INT64), age = field_of(a, "age", DICT_INT64);
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         name = strcmp(a->name, states[i].aspect) == 0 ? states[i].name : name;
-    *taken = name && process < a->field_count && thread < a->field_count && duration < a->field_count &&
-             age < a->field_count;
-    const struct model_process *about = *taken ? process_about(item, process) : NULL;
+    *taken = name && duration < a->field_count && age < a->field_count;
+    uint32_t id;
+    const char *called;
+    const struct model_process *about = *taken ? record_item_about(item, &id, &called) : NULL;
     if (!about)
         return 0;
-    uint32_t id = (uint32_t)packet_value(item->r, thread);
-    const char *called = thread_names_at(&about->thread_names, id, (int64_t)item->r->timestamp);
     struct perfetto_track *of = perfetto_thread(&x->tracks, &x->p, about, id, called);
     struct perfetto_track *track = of ? perfetto_below(&x->tracks, &x->p, of->uuid, name) : NULL;
     if (!track)

@@ -45,27 +45,44 @@ struct record_value record_item_value(const struct dict *d, const struct packet_
     return v;
 }
 
-/* The thread that a sample of `thread_scheduling` is about, by the names of its process and thread; NULL: not known. */
-static const char *sampled_thread(const struct record_item *item, int64_t at)
+enum { OF_PROCESS, OF_THREAD };
+
+/* Whether a record is a sample of a thread. */
+static bool samples_thread(const struct record_item *item)
 {
-    const struct model_node *node = item->process->node;
-    struct record_value process = record_item_value(item->process->dict, item->r, 0);
-    const char *name = NULL;
-    for (const struct model_process *p = node->processes; p && !name && process.as == RECORD_TEXT; p = p->next)
-        if (p->thread_names.count && strlen(p->name) == process.length &&
-            memcmp(p->name, process.text, process.length) == 0)
-            name = thread_names_at(&p->thread_names, (uint32_t)packet_value(item->r, 1), at);
-    return name;
+    const struct dict_aspect *a = item->r && item->process->role == ROLE_DAEMON ? item->aspect : NULL;
+    return a && a->field_count > OF_THREAD && a->fields[OF_PROCESS].type == DICT_STRING &&
+           a->fields[OF_THREAD].type == DICT_INT64 && strcmp(a->fields[OF_PROCESS].name, "process") == 0 &&
+           strcmp(a->fields[OF_THREAD].name, "thread") == 0;
+}
+
+const struct model_process *record_item_about(const struct record_item *item, uint32_t *thread, const char **called)
+{
+    const struct model_process *latest = NULL;
+    *called = NULL;
+    if (!samples_thread(item))
+        return NULL;
+    struct record_value name = record_item_value(item->process->dict, item->r, OF_PROCESS);
+    *thread = (uint32_t)packet_value(item->r, OF_THREAD);
+    for (const struct model_process *p = item->process->node->processes; p && name.as == RECORD_TEXT; p = p->next) {
+        if (p->role != ROLE_SUT || strlen(p->name) != name.length || memcmp(p->name, name.text, name.length) != 0)
+            continue;
+        const char *known = thread_names_at(&p->thread_names, *thread, (int64_t)item->r->timestamp);
+        latest = known || !*called ? p : latest;
+        *called = known ? known : *called;
+    }
+    return latest;
 }
 
 const char *record_item_thread(const struct record_item *item)
 {
-    int64_t at = (int64_t)(item->r ? item->r->timestamp : item->time);
-    const struct dict_aspect *a = item->r && item->process->role == ROLE_DAEMON ? item->aspect : NULL;
-    if (a && strcmp(a->name, "thread_scheduling") == 0 && a->field_count > 1 && a->fields[0].type == DICT_STRING &&
-        strcmp(a->fields[1].name, "thread") == 0)
-        return sampled_thread(item, at);
-    return thread_names_at(&item->process->thread_names, item->packet->thread, at);
+    uint32_t thread;
+    const char *called;
+    (void)record_item_about(item, &thread, &called);
+    if (samples_thread(item))
+        return called;
+    return thread_names_at(&item->process->thread_names, item->packet->thread,
+                           (int64_t)(item->r ? item->r->timestamp : item->time));
 }
 
 enum record_proof record_front_add(struct record_front *front, const void *clock, struct clock_reading at)

@@ -81,8 +81,15 @@ static inline struct packet_run record_item_run(const struct record_item *item)
 }
 
 /**
- * The name of the thread that a record is about: of a sample of `thread_scheduling` the sampled one, else that which
- * recorded it. NULL if it is not known.
+ * The process that a sample of `bezeld` is about, if the sample begins with the name of a process and the number of a
+ * thread: of those with that name one whose thread has a name then, *called, else the latest, and *called is NULL.
+ * NULL: it is no such record, or there is no such process.
+ */
+const struct model_process *record_item_about(const struct record_item *item, uint32_t *thread, const char **called);
+
+/**
+ * The name of the thread that a record is about: of a sample of a thread that one, else that which recorded it. NULL if
+ * it is not known.
  */
 const char *record_item_thread(const struct record_item *item);
 
