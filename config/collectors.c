@@ -217,6 +217,21 @@ static const struct tree *parents_tree(const struct tree *entry)
     return t && !t->refused && t->kind == TREE_LIST ? t : NULL;
 }
 
+void collectors_unknown(struct reader *r, const struct tree *t, const struct experiment *e, const char *other,
+                        const char *remedy)
+{
+    struct near near = {.wanted = t->text};
+    for (uint32_t i = 0; i < e->inner_count; i++)
+        near_consider(&near, e->inner[i].name ? e->inner[i].name : "");
+    near_consider(&near, root_name);
+    if (other)
+        near_consider(&near, other);
+    if (near.best)
+        reader_wrong(r, t, "there is no collector %s; did you mean '%s'?", diagnostics_quote(t->text).s, near.best);
+    else
+        reader_wrong(r, t, "there is no collector %s: %s", diagnostics_quote(t->text).s, remedy);
+}
+
 static int find_parent(struct reader *r, const struct tree *t, const struct experiment *e)
 {
     const char *text = reader_text(r, t, "the name of a collector");
@@ -227,15 +242,7 @@ static int find_parent(struct reader *r, const struct tree *t, const struct expe
     int found = experiment_inner_find(e, text);
     if (found >= 0)
         return found;
-    struct near near = {.wanted = text};
-    for (uint32_t i = 0; i < e->inner_count; i++)
-        near_consider(&near, e->inner[i].name ? e->inner[i].name : "");
-    near_consider(&near, root_name);
-    if (near.best)
-        reader_wrong(r, t, "there is no collector %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);
-    else
-        reader_wrong(r, t, "there is no collector %s: declare it under 'collectors', or give root, the one that stores",
-                     diagnostics_quote(text).s);
+    collectors_unknown(r, t, e, NULL, "declare it under 'collectors', or give root, the one that stores");
     return -2;
 }
 

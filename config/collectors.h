@@ -16,6 +16,10 @@ void collectors_check(struct reader *r, const struct tree *root, struct experime
 /** Warns about inner collectors of a file without errors. */
 void collectors_warn(struct reader *r, const struct tree *root, const struct experiment *e);
 
+/** Tells that `t` names no collector, with the nearest name, `other` among them if it is not NULL, or `remedy`. */
+void collectors_unknown(struct reader *r, const struct tree *t, const struct experiment *e, const char *other,
+                        const char *remedy);
+
 /** Whether something elsewhere, which `parents` lead straight to the root, may have to reach it. Pure. */
 bool collectors_leads_to_root(const struct experiment_parents *parents);
 

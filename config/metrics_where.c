@@ -5,9 +5,9 @@
  * Where each metric of an experiment is computed, and what crosses the network for it. It is the lowest place that has
  * all its records and evaluates: the node, or of an interval the root.
  */
-#include "base/near.h"
 #include "base/units.h"
 #include "config/check_internal.h"
+#include "config/collectors.h"
 #include "config/diagnostics.h"
 
 #include <string.h>
@@ -23,20 +23,6 @@ static const char *place_of(const struct experiment_metric *m)
 }
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
-
-static void check_known(struct reader *r, const struct tree *t, const struct experiment *e, const char *text)
-{
-    struct near near = {.wanted = text};
-    for (uint32_t i = 0; i < e->inner_count; i++)
-        near_consider(&near, e->inner[i].name ? e->inner[i].name : "");
-    near_consider(&near, at_root);
-    near_consider(&near, at_node);
-    if (near.best)
-        reader_wrong(r, t, "there is no collector %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);
-    else
-        reader_wrong(r, t, "there is no collector %s; allowed: node, or root, the collector that stores the run",
-                     diagnostics_quote(text).s);
-}
 
 /* `at` of metric `m`, which is at `t`. */
 static void check_place(struct reader *r, const struct tree *t, const struct experiment *e,
@@ -57,7 +43,7 @@ static void check_place(struct reader *r, const struct tree *t, const struct exp
                      "each node computes this metric, and the root only metrics of several nodes (intervals); "
                      "give 'at: node'");
     else
-        check_known(r, t, e, text);
+        collectors_unknown(r, t, e, at_node, "allowed: node, or root, the collector that stores the run");
 }
 
 static const struct experiment_metric *find_metric(const struct experiment *e, const char *name)

@@ -311,8 +311,8 @@ static int put_state(struct perfetto *x, const struct record_item *item, bool *t
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         name = strcmp(a->name, states[i].aspect) == 0 ? states[i].name : name;
     *taken = name && duration < a->field_count && age < a->field_count;
-    uint32_t id;
-    const char *called;
+    uint32_t id = 0;
+    const char *called = NULL;
     const struct model_process *about = *taken ? record_item_about(item, &id, &called) : NULL;
     if (!about)
         return 0;

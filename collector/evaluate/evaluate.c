@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/evaluate/evaluate.h"
 
+#include "base/log.h"
 #include "base/saturate.h"
 #include "collector/evaluate/evaluate_internal.h"
 #include "mdr/manage.h"
@@ -64,8 +65,15 @@ static int64_t advance(struct evaluate *e, int64_t now)
 static void take_time(void *context, const struct interval_time *time)
 {
     struct evaluated *m = context;
-    (void)interval_times_add(&m->of->times, (uint32_t)(m - m->of->metrics),
-                             time); /* without memory it is not counted */
+    struct evaluate *e = m->of;
+    uint32_t metric = (uint32_t)(m - e->metrics);
+    if (interval_times_add(&e->times, metric, time) || e->times_full)
+        return;
+    e->times_full = true;
+    log_warn("BEZEL-METRIC",
+             "metric %s: some of its times from here on are in no report: their statistics take no more "
+             "memory",
+             e->experiment->metrics[metric].name);
 }
 
 /*

@@ -31,6 +31,7 @@ struct evaluate {
     int64_t began, now; /* run's time: of the configuration; the latest */
     struct evaluated metrics[EXPERIMENT_METRICS_MAX];
     struct interval_times times; /* of metrics whose records end here */
+    bool times_full;             /* which was told */
 };
 
 /** One metric reads the records of one aspect. */

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/model/interval_times.h"
 
+#include "base/grow.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,15 +11,7 @@
 
 static struct interval_times_row *new_row(struct interval_times *t)
 {
-    if (t->count == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 16;
-        struct interval_times_row *rows = realloc(t->rows, capacity * sizeof *rows);
-        if (!rows)
-            return NULL;
-        t->rows = rows;
-        t->capacity = capacity;
-    }
-    return &t->rows[t->count++];
+    return grow_list(&t->rows, &t->capacity, t->count, sizeof *t->rows) ? &t->rows[t->count++] : NULL;
 }
 
 static struct interval_times_row *row_of(struct interval_times *t, uint32_t metric, uint32_t end, uint32_t part)

@@ -76,8 +76,8 @@ const struct model_process *record_item_about(const struct record_item *item, ui
 
 const char *record_item_thread(const struct record_item *item)
 {
-    uint32_t thread;
-    const char *called;
+    uint32_t thread = 0;
+    const char *called = NULL;
     (void)record_item_about(item, &thread, &called);
     if (samples_thread(item))
         return called;
