@@ -420,7 +420,7 @@ static void warn_expiries(struct reader *r, const struct tree *root, const struc
     }
 }
 
-/* ns after the start from which on a limit is judged; as in views/report/verdict.h. */
+/* ns after the start from which on a limit is judged; as in run/verdict/verdict.h. */
 static int64_t judged_from(const struct experiment *e, const struct experiment_limit *l)
 {
     return l->kind == LIMIT_HOLD ? experiment_limit_window(e, l) + EXPERIMENT_SETTLING * e->adapt.every : 0;

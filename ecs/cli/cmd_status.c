@@ -5,7 +5,7 @@
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
 #include "mdr/message.h"
-#include "views/report/names.h"
+#include "run/verdict/names.h"
 
 #include <stdio.h>
 

@@ -8,8 +8,8 @@
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 #include "run/rundb/rundb.h"
+#include "run/verdict/verify_books.h"
 #include "run/verify/verify.h"
-#include "views/report/verify_books.h"
 
 #include <inttypes.h>
 #include <stdio.h>

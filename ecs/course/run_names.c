@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "ecs/course/run_internal.h"
 #include "run/history/summary.h"
-#include "views/report/names.h"
+#include "run/verdict/names.h"
 
 /*
  * Tells of names in the file that nothing in the run has, as soon as that shows: a run of hours whose limit is never

@@ -197,7 +197,7 @@ int64_t agent_settling(const struct experiment *e, const struct experiment_limit
 /**
  * The longest time between two judged instants, ns, for which the judgement of the later one counts. Two sampling
  * periods; for a metric of records a quarter of its window if that is more, as a value moves little in that time, and
- * gaps are judged again from the records (views/report/rejudge.h). For a limit that is not judged again: the whole
+ * gaps are judged again from the records (run/verdict/rejudge.h). For a limit that is not judged again: the whole
  * window, which a value covers. Pure.
  */
 int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit);

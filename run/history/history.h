@@ -53,7 +53,7 @@ struct history_violation {
 
 /**
  * A time in which a limit was not judged. The members behind `restarted` are of who judges it again from the stored
- * records (views/report/rejudge.h).
+ * records (run/verdict/rejudge.h).
  */
 struct history_gap {
     uint32_t node, limit;

@@ -92,7 +92,7 @@ static bool is_broken(const struct external_process *p)
 
 /*
  * Rings whose thread may have begun a record before this session, counted it as an attempt then, and as lost only now:
- * at most one each (views/report/verdict.h: verdict_begun_before()).
+ * at most one each (run/verdict/verdict.h: verdict_begun_before()).
  */
 static uint64_t count_older_rings(const struct external_process *p)
 {

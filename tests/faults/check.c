@@ -11,8 +11,8 @@
 #include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
 #include "run/store/trace_reader.h"
+#include "run/verdict/verdict.h"
 #include "tests/faults/bed.h"
-#include "views/report/verdict.h"
 
 #include "base/file.h"
 

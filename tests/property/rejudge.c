@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Random records, and random times in which nobody judged: what views/report/rejudge.h makes of them, against an agent
+ * Random records, and random times in which nobody judged: what run/verdict/rejudge.h makes of them, against an agent
  * that had no such time. Where all records are stored the sums are the same, to the last nanosecond. Where records were
  * lost, or a process was silent before it ended, no answer is given that the agent does not give. BEZEL_SEED repeats.
  */
-#include "views/report/rejudge.h"
+#include "run/verdict/rejudge.h"
 #include "resmgr/agent/agent.h"
+#include "run/verdict/verdict.h"
 #include "tests/lib/grown_run.h"
 #include "tests/lib/one_record.h"
-#include "views/report/verdict.h"
 
 #include <math.h>
 

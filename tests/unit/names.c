@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Names of the file that nothing in the run has: which one is told, with which sentence, and when none is. */
-#include "views/report/names.h"
+#include "run/verdict/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,9 +3,9 @@
 /* The numbers in a finished run's database that the trace proves: a change of each one must be found. */
 #include "base/file.h"
 #include "run/rundb/rundb_sections.h"
+#include "run/verdict/verify_books.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
-#include "views/report/verify_books.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>

@@ -7,8 +7,8 @@
  */
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
-#include "views/report/verdict.h"
 
 #include <inttypes.h>
 #include <math.h>

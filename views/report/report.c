@@ -12,7 +12,7 @@
 #include "base/ulimit.h"
 #include "resmgr/policies/policy.h"
 #include "run/rundb/rundb.h"
-#include "views/report/rejudge.h"
+#include "run/verdict/rejudge.h"
 #include "views/report/report_causes.h"
 #include "views/report/report_spent.h"
 

@@ -8,8 +8,8 @@
 #include "base/units.h"
 #include "run/read/interval_statistics.h"
 #include "run/read/record_tables.h"
+#include "run/verdict/verdict.h"
 #include "views/report/rows.h"
-#include "views/report/verdict.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
 #include "resmgr/agent/agent.h"
-#include "views/report/names.h"
+#include "run/verdict/names.h"
 #include "views/report/report.h"
 
 #include <math.h>

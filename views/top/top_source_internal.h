@@ -7,10 +7,10 @@
 
 #include "config/experiment.h"
 #include "metric/quantile.h"
+#include "run/verdict/verdict.h"
 #include "views/picture/catalogue.h"
 #include "views/picture/shown_record.h"
 #include "views/picture/strip.h"
-#include "views/report/verdict.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>

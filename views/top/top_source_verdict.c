@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /* The limits of a run that has ended, at its end: the verdict that its report has. */
+#include "run/verdict/verdict.h"
 #include "views/report/report.h"
-#include "views/report/verdict.h"
 #include "views/top/top_source_internal.h"
 
 #include <string.h>

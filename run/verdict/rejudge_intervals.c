@@ -14,8 +14,8 @@
 #include "resmgr/agent/limit_judge.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
-#include "views/report/rejudge.h"
-#include "views/report/verdict.h"
+#include "run/verdict/rejudge.h"
+#include "run/verdict/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

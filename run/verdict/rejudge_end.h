@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /** What a limit stood at when a process made its last record: rejudge_chosen(). */
-#ifndef BEZEL_VIEWS_REPORT_REJUDGE_END_H
-#define BEZEL_VIEWS_REPORT_REJUDGE_END_H
+#ifndef BEZEL_RUN_VERDICT_REJUDGE_END_H
+#define BEZEL_RUN_VERDICT_REJUDGE_END_H
 
 #include "config/experiment.h"
 #include "run/history/summary.h"

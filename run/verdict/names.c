@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "views/report/names.h"
+#include "run/verdict/names.h"
 
 #include "base/near.h"
 #include "base/plain.h"

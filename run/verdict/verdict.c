@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "views/report/verdict.h"
+#include "run/verdict/verdict.h"
 
 #include "base/clock.h"
 #include "base/exit_code.h"

@@ -5,9 +5,9 @@
 #include "base/saturate.h"
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
-#include "views/report/rejudge.h"
-#include "views/report/rejudge_end.h"
-#include "views/report/verdict.h"
+#include "run/verdict/rejudge.h"
+#include "run/verdict/rejudge_end.h"
+#include "run/verdict/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /* Which gaps can be judged from the stored records, and what becomes of the limits' rows. rejudge_replay.c judges. */
-#include "views/report/rejudge.h"
+#include "run/verdict/rejudge.h"
 
 #include "base/saturate.h"
 #include "mdr/builtin.h"
 #include "resmgr/agent/agent.h"
-#include "views/report/rejudge_replay.h"
-#include "views/report/verdict.h"
+#include "run/verdict/rejudge_replay.h"
+#include "run/verdict/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

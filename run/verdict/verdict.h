@@ -9,8 +9,8 @@
  * that was not judged, or if no node could judge it; else held. A violated `hold` limit is infeasible if
  * there is proof that adaptation could not have held it: enum verdict_why.
  */
-#ifndef BEZEL_VIEWS_REPORT_VERDICT_H
-#define BEZEL_VIEWS_REPORT_VERDICT_H
+#ifndef BEZEL_RUN_VERDICT_VERDICT_H
+#define BEZEL_RUN_VERDICT_VERDICT_H
 
 #include "config/experiment.h"
 #include "run/history/summary.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /** Judges the gaps of a run from its stored records: rejudge.h. */
-#ifndef BEZEL_VIEWS_REPORT_REJUDGE_REPLAY_H
-#define BEZEL_VIEWS_REPORT_REJUDGE_REPLAY_H
+#ifndef BEZEL_RUN_VERDICT_REJUDGE_REPLAY_H
+#define BEZEL_RUN_VERDICT_REJUDGE_REPLAY_H
 
 #include "config/experiment.h"
 #include "run/history/summary.h"

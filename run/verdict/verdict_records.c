@@ -5,7 +5,7 @@
  * What records make of a limit that nobody judged by them: those that are stored, and that no sampling instant has
  * seen; those that were lost; and those of a time in which their aspect was off.
  */
-#include "views/report/verdict.h"
+#include "run/verdict/verdict.h"
 
 #include "base/clock.h"
 #include "base/saturate.h"

@@ -11,7 +11,7 @@
  * leaves the gap as it is. A process begins with its first record, and ends with its last one: from there on until its
  * streams were closed it may have been silent, or gone. Then only a violation by another process is certain.
  */
-#include "views/report/rejudge_replay.h"
+#include "run/verdict/rejudge_replay.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /** The part of `bezel verify` that needs the verdict: whether the books balance, and agree with the trace. */
-#ifndef BEZEL_VIEWS_REPORT_VERIFY_BOOKS_H
-#define BEZEL_VIEWS_REPORT_VERIFY_BOOKS_H
+#ifndef BEZEL_RUN_VERDICT_VERIFY_BOOKS_H
+#define BEZEL_RUN_VERDICT_VERIFY_BOOKS_H
 
 #include "run/verify/verify.h"
 

@@ -6,13 +6,13 @@
  * records of the last windows, and evaluates the metric at the time of that record. So it is as if a sampling instant
  * had been there.
  */
-#include "views/report/rejudge_end.h"
+#include "run/verdict/rejudge_end.h"
 
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"
-#include "views/report/verdict.h"
+#include "run/verdict/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

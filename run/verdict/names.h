@@ -5,8 +5,8 @@
  * Names and units of the experiment file that nothing in the run has: why a metric has no value, and a knob is not
  * steered. A file is checked before its programs run, so a misspelt aspect shows only here. Pure.
  */
-#ifndef BEZEL_VIEWS_REPORT_NAMES_H
-#define BEZEL_VIEWS_REPORT_NAMES_H
+#ifndef BEZEL_RUN_VERDICT_NAMES_H
+#define BEZEL_RUN_VERDICT_NAMES_H
 
 #include "config/experiment.h"
 #include "run/history/summary.h"

@@ -5,8 +5,8 @@
  * Judges an ended run where it was not judged while it ran: from its stored records, with the agent that a node has.
  * Where these do not suffice the gap stays unknown, and has a reason.
  */
-#ifndef BEZEL_VIEWS_REPORT_REJUDGE_H
-#define BEZEL_VIEWS_REPORT_REJUDGE_H
+#ifndef BEZEL_RUN_VERDICT_REJUDGE_H
+#define BEZEL_RUN_VERDICT_REJUDGE_H
 
 #include "config/experiment.h"
 #include "run/history/summary.h"

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "views/report/verify_books.h"
+#include "run/verdict/verify_books.h"
 
 #include "base/file.h"
 #include "config/experiment.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
-#include "views/report/verdict.h"
+#include "run/verdict/verdict.h"
 
 #include <inttypes.h>
 #include <limits.h>
