@@ -30,6 +30,7 @@ enum bed_cause {
     BED_OFF,
     BED_OVERWRITTEN,
     BED_NO_RING,
+    BED_REDUCER,
     BED_UNFINISHED,
     BED_UNSTORED,
     BED_CAUSES
@@ -45,7 +46,8 @@ struct bed_options {
     bool light;            /* fewer rounds */
     unsigned rounds;       /* how often a fault comes */
     bool tree;             /* two inner collectors, one below the other */
-    bool reduces;          /* records of echo end at the node, or with `tree` at the collector */
+    bool reduces;          /* records of echo end at the node, ... */
+    bool at_root;          /* ... or at the collector that stores the run */
     bool over_network;     /* bezeld is on another host, behind the proxy */
     bool remote;           /* bezeld and SUT are a remote node (remote.h) ... */
     unsigned silence_s;    /* ... which goes on for so long without `bezel run`; 0: the default */

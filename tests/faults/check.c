@@ -156,14 +156,10 @@ static struct sums sum_lines(const struct check *c, uint32_t pid)
 
 static void add_losses(struct bed_result *r, const struct verdict_books *b)
 {
-    const uint64_t lost[BED_CAUSES] = {[BED_FULL] = b->full,
-                                       [BED_WINDOW] = b->window,
-                                       [BED_SPOOL] = b->spool,
-                                       [BED_OFF] = b->off,
-                                       [BED_OVERWRITTEN] = b->overwritten,
-                                       [BED_NO_RING] = b->no_ring,
-                                       [BED_UNFINISHED] = b->unfinished,
-                                       [BED_UNSTORED] = b->unstored};
+    const uint64_t lost[BED_CAUSES] = {
+        [BED_FULL] = b->full,       [BED_WINDOW] = b->window,           [BED_SPOOL] = b->spool,
+        [BED_OFF] = b->off,         [BED_OVERWRITTEN] = b->overwritten, [BED_NO_RING] = b->no_ring,
+        [BED_REDUCER] = b->reducer, [BED_UNFINISHED] = b->unfinished,   [BED_UNSTORED] = b->unstored};
     for (int i = 0; i < BED_CAUSES; i++)
         r->lost[i] += lost[i];
 }

@@ -45,7 +45,7 @@ static void try_kill_reducer(struct bed *b, const struct bed_options *o, const v
 {
     struct bed_options reduces = *o;
     reduces.reduces = true;
-    reduces.tree = ((const struct victims *)of)->first == BED_COLLECTOR;
+    reduces.at_root = ((const struct victims *)of)->first == BED_COLLECTOR;
     try_kill(b, &reduces, of);
 }
 
@@ -139,6 +139,11 @@ const struct fault faults_kill[] = {
     {"kill -9 of bezeld and inner collector", try_kill, BOTH(BEZELD, LOWER), 1, 40},
 #endif
     {"kill -9 of a bezeld that reduces records", try_kill_reducer, ALONE(BEZELD), 2, 40},
+    {"kill -9 of a collector that reduces records", try_kill_reducer, ALONE(COLLECTOR), 2, 40},
+#ifndef FAULTS_SANITIZED
+    {"kill -9 of a collector that reduces records, and inner collector", try_kill_reducer, BOTH(COLLECTOR, LOWER), 1,
+     40},
+#endif
     {"kill -9 of launcher and collector", try_kill_launcher, BOTH(LAUNCHER, COLLECTOR), 1, 20},
     {"kill -9 of launcher and bezeld", try_kill_launcher, BOTH(LAUNCHER, BEZELD), 1, 20},
     {"kill -9 of launcher and SUT", try_kill_launcher, BOTH(LAUNCHER, SUT), 1, 20},

@@ -8,11 +8,15 @@
 
 #define SILENCE (3 * CLOCK_S) /* longer than a peer's */
 
-static void make(struct bed *b, const struct bed_options *o, bool keys)
+static const char with_keys[] = "keys", of_reducer[] = "reducer";
+
+static void make(struct bed *b, const struct bed_options *o, const char *link)
 {
     struct bed_options over = *o;
     over.over_network = true;
-    over.keys = keys;
+    over.keys = link == with_keys;
+    over.reduces = over.at_root = link == of_reducer;
+    over.spares = over.reduces ? BED_ONLY(BED_REDUCER) : 0;
     bed_make(b, &over);
 }
 
@@ -27,7 +31,7 @@ static struct proxy_counts count(struct bed *b)
 /* RST at both ends, what was under way is gone. */
 static void try_cut(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o, of != NULL);
+    make(b, o, of);
     for (unsigned i = 0; i < o->rounds; i++) {
         uint32_t before = count(b).accepted;
         bed_nap(b, 200);
@@ -48,7 +52,7 @@ static void try_cut(struct bed *b, const struct bed_options *o, const void *of)
 /* A mode that a link can live with, for a while; the end comes under it. */
 static void try_mode(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o, false);
+    make(b, o, NULL);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_network(b, *(const struct proxy_mode *)of);
         b->result.tried++;
@@ -66,7 +70,7 @@ static void try_mode(struct bed *b, const struct bed_options *o, const void *of)
  * are cut. */
 static void try_half_open(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o, false);
+    make(b, o, NULL);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_network(b, *(const struct proxy_mode *)of);
         b->result.tried++;
@@ -91,7 +95,7 @@ static bool has_newer(struct bed *b)
  */
 static void try_reorder(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o, false);
+    make(b, o, NULL);
     for (unsigned i = 0; i < o->rounds; i++) {
         if (of && !proxy_cut(&b->proxy))
             bed_fail(b, "the proxy does not answer");
@@ -111,7 +115,7 @@ static void try_reorder(struct bed *b, const struct bed_options *o, const void *
 /* What keys authenticate does not arrive damaged: the connection ends, and another one is made. */
 static void try_corrupt(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o, true);
+    make(b, o, with_keys);
     for (unsigned i = 0; i < o->rounds; i++) {
         struct proxy_counts before = count(b);
         bed_network(b, *(const struct proxy_mode *)of);
@@ -133,7 +137,7 @@ static void try_corrupt_bare(struct bed *b, const struct bed_options *o, const v
 {
     struct bed_options damaged = *o;
     damaged.damaged = true;
-    make(b, &damaged, false);
+    make(b, &damaged, NULL);
     struct proxy_counts before = count(b);
     bed_network(b, *(const struct proxy_mode *)of);
     for (unsigned i = 0; i < o->rounds; i++)
@@ -149,7 +153,8 @@ static void try_corrupt_bare(struct bed *b, const struct bed_options *o, const v
 
 const struct fault faults_link[] = {
     {"link cut", try_cut, NULL, 4, 100},
-    {"link with keys cut", try_cut, "keys", 4, 100},
+    {"link with keys cut", try_cut, with_keys, 4, 100},
+    {"link to a collector that reduces records cut", try_cut, of_reducer, 4, 100},
     {"link delayed by 50 to 250 ms", try_mode, MODE(.delay = 50 * CLOCK_MS, .jitter = 200 * CLOCK_MS), 1, 20},
     {"link slowed to 64 kB/s", try_mode, MODE(.bytes_per_s = 64000), 1, 20},
     {"link with keys corrupted, one bit in 20 kB", try_corrupt, MODE(.corrupt_every = 20000), 1, 50},

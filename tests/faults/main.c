@@ -137,12 +137,13 @@ static void print_row(const char *name, const struct bed_result *r)
 {
     if (r->absent) {
         printf("| %s | not available here |", name);
-        for (int i = 0; i < BED_CAUSES + 5; i++)
+        for (int i = 0; i < BED_CAUSES + 6; i++)
             printf(" |");
         putchar('\n');
         return;
     }
-    printf("| %s | %u | %llu | %llu |", name, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored);
+    printf("| %s | %u | %llu | %llu | %llu |", name, r->tried, (unsigned long long)r->produced,
+           (unsigned long long)r->stored, (unsigned long long)r->reduced);
     for (int i = 0; i < BED_CAUSES; i++)
         printf(" %llu |", (unsigned long long)r->lost[i]);
     printf(" %llu | %llu | %llu |\n", (unsigned long long)r->doubled, (unsigned long long)r->wrong,
@@ -156,6 +157,7 @@ static void add(struct bed_result *sum, const struct bed_result *r)
     sum->tried += r->tried;
     sum->produced += r->produced;
     sum->stored += r->stored;
+    sum->reduced += r->reduced;
     for (int i = 0; i < BED_CAUSES; i++)
         sum->lost[i] += r->lost[i];
     sum->doubled += r->doubled;
@@ -169,11 +171,11 @@ static void print_sum(const struct bed_result *r, size_t faults, size_t absent)
     uint64_t lost = 0;
     for (int i = 0; i < BED_CAUSES; i++)
         lost += r->lost[i];
-    printf("%zu faults, tried %u times: %llu records produced, %llu stored, %llu lost, %llu doubled, %llu wrong, %llu "
-           "unknown",
+    printf("%zu faults, tried %u times: %llu records produced, %llu stored, %llu reduced, %llu lost, %llu doubled, "
+           "%llu wrong, %llu unknown",
            faults - absent, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored,
-           (unsigned long long)lost, (unsigned long long)r->doubled, (unsigned long long)r->wrong,
-           (unsigned long long)r->unknown);
+           (unsigned long long)r->reduced, (unsigned long long)lost, (unsigned long long)r->doubled,
+           (unsigned long long)r->wrong, (unsigned long long)r->unknown);
     if (absent)
         printf("; %zu not available here", absent);
     putchar('\n');
@@ -184,10 +186,10 @@ static int print_table(const struct plan *p)
 {
     struct bed_result sum = {0};
     size_t failed = 0, absent = 0;
-    puts("| fault | tried | produced | stored | lost: ring full | window full | spool full | off | overwritten | no "
-         "ring | "
-         "unfinished | unstored | doubled | wrong | unknown |\n"
-         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    puts("| fault | tried | produced | stored | reduced | lost: ring full | window full | spool full | off | "
+         "overwritten | "
+         "no ring | reducer | unfinished | unstored | doubled | wrong | unknown |\n"
+         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (size_t i = 0; i < p->count; i++) {
         print_row(p->jobs[i].fault->name, &p->jobs[i].result);
         add(&sum, &p->jobs[i].result);
