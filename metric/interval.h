@@ -89,6 +89,7 @@ struct interval_counts {
     uint64_t repeated[INTERVAL_POSITIONS_MAX];
     uint64_t beginnings[INTERVAL_CAUSES], ends[INTERVAL_CAUSES]; /* forgotten without their counterpart */
     uint64_t open, waiting; /* beginnings and ends without counterpart that are still remembered */
+    uint64_t unkept; /* times that were told, and found no memory; counted by whom they were told (interval_times.h) */
 };
 
 /** The statistic of a window. */

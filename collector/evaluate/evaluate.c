@@ -70,10 +70,11 @@ static void take_time(void *context, const struct interval_time *time)
     if (interval_times_add(&e->times, metric, time) || e->times_full)
         return;
     e->times_full = true;
-    log_warn("BEZEL-METRIC",
-             "metric %s: some of its times from here on are in no report: their statistics take no more "
-             "memory",
-             e->experiment->metrics[metric].name);
+    log_warn(
+        "BEZEL-METRIC",
+        "metric %s: the times of intervals have come to %d MiB: some from here on are in no row of the report, which "
+        "counts them",
+        e->experiment->metrics[metric].name, TIMES_MEMORY >> 20);
 }
 
 /*

@@ -151,6 +151,7 @@ static int save_unmatched(struct evaluate *e, uint32_t i)
 {
     char key[EVALUATE_KEY_MAX], text[EVALUATE_COUNTS_MAX];
     struct interval_counts c = interval_counts(e->metrics[i].interval);
+    c.unkept = e->times.unkept[i];
     if (e->metrics[i].before)
         interval_counts_add(&c, interval_counts_read(e->metrics[i].before));
     interval_counts_text(&c, text, sizeof text);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct interval_times_row *new_row(struct interval_times *t)
 {
@@ -31,8 +32,10 @@ bool interval_times_add(struct interval_times *t, uint32_t metric, const struct 
     struct interval_times_row *row = row_of(t, metric, time->end, time->part);
     int64_t took = time->took.ns, bound = time->took.bound;
     struct histogram_cursor cursor = HISTOGRAM_CURSOR;
-    if (!row || !histogram_add(&row->times, &cursor, (double)took, &t->memory))
+    if (!row || !histogram_add(&row->times, &cursor, (double)took, &t->memory)) {
+        t->unkept[metric]++;
         return false;
+    }
     histogram_end(&cursor);
     row->is.count++;
     row->is.min = fmin(row->is.min, (double)took);
@@ -151,4 +154,5 @@ void interval_times_free(struct interval_times *t)
     free(t->rows);
     t->rows = NULL;
     t->count = t->capacity = 0;
+    memset(t->unkept, 0, sizeof t->unkept);
 }

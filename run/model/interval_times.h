@@ -30,9 +30,10 @@ struct interval_times_row {
 struct interval_times {
     struct interval_times_row *rows;
     size_t count, capacity, memory;
+    uint64_t unkept[EXPERIMENT_METRICS_MAX]; /* times of each metric that found no memory */
 };
 
-/** Adds a time of metric number `metric`. False: no memory. */
+/** Adds a time of metric number `metric`. False: no memory; it is counted. */
 bool interval_times_add(struct interval_times *t, uint32_t metric, const struct interval_time *time);
 
 /** The statistics of a row. */

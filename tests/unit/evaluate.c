@@ -308,6 +308,29 @@ static void times_and_counts_go_on_from_their_text(void **state)
     assert_int_equal(sum.open, 1);
 }
 
+/* The statistics of times have a bound: those that it leaves out are counted, through all lives of the collector. */
+static void times_without_memory_are_counted(void **state)
+{
+    (void)state;
+    struct interval_times t = {.memory = 4096};
+    uint64_t added = 0, left_out = 0;
+    char counts[1024];
+    for (int64_t ns = 1; ns < CLOCK_S; ns *= 2)
+        if (interval_times_add(&t, 3, &(struct interval_time){.took = {ns, 0}}))
+            added++;
+        else
+            left_out++;
+    assert_true(added > 0 && left_out > 0);
+    assert_int_equal(t.unkept[3], left_out);
+    assert_int_equal(interval_times_of(&t.rows[0]).count, added);
+    struct interval_counts before = {.unkept = t.unkept[3]}, now_has = {.unkept = 1};
+    interval_counts_text(&before, counts, sizeof counts);
+    interval_counts_add(&now_has, interval_counts_read(counts));
+    assert_int_equal(now_has.unkept, left_out + 1);
+    interval_times_free(&t);
+    assert_int_equal(t.unkept[3], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +343,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_that_end_here_are_taken_out_of_their_packet, start, end),
         cmocka_unit_test_setup_teardown(records_of_a_node_whose_clock_is_unknown_are_kept, start, end),
         cmocka_unit_test_setup_teardown(times_and_counts_go_on_from_their_text, start, end),
+        cmocka_unit_test_setup_teardown(times_without_memory_are_counted, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

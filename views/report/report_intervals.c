@@ -114,6 +114,7 @@ static void unmatched_row(struct rows *w, const struct report *r, const void *it
     json_uint(w->json, "matched", c->matched);
     json_uint(w->json, "no_key", c->keyless);
     json_uint(w->json, "left_out", c->crowded);
+    json_uint(w->json, "times_left_out", c->unkept);
 }
 
 static bool has_unmatched(const struct interval_counts *c, bool ends)
@@ -147,6 +148,9 @@ static void print_left_out(const struct report *r, FILE *out)
             fprintf(out, "%s: %s records were left out: more than %d have one value, or more than %d make ends.\n",
                     r->experiment->metrics[i].name, units_count(c->crowded).s, INTERVAL_SAME_KEY_MAX,
                     INTERVAL_ENDS_MAX);
+        if (c->unkept > 0)
+            fprintf(out, "%s: %s times are in no row of *Intervals*: the collector had no more memory for them.\n",
+                    r->experiment->metrics[i].name, units_count(c->unkept).s);
     }
 }
 
