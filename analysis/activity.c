@@ -324,7 +324,7 @@ static bool take_sent(struct activity *a, uint32_t t, const struct record_item *
 /* ---- intervals on a CPU ------------------------------------------------------------------------------------------ */
 
 enum { DURATION = ACTIVITY_OF_THREAD + 1, AGE, CPU, ENDED, OFF, READY_LEAST, READY_MOST, SWITCHES_FIELDS };
-enum { RIVAL = 5, RIVAL_PID, STATE = 4, WOKEN_BY, WAKER, WAKER_PID, WAKER_THREAD };
+enum { RIVAL = 5, RIVAL_PID, RIVAL_THREAD, HAD, STATE = 4, WOKEN_BY, WAKER, WAKER_PID, WAKER_THREAD };
 
 /* The aspects of sampler `switches`, and the types of their fields: s text, i integer, e enum. */
 enum switches_aspect { OF_INTERVAL, OF_READY, OF_WAIT, SWITCHES_ASPECTS };
@@ -349,6 +349,11 @@ static enum switches_aspect switches_aspect(const struct dict_aspect *a)
 bool activity_is_interval(const struct dict_aspect *aspect)
 {
     return switches_aspect(aspect) == OF_INTERVAL;
+}
+
+bool activity_is_ready(const struct dict_aspect *aspect)
+{
+    return switches_aspect(aspect) == OF_READY;
 }
 
 /* The thread that a record of the sampler is about: known already by its records, or one of the latest process of that
@@ -435,6 +440,18 @@ struct activity_interval activity_interval_of(const struct record_item *item)
                                       .ready_least = (int64_t)packet_value(item->r, READY_LEAST),
                                       .ready_most = (int64_t)packet_value(item->r, READY_MOST),
                                       .ended = (enum activity_ended)(packet_value(item->r, ENDED) & 3)};
+}
+
+struct activity_ready activity_ready_of(const struct record_item *item)
+{
+    const struct dict *d = item->process->dict;
+    struct activity_window time = time_of(item);
+    uint64_t text = packet_value(item->r, RIVAL);
+    return (struct activity_ready){.begin = time.from,
+                                   .end = time.until,
+                                   .had = saturate_ns((int64_t)packet_value(item->r, HAD)),
+                                   .rival = text && text <= d->string_count ? d->strings[text - 1] : "unknown",
+                                   .pid = (int64_t)packet_value(item->r, RIVAL_PID)};
 }
 
 static bool take_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)

@@ -157,6 +157,16 @@ enum { ACTIVITY_OF_PROCESS, ACTIVITY_OF_THREAD };
 bool activity_is_interval(const struct dict_aspect *aspect);
 struct activity_interval activity_interval_of(const struct record_item *item);
 
+/** The same of who had the CPU while a thread was ready: what such a record says. Its command is the dictionary's. */
+struct activity_ready {
+    int64_t begin, end; /* the thread was ready */
+    int64_t had;        /* of this time the other one had the CPU, ns */
+    const char *rival;  /* its command, or "idle", "quota", "unknown" */
+    int64_t pid;        /* 0 and less: it has none */
+};
+bool activity_is_ready(const struct dict_aspect *aspect);
+struct activity_ready activity_ready_of(const struct record_item *item);
+
 /** Whether records of this aspect say what threads did. */
 bool activity_wants(const struct dict_aspect *aspect);
 

@@ -24,8 +24,9 @@ static int read_view(const char *text, void *context)
     for (top->view = 0; top->view < TOP_VIEWS; top->view++)
         if (top->view != TOP_RECORDS && strcmp(text, top_table_name(top->view)) == 0)
             return OPTIONS_GO_ON;
-    return options_misuse(
-        "'%s' is not a view: use nodes, processes, aspects, limits, decisions, losses, messages or threads", text);
+    return options_misuse("'%s' is not a view: use nodes, processes, aspects, limits, decisions, losses, messages, "
+                          "threads, intervals or waits",
+                          text);
 }
 
 int cmd_top(int argc, char **argv)
@@ -42,7 +43,8 @@ int cmd_top(int argc, char **argv)
                         .context = &top};
     const struct options_entry entries[] = {
         {"view", 0, "VIEW",
-         "begin with nodes (default), processes, aspects, limits, decisions, losses, messages or threads",
+         "begin with nodes (default), processes, aspects, limits, decisions, losses, messages, threads, intervals or "
+         "waits",
          .read = read_view},
         {"plain", 0, NULL,
          "print lines once each interval, as is done where there is no terminal; without --view: nodes and limits",

@@ -293,6 +293,11 @@ static void take_event(struct history *h, enum builtin table, const void *record
         e->trigger.done = keep(h, e->trigger.done);
         e->trigger.mark = keep(h, e->trigger.mark);
     }
+    if (table == BUILTIN_OPEN) {
+        e->open.process = keep(h, e->open.process);
+        e->open.aspect = keep(h, e->open.aspect);
+        e->open.reason = keep(h, e->open.reason);
+    }
     if (table != BUILTIN_KNOB)
         return;
     e->knob.process = keep(h, e->knob.process);

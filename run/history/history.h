@@ -28,6 +28,7 @@ enum {
 #define HISTORY_OF_EVENTS                                                                                              \
     (UINT32_C(1) << BUILTIN_DECISION | UINT32_C(1) << BUILTIN_KNOB | UINT32_C(1) << BUILTIN_CONCLUSION |               \
      UINT32_C(1) << BUILTIN_POLLING | UINT32_C(1) << BUILTIN_TRIGGER)
+#define HISTORY_OF_OPEN   (UINT32_C(1) << BUILTIN_OPEN) /* among the events */
 #define HISTORY_OF_LOSSES (UINT32_C(1) << HISTORY_LOSSES)
 
 /** The values of a limit on a node, or of a metric. */
@@ -68,7 +69,7 @@ struct history_gap {
 };
 
 struct history_event {
-    enum builtin table; /* BUILTIN_DECISION, _KNOB, _CONCLUSION, _POLLING or _TRIGGER */
+    enum builtin table; /* BUILTIN_DECISION, _KNOB, _CONCLUSION, _POLLING, _TRIGGER or _OPEN */
     union {
         struct {
             uint32_t node;
@@ -79,6 +80,7 @@ struct history_event {
         struct builtin_conclusion conclusion;
         struct builtin_polling polling;
         struct builtin_trigger trigger; /* likewise */
+        struct builtin_open open;       /* likewise */
     };
 };
 

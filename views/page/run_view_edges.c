@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "views/page/run_view_edges.h"
 
-#include "run/model/interval_records.h"
+#include "views/picture/interval_edges.h"
 
 #include <stdlib.h>
 
 enum {
     EVENTS_MOST = 20000, /* of an interval in a picture */
     EDGES_MOST = 2000,   /* of all intervals */
-};
-
-struct event {
-    struct interval_event is;
-    size_t stream;
 };
 
 struct edges {
@@ -23,9 +18,9 @@ struct edges {
     const struct experiment_metric *metric;
     struct interval_part part; /* of the row that is read */
     uint32_t row_count, row_most;
-    size_t stream, count, put;
-    struct event *events;        /* in the order of time, once they are all there */
-    const struct event **placed; /* in the order of processes and their clocks */
+    size_t stream, put;
+    struct interval_edges read;
+    const struct interval_edges_event **placed; /* in the order of processes and their clocks */
 };
 
 void run_view_put_intervals(const struct run_view *v, struct json *j)
@@ -54,18 +49,19 @@ static int take_record(const struct packet_record *r, const struct levels_place 
     (void)place;
     if (!r)
         return 0;
-    if (e->count == EVENTS_MOST || ++e->row_count > e->row_most)
+    if (++e->row_count > e->row_most)
         return 1;
     const struct model_process *p = levels_stream(e->v->c.levels, e->stream)->process;
     struct clock_reading at = catalogue_time(p->node, (int64_t)r->timestamp);
-    e->events[e->count++] = (struct event){interval_event_of(e->metric, &e->part, p, r, at), e->stream};
-    return 0;
+    struct interval_event is = interval_event_of(e->metric, &e->part, p, r, at);
+    return !interval_edges_add(&e->read, &is, e->stream);
 }
 
 /* Takes the records of a row, if they are of the interval; none of one that has more than it may. */
 static void take_row(struct edges *e, const struct page_row *row, int64_t from, int64_t until)
 {
-    size_t n = row->records > 0 && row->aspect > 0 && row->key < 0 ? run_view_choose(e->v, row) : 0, before = e->count;
+    size_t n = row->records > 0 && row->aspect > 0 && row->key < 0 ? run_view_choose(e->v, row) : 0,
+           before = e->read.count;
     const struct model_process *p = n ? levels_stream(e->v->c.levels, e->v->chosen[0])->process : NULL;
     if (!p || !p->dict || row->aspect > p->dict->aspect_count)
         return;
@@ -76,17 +72,11 @@ static void take_row(struct edges *e, const struct page_row *row, int64_t from, 
     for (size_t i = 0; i < n && e->part.has == INTERVAL_HAS_PART; i++) {
         e->stream = e->v->chosen[i];
         if (levels_records(e->v->c.levels, e->stream, row->aspect, begin > 0 ? begin : 0, end, take_record, e) != 0)
-            e->count = before;
+            e->read.count = before;
     }
 }
 
 /* ---- matching ---------------------------------------------------------------------------------------------------- */
-
-static int by_time(const void *a, const void *b)
-{
-    const struct event *x = a, *y = b;
-    return (x->is.at.ns > y->is.at.ns) - (x->is.at.ns < y->is.at.ns);
-}
 
 static int compare_places(uint32_t source, int64_t own, const struct interval_event *y)
 {
@@ -97,18 +87,18 @@ static int compare_places(uint32_t source, int64_t own, const struct interval_ev
 
 static int by_place(const void *a, const void *b)
 {
-    const struct event *const *x = a, *const *y = b;
+    const struct interval_edges_event *const *x = a, *const *y = b;
     return compare_places((*x)->is.source, (*x)->is.own, &(*y)->is);
 }
 
 static int find_place(const void *a, const void *b)
 {
     const struct interval_record *x = a;
-    const struct event *const *y = b;
+    const struct interval_edges_event *const *y = b;
     return compare_places(x->source, x->own, &(*y)->is);
 }
 
-static void put_end(const struct edges *e, const struct event *event)
+static void put_end(const struct edges *e, const struct interval_edges_event *event)
 {
     json_uint(e->j, NULL, event->stream);
     json_int(e->j, NULL, event->is.at.ns - e->v->started);
@@ -121,8 +111,10 @@ static void take_time(void *context, const struct interval_time *t)
     bool whole = t->part == INTERVAL_WHOLE;
     if (whole != (e->metric->interval.count == 2) || e->put == EDGES_MOST)
         return;
-    const struct event *const *from = bsearch(&t->from, e->placed, e->count, sizeof(struct event *), find_place);
-    const struct event *const *to = bsearch(&t->to, e->placed, e->count, sizeof(struct event *), find_place);
+    const struct interval_edges_event *const *from =
+        bsearch(&t->from, e->placed, e->read.count, sizeof *e->placed, find_place);
+    const struct interval_edges_event *const *to =
+        bsearch(&t->to, e->placed, e->read.count, sizeof *e->placed, find_place);
     if (!from || !to)
         return;
     e->put++;
@@ -136,26 +128,13 @@ static void take_time(void *context, const struct interval_time *t)
     json_array_end(e->j);
 }
 
-/* The matcher remembers all records of the picture: as many keys as there are records. */
 static int match(struct edges *e)
 {
-    struct experiment_metric m = *e->metric;
-    struct interval *in;
-    m.interval.memory = (uint32_t)e->count + 1;
-    int err = interval_new(&m, INT64_MAX / 4, &in);
-    if (err)
-        return err;
-    interval_tell(in, take_time, e);
-    qsort(e->events, e->count, sizeof *e->events, by_time);
-    for (size_t i = 0; i < e->count; i++)
-        e->placed[i] = &e->events[i];
-    qsort(e->placed, e->count, sizeof(struct event *), by_place);
-    int64_t now = e->count ? e->events[e->count - 1].is.at.ns : 0;
-    for (size_t i = 0; i < e->count; i++)
-        interval_add(in, &e->events[i].is, e->events[i].is.at.ns);
-    interval_finish(in, now);
-    interval_free(in);
-    return 0;
+    interval_edges_sort(&e->read);
+    for (size_t i = 0; i < e->read.count; i++)
+        e->placed[i] = &e->read.events[i];
+    qsort(e->placed, e->read.count, sizeof *e->placed, by_place);
+    return interval_edges_match(&e->read, e->metric, take_time, e);
 }
 
 int run_view_put_edges(struct run_view *v, const struct page_request *q, int64_t from, int64_t until, struct json *j)
@@ -167,20 +146,20 @@ int run_view_put_edges(struct run_view *v, const struct page_request *q, int64_t
         e.metric = &v->experiment->metrics[i];
         if (e.metric->kind != METRIC_INTERVAL)
             continue;
-        if (!e.events)
-            e.events = malloc(EVENTS_MOST * sizeof *e.events);
         if (!e.placed)
-            e.placed = malloc(EVENTS_MOST * sizeof(struct event *));
-        err = e.events && e.placed ? 0 : BEZEL_ENOMEM;
-        e.count = 0;
+            err = interval_edges_init(&e.read, EVENTS_MOST);
+        if (!e.placed)
+            e.placed = malloc(EVENTS_MOST * sizeof *e.placed);
+        err = err || e.placed ? err : BEZEL_ENOMEM;
+        e.read.count = 0;
         for (size_t k = 0; k < q->row_count && !err; k++)
             take_row(&e, &q->rows[k], from, until);
-        if (!err && e.count > 1)
+        if (!err && e.read.count > 1)
             err = match(&e);
         e.number++;
     }
     json_array_end(j);
     free(e.placed);
-    free(e.events);
+    interval_edges_fini(&e.read);
     return err;
 }

@@ -25,10 +25,12 @@ enum top_view {
     TOP_LOSSES,
     TOP_MESSAGES,
     TOP_THREADS,
+    TOP_INTERVALS,
+    TOP_WAITS,
     TOP_VIEWS
 };
 
-enum { TOP_TEXTS = 3, TOP_VALUES = 8, TOP_DOTS_MAX = 1024, TOP_TEXT_MAX = 256 };
+enum { TOP_TEXTS = 5, TOP_VALUES = 8, TOP_DOTS_MAX = 1024, TOP_TEXT_MAX = 256 };
 
 #define TOP_ANY   UINT32_MAX /* as node, field: all */
 #define TOP_NEVER INT64_MIN

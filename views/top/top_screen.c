@@ -87,15 +87,16 @@ void top_screen_totals(const struct top_data *d, char *text, size_t size)
              interval, d->reading ? "; reading on" : "");
 }
 
-/* The views by their keys, the present one in brackets. */
+/* The views, whose first letters are their keys; the present one in brackets. */
 static void draw_tabs(struct top_grid *g, unsigned y, enum top_view view)
 {
     static const struct {
         enum top_view view;
         const char *text;
-    } tabs[] = {{TOP_NODES, "n nodes"},       {TOP_PROCESSES, "p procs"},     {TOP_ASPECTS, "a aspects"},
-                {TOP_LIMITS, "l limits"},     {TOP_DECISIONS, "d decisions"}, {TOP_LOSSES, "L losses"},
-                {TOP_MESSAGES, "m messages"}, {TOP_THREADS, "t threads"}};
+    } tabs[] = {{TOP_NODES, "nodes"},       {TOP_PROCESSES, "procs"},     {TOP_ASPECTS, "aspects"},
+                {TOP_LIMITS, "limits"},     {TOP_DECISIONS, "decisions"}, {TOP_LOSSES, "Losses"},
+                {TOP_MESSAGES, "messages"}, {TOP_THREADS, "threads"},     {TOP_INTERVALS, "intervals"},
+                {TOP_WAITS, "waits"}};
     unsigned x = 0;
     for (size_t i = 0; i < sizeof tabs / sizeof *tabs; i++) {
         unsigned width = (unsigned)strlen(tabs[i].text);
@@ -103,6 +104,7 @@ static void draw_tabs(struct top_grid *g, unsigned y, enum top_view view)
         if (is)
             top_grid_put(g, x, y, 1, false, TOP_BOLD, "[");
         top_grid_put(g, x + 1, y, width, false, is ? TOP_BOLD : TOP_PLAIN, tabs[i].text);
+        top_grid_mark(g, x + 1, y, 1, TOP_BOLD);
         x += width + 1;
         if (is)
             top_grid_put(g, x++, y, 1, false, TOP_BOLD, "]");
@@ -141,6 +143,12 @@ static unsigned width_of(const struct top_grid *g, const struct top_column *colu
     return columns[i].width + (columns[i].grows && g->width > all ? g->width - all : 0);
 }
 
+/* Of a column that begins at `x` there is more to be seen than a letter or two. */
+static bool is_seen(const struct top_grid *g, unsigned x)
+{
+    return x + 3 < g->width;
+}
+
 static bool is_right(const struct top_column *c)
 {
     return c->kind != TOP_IS_TEXT && c->kind != TOP_IS_MADE && c->kind != TOP_IS_CLOCK;
@@ -152,7 +160,7 @@ static void draw_titles(struct top_grid *g, unsigned y, enum top_view view, stru
     const struct top_column *columns = top_table_columns(view, &count);
     unsigned x = PREFIX;
     top_grid_put(g, 0, y, g->width, false, TOP_BOLD, "");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && is_seen(g, x); i++) {
         unsigned width = width_of(g, columns, count, i);
         top_grid_put(g, x, y, width, is_right(&columns[i]), TOP_BOLD, columns[i].title);
         x += width;
@@ -170,7 +178,7 @@ static void draw_row(struct top_grid *g, unsigned y, const struct top_data *d, c
     const struct top_column *columns = top_table_columns(d->view, &count);
     unsigned x = PREFIX;
     top_grid_put(g, 0, y, PREFIX, false, TOP_PLAIN, prefix);
-    for (size_t i = 0; i < count && x < g->width; i++) {
+    for (size_t i = 0; i < count && is_seen(g, x); i++) {
         unsigned width = width_of(g, columns, count, i);
         top_table_cell(d, item, &columns[i], text, sizeof text);
         top_grid_put(g, x, y, width, is_right(&columns[i]), TOP_PLAIN, text);
@@ -295,7 +303,8 @@ static void draw_help(struct top_grid *g)
 {
     static const char *const lines[] = {
         "n p a l d L m t nodes, processes, aspects, limits, decisions, losses, messages,",
-        "                threads",
+        "i w             threads; intervals between records, with their stages; waits and",
+        "                long spans that last",
         "Enter           into the row: node, its processes, their aspects, records",
         "                limit: the time of its violation, and the aspect it is on",
         "Esc, Backspace  back",
@@ -311,7 +320,8 @@ static void draw_help(struct top_grid *g)
         "",
         "Numbers are of the interval that ends with the shown time. Below the plot:",
         "! a limit is violated, x records are lost, d a decision. Of a thread: # it ran,",
-        "+ was ready, . waited, ~ was ready or waited, - nothing is known.",
+        "+ was ready, . waited, ~ was ready or waited, - nothing is known. CPU had: who",
+        "had it longest meanwhile, and for how much of the time.",
     };
     for (unsigned i = 0; i < sizeof lines / sizeof *lines && i + 2 < g->height; i++)
         top_grid_put(g, 0, 1 + i, g->width, false, TOP_PLAIN, lines[i]);

@@ -26,7 +26,8 @@ int top_source_open(const char *run, struct top_source **s)
     if (!it)
         return BEZEL_ENOMEM;
     it->path = strdup(run);
-    int err = it->path ? catalogue_open(&it->c, run, HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES)
+    int err = it->path ? catalogue_open(&it->c, run,
+                                        HISTORY_OF_LIMITS | HISTORY_OF_EVENTS | HISTORY_OF_OPEN | HISTORY_OF_LOSSES)
                        : BEZEL_ENOMEM;
     if (!err && report_load_experiment(run, &it->experiment) != 0)
         it->experiment = NULL; /* what is wrong was logged */
@@ -54,6 +55,8 @@ void top_source_close(struct top_source *s)
     free(s->items);
     free(s->stats);
     free(s->records);
+    free(s->rivals);
+    interval_times_free(&s->times);
     free(s);
 }
 
@@ -464,12 +467,14 @@ static void write_title(const struct top_source *s, struct top_id scope, char *t
 static void make_text(const void *context, const struct top_item *item, char *text, size_t size)
 {
     const struct top_source *s = context;
-    if (item->into == TOP_VIEWS)
+    if (s->view == TOP_RECORDS)
         top_source_make_record(s, item, text, size);
-    else if (item->texts[1])
+    else if (s->view == TOP_LOSSES)
         top_source_make_loss(s, item, text, size);
-    else
+    else if (s->view == TOP_DECISIONS)
         top_source_make_decision(s, item, text, size);
+    else if (s->view == TOP_THREADS && item->index < s->rival_count)
+        top_source_make_rival(&s->rivals[item->index], s->interval, text, size);
 }
 
 static int add_items(struct top_source *s, const struct top_state *state, enum top_view view, struct top_id scope)
@@ -499,6 +504,10 @@ static int add_items(struct top_source *s, const struct top_state *state, enum t
         return top_source_messages(s, state);
     case TOP_THREADS:
         return top_source_threads(s, state, scope);
+    case TOP_INTERVALS:
+        return top_source_intervals(s);
+    case TOP_WAITS:
+        return top_source_waits(s, state, scope);
     case TOP_VIEWS:
         break;
     }
@@ -549,7 +558,8 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
     uint64_t ahead = catalogue_range(&s->c, &d->first, &d->last);
     s->time = d->time = state->follow ? d->last : state->time;
     s->interval = d->interval = interval_of(s, state, place->scope.limit);
-    s->item_count = s->record_count = 0;
+    s->view = place->view;
+    s->item_count = s->record_count = s->rival_count = 0;
     s->left_out = 0;
     top_source_judge(s, !d->growing && !d->reading && s->time >= d->last);
     if (s->stale)

@@ -44,7 +44,7 @@ void top_source_decisions(struct top_source *s, struct top_id scope)
     for (size_t i = s->c.history.event_count; i > 0; i--) {
         const struct history_event *e = &s->c.history.events[i - 1];
         int64_t at = top_source_event_time(s, e), limit = limit_of(e);
-        if (at > s->time || (scope.node != TOP_ANY && scope.node != e->node))
+        if (at > s->time || (scope.node != TOP_ANY && scope.node != e->node) || e->table == BUILTIN_OPEN)
             continue;
         struct top_item *item = add_event(s, i);
         if (!item)

@@ -7,6 +7,7 @@
 
 #include "config/experiment.h"
 #include "metric/quantile.h"
+#include "run/model/interval_times.h"
 #include "run/verdict/verdict.h"
 #include "views/picture/catalogue.h"
 #include "views/picture/shown_record.h"
@@ -28,6 +29,13 @@ struct top_node {
     struct builtin_limit limits[MESSAGE_LIMITS_MAX];
     uint64_t records, bytes, lost, processes;
     uint64_t ringless, ringless_before; /* lost by threads without a ring: so far, and before the shown interval */
+};
+
+/** Who had the CPU while a thread was ready. */
+struct top_rival {
+    const char *name; /* NULL: nobody is known */
+    int64_t pid;      /* 0: none */
+    int64_t had;      /* ns */
 };
 
 /** Statistics of a row of the view of aspects. */
@@ -66,6 +74,10 @@ struct top_source {
     struct shown_record *records;
     size_t record_count;
     int32_t records_limit; /* the limit that they are looked at for; -1: none */
+    enum top_view view;
+    struct top_rival *rivals; /* by index of the items of the view of threads */
+    size_t rival_count;
+    struct interval_times times; /* of the view of intervals */
     char title[TOP_TEXT_MAX];
 };
 
@@ -117,6 +129,8 @@ void top_source_finish_aspects(struct top_source *s);
 int top_source_records(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
 int top_source_messages(struct top_source *s, const struct top_state *state) BEZEL_MUST_CHECK;
 int top_source_threads(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
+int top_source_intervals(struct top_source *s) BEZEL_MUST_CHECK;
+int top_source_waits(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
 void top_source_decisions(struct top_source *s, struct top_id scope);
 void top_source_losses(struct top_source *s, struct top_id scope);
 void top_source_controller(const struct top_source *s, char *text, size_t size);
@@ -125,10 +139,11 @@ void top_source_controller(const struct top_source *s, char *text, size_t size);
 void top_source_make_record(const struct top_source *s, const struct top_item *item, char *text, size_t size);
 void top_source_make_decision(const struct top_source *s, const struct top_item *item, char *text, size_t size);
 void top_source_make_loss(const struct top_source *s, const struct top_item *item, char *text, size_t size);
+void top_source_make_rival(const struct top_rival *r, int64_t span, char *text, size_t size);
 
-/** What thread `id` of a process did, for strip_fini(), also after an error. */
+/** What thread `id` of a process did, for strip_fini(), also after an error; and who had the CPU longest meanwhile. */
 int top_source_strip(struct top_source *s, size_t process, uint32_t id, int64_t from, int64_t until, size_t parts,
-                     struct strip *strip) BEZEL_MUST_CHECK;
+                     struct strip *strip, struct top_rival *rival) BEZEL_MUST_CHECK;
 
 /** The run's time of an event. */
 int64_t top_source_event_time(const struct top_source *s, const struct history_event *e);

@@ -224,10 +224,14 @@ static int plot_thread(const struct window *w, size_t process, uint32_t id)
     static const char letters[] = {'#', '+', '.', '~', '\0'};
     const struct model_process *m = w->s->c.processes[process].process;
     const char *name = thread_names_at(&m->thread_names, id, INT64_MAX);
+    char had[TOP_TEXT_MAX / 2] = "";
     struct strip strip;
-    int err = top_source_strip(w->s, process, id, w->begin, saturate_add(w->begin, w->span), w->plot->count, &strip);
-    snprintf(w->plot->title, sizeof w->plot->title, "thread %" PRIu32 " %s%sof %s, running", id, name ? name : "",
-             name ? " " : "", m->name);
+    struct top_rival rival;
+    int err =
+        top_source_strip(w->s, process, id, w->begin, saturate_add(w->begin, w->span), w->plot->count, &strip, &rival);
+    top_source_make_rival(&rival, w->span, had, sizeof had);
+    snprintf(w->plot->title, sizeof w->plot->title, "thread %" PRIu32 " %s%sof %s, running%s%s", id, name ? name : "",
+             name ? " " : "", m->name, *had ? "; CPU had " : "", had);
     for (size_t i = 0; i < strip.count; i++) {
         const struct strip_piece *p = &strip.pieces[i];
         add_count(w, p->from, p->until, (double)p->ns[STRIP_RUNNING]);
@@ -291,7 +295,12 @@ static int plot_row(const struct window *w, const struct top_state *state, const
     case TOP_ASPECTS:
     case TOP_RECORDS:
         return process < 0 ? 0 : plot_field(w, (size_t)process, id);
+    case TOP_INTERVALS:
+        if (id.limit >= 0)
+            plot_limit(w, id);
+        return 0;
     case TOP_THREADS:
+    case TOP_WAITS:
         return process < 0 ? 0 : plot_thread(w, (size_t)process, id.field);
     default:
         return 0;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * How threads spent the shown interval: running, ready or waiting, of what sampler `switches` recorded. A record tells
- * of the time before it, so those behind the interval are read, too, as far as they are stored.
+ * How threads spent the shown interval: running, ready or waiting, of what sampler `switches` recorded, and who had the
+ * CPU meanwhile. A record tells of the time before it, so those behind the interval are read, too, as far as they are
+ * stored.
  */
 #include "views/top/top_source_internal.h"
 
@@ -12,12 +13,15 @@
 #include "base/saturate.h"
 #include "views/picture/strip.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     THREADS_MAX = 4096,
     SCAN_MOST = 1 << 20, /* records of a plot */
+    RIVALS_MOST = 8,     /* that are told apart of a thread: the first ones */
 };
 
 #define BEYOND (2 * CLOCK_S)
@@ -27,6 +31,7 @@ struct thread {
     size_t process; /* of the catalogue */
     uint32_t id;
     struct strip strip;
+    struct top_rival rivals[RIVALS_MOST];
 };
 
 struct threads {
@@ -40,11 +45,12 @@ struct threads {
     struct hash_index index; /* by process and id */
 };
 
-static uint32_t interval_aspect(const struct model_process *p)
+/* The aspect of daemon `p` that `is` such a one; 0: it has none. */
+static uint32_t find_aspect(const struct model_process *p, bool (*is)(const struct dict_aspect *aspect))
 {
     const struct dict *d = p->role == ROLE_DAEMON ? p->dict : NULL;
     for (uint32_t i = 0; d && i < d->aspect_count; i++)
-        if (activity_is_interval(&d->aspects[i]))
+        if (is(&d->aspects[i]))
             return d->aspects[i].id;
     return 0;
 }
@@ -119,19 +125,76 @@ static int take(const struct top_source_reading *r, const struct packet_record *
     return t->wanted && i.begin >= t->until;
 }
 
-/* Reads the intervals that daemons of `node` (TOP_ANY: of all) recorded. */
-static int read_intervals(struct top_source *s, struct threads *t, uint32_t node)
+static struct top_rival *rival_of(struct thread *t, const struct activity_ready *r)
+{
+    for (struct top_rival *known = t->rivals; known < t->rivals + RIVALS_MOST; known++)
+        if (!known->name || (known->pid == r->pid && strcmp(known->name, r->rival) == 0))
+            return known;
+    return NULL;
+}
+
+static int take_ready(const struct top_source_reading *r, const struct packet_record *record,
+                      const struct levels_place *place)
+{
+    struct threads *t = r->context;
+    (void)place;
+    if (!record)
+        return 0;
+    if (t->wanted && ++t->scanned > SCAN_MOST)
+        return 1;
+    struct thread *of = thread_of(t, r, record);
+    if (!of)
+        return 0;
+    struct record_item item = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    struct activity_ready is = activity_ready_of(&item);
+    int64_t from = is.begin > t->from ? is.begin : t->from, until = is.end < t->until ? is.end : t->until;
+    struct top_rival *rival = from < until ? rival_of(of, &is) : NULL;
+    if (!rival)
+        return 0;
+    double share = (double)(until - from) / (double)(is.end - is.begin);
+    *rival = (struct top_rival){is.rival, is.pid, rival->had + (int64_t)(share * (double)is.had)};
+    return 0;
+}
+
+static struct top_rival longest(const struct thread *t)
+{
+    struct top_rival most = {0};
+    for (int i = 0; i < RIVALS_MOST && t->rivals[i].name; i++)
+        most = t->rivals[i].had > most.had ? t->rivals[i] : most;
+    return most;
+}
+
+void top_source_make_rival(const struct top_rival *r, int64_t span, char *text, size_t size)
+{
+    char pid[24] = "";
+    if (!r->name)
+        return;
+    if (r->pid > 0)
+        snprintf(pid, sizeof pid, "[%" PRId64 "]", r->pid);
+    snprintf(text, size, "%s%s %.2g %%", r->name, pid, 100 * (double)r->had / (double)span);
+}
+
+/* Reads what daemons of `node` (TOP_ANY: of all) recorded in the aspect that `is` such a one. */
+static int read_switches(struct top_source *s, struct threads *t, uint32_t node,
+                         bool (*is)(const struct dict_aspect *aspect), top_source_take_record *take_record)
 {
     int err = 0;
+    t->scanned = 0;
     for (size_t i = 0; i < s->c.stream_count && !err; i++) {
         const struct catalogue_process *p =
             s->c.stream_processes[i] < 0 ? NULL : &s->c.processes[s->c.stream_processes[i]];
-        uint32_t aspect = p && (node == TOP_ANY || node == p->node) ? interval_aspect(p->process) : 0;
+        uint32_t aspect = p && (node == TOP_ANY || node == p->node) ? find_aspect(p->process, is) : 0;
         if (aspect)
             err = top_source_read(s, i, aspect, catalogue_own(s->c.nodes[p->node], t->from),
-                                  saturate_add(catalogue_own(s->c.nodes[p->node], t->until), BEYOND), take, t);
+                                  saturate_add(catalogue_own(s->c.nodes[p->node], t->until), BEYOND), take_record, t);
     }
     return err;
+}
+
+static int read_intervals(struct top_source *s, struct threads *t, uint32_t node)
+{
+    int err = read_switches(s, t, node, activity_is_interval, take);
+    return err ? err : read_switches(s, t, node, activity_is_ready, take_ready);
 }
 
 static void add_row(struct top_source *s, const struct thread *t)
@@ -148,6 +211,8 @@ static void add_row(struct top_source *s, const struct thread *t)
     item->texts[1] = thread_names_at(&p->process->thread_names, t->id, catalogue_own(s->c.nodes[p->node], s->time));
     item->texts[2] = s->c.nodes[p->node]->name;
     item->values[STRIP_STATES] = t->id;
+    item->index = s->rival_count;
+    s->rivals[s->rival_count++] = longest(t);
     for (int state = 0; state < STRIP_STATES; state++) {
         int64_t ns = 0;
         for (size_t i = 0; i < t->strip.count; i++)
@@ -162,6 +227,9 @@ int top_source_threads(struct top_source *s, const struct top_state *state, stru
     t.list = calloc(THREADS_MAX, sizeof *t.list);
     t.index = (struct hash_index){calloc(2 * THREADS_MAX, sizeof *t.index.slots), 2 * THREADS_MAX - 1};
     int err = t.list && t.index.slots ? read_intervals(s, &t, scope.node) : BEZEL_ENOMEM;
+    free(s->rivals);
+    s->rivals = calloc(t.count + 1, sizeof *s->rivals);
+    err = s->rivals ? err : BEZEL_ENOMEM;
     for (size_t i = 0; i < t.count; i++) {
         if (!err && top_source_shows(s, state, scope, t.list[i].process))
             add_row(s, &t.list[i]);
@@ -174,7 +242,7 @@ int top_source_threads(struct top_source *s, const struct top_state *state, stru
 }
 
 int top_source_strip(struct top_source *s, size_t process, uint32_t id, int64_t from, int64_t until, size_t parts,
-                     struct strip *strip)
+                     struct strip *strip, struct top_rival *rival)
 {
     struct thread wanted = {.process = process, .id = id};
     struct threads t = {.s = s, .from = from, .until = until, .parts = parts, .wanted = &wanted, .list = &wanted};
@@ -182,5 +250,6 @@ int top_source_strip(struct top_source *s, size_t process, uint32_t id, int64_t 
     if (!err)
         err = read_intervals(s, &t, s->c.processes[process].node);
     *strip = wanted.strip;
+    *rival = longest(&wanted);
     return err;
 }

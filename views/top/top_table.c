@@ -61,6 +61,18 @@ static const struct top_column threads[] = {
     {"thread", 8, TOP_IS_WHOLE, 4, false},    {"node", 8, TOP_IS_TEXT, 2, false},
     {"running", 8, TOP_IS_PERCENT, 0, false}, {"ready", 8, TOP_IS_PERCENT, 1, false},
     {"waiting", 8, TOP_IS_PERCENT, 2, false}, {"either", 7, TOP_IS_PERCENT, 3, false},
+    {"CPU had", 16, TOP_IS_MADE, 0, false},
+};
+static const struct top_column intervals[] = {
+    {"metric", 9, TOP_IS_TEXT, 0, true},   {"from", 10, TOP_IS_TEXT, 1, false},   {"to", 10, TOP_IS_TEXT, 2, false},
+    {"of", 6, TOP_IS_TEXT, 3, false},      {"count", 6, TOP_IS_COUNT, 0, false},  {"p50", 7, TOP_IS_DURATION, 1, false},
+    {"p99", 7, TOP_IS_DURATION, 2, false}, {"max", 7, TOP_IS_DURATION, 3, false}, {"+-", 7, TOP_IS_DURATION, 4, false},
+};
+static const struct top_column waits[] = {
+    {"process", 14, TOP_IS_TEXT, 0, true},   {"node", 10, TOP_IS_TEXT, 3, false},
+    {"thread", 8, TOP_IS_WHOLE, 1, false},   {"span", 14, TOP_IS_TEXT, 1, false},
+    {"waits for", 9, TOP_IS_TEXT, 2, false}, {"for", 9, TOP_IS_DURATION, 0, false},
+    {"state", 6, TOP_IS_TEXT, 4, false},
 };
 
 #define VIEW(array, name, column, down)                                                                                \
@@ -81,7 +93,8 @@ static const struct {
     [TOP_ASPECTS] = VIEW(aspects, "aspects", 3, true), [TOP_RECORDS] = VIEW(records, "records", 0, true),
     [TOP_LIMITS] = VIEW(limits, "limits", 5, true),    [TOP_DECISIONS] = VIEW(decisions, "decisions", 0, true),
     [TOP_LOSSES] = VIEW(losses, "losses", 0, true),    [TOP_MESSAGES] = VIEW(messages, "messages", 2, true),
-    [TOP_THREADS] = VIEW(threads, "threads", 5, true),
+    [TOP_THREADS] = VIEW(threads, "threads", 5, true), [TOP_INTERVALS] = VIEW(intervals, "intervals", 0, false),
+    [TOP_WAITS] = VIEW(waits, "waits", 5, true),
 };
 
 const struct top_column *top_table_columns(enum top_view view, size_t *count)
