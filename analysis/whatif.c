@@ -1,404 +1,91 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "analysis/whatif.h"
+#include "analysis/whatif_internal.h"
 
-#include "base/grow.h"
-#include "base/saturate.h"
-
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
- * From intervals and messages to steps: on a CPU a thread has steps of CPU time, cut where its innermost span changes
- * and where it sent or received. Off the CPU it waits for the message that explains the wait (path_awaited()), else for
- * as long as it did. While it was ready and a process of the run had the CPU, it competes in the simulation; with
- * others, or if nobody knows with whom, it is delayed for as long as it was.
+ * How far off a prediction is, is seen where the truth is known: in the run as it was. There the simulation is given
+ * what threads worked and sent in an instance, and of all that comes from outside what the other half of the instances
+ * has on average; how long the instance took, it is not given. The instances of a half are every second one by length.
  */
 
-#define NEAR INT64_C(1000) /* ns: a sending at this distance is the one that is meant */
-
-struct build {
-    const struct activity *a;
-    const struct whatif_change *change; /* NULL: as it was */
-    struct rerun r;
-    int64_t from, until;
-    uint32_t *place;       /* of each thread in r.threads; ACTIVITY_NONE: it has no steps */
-    size_t *event, *first; /* the next event of each thread, and the first one in the window ... */
-    size_t *message;       /* ... whose number as a message this is */
-    int64_t *nodes;        /* rows, of each group */
-    bool applies, failed;
-    bool blind; /* it waits for a thread of which nobody knows when it was on a CPU */
+struct sums {
+    double actual, simulated, apart, squares; /* apart: of both */
 };
 
-/* ---- what is changed --------------------------------------------------------------------------------------------- */
-
-static bool is_of_process(const struct activity_thread *t, const char *name)
+/* Simulates instance `i` as it was. */
+static double simulate_as_it_was(struct whatif_run run, size_t i)
 {
-    size_t n = strlen(t->node);
-    return strcmp(t->process, name) == 0 ||
-           (strncmp(t->node, name, n) == 0 && name[n] == '/' && strcmp(t->process, name + n + 1) == 0);
+    run.change = NULL;
+    run.mode = WHATIF_TYPICAL;
+    run.half = (i & 1) == 0;
+    return whatif_run(&run);
 }
 
-/* Whether thread `t` is in a span of that name, the innermost or around it. */
-static bool is_in_span(const struct activity *a, const struct activity_thread *t, const char *name, int64_t at)
+/* Adds what instance `i` was and would be. */
+static void add_instance(struct whatif *w, struct whatif_run run, size_t i, struct sums *s)
 {
-    size_t low = 0, high = t->span_count; /* the first span that begins behind `at` */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->spans[middle].begin <= at)
-            low = middle + 1;
-        else
-            high = middle;
+    double actual = (double)(run.is->until - run.is->from), was = simulate_as_it_was(run, i);
+    double then = isnan(was) ? was : whatif_run(&run), least = then;
+    if (run.unexplained && !isnan(then)) {
+        run.brief = true;
+        least = whatif_run(&run);
     }
-    for (size_t i = low, most = 64; i > 0 && most > 0; i--, most--)
-        if (t->spans[i - 1].end > at && strcmp(a->names[t->spans[i - 1].name], name) == 0)
-            return true;
-    return false;
-}
-
-/* By what the time of thread `t` around `at` is multiplied. */
-static double scale_work(struct build *b, const struct activity_thread *t, int64_t at)
-{
-    if (!b->change || !b->change->name[0] ||
-        !(is_of_process(t, b->change->name) || is_in_span(b->a, t, b->change->name, at)))
-        return 1;
-    b->applies = true;
-    return b->change->factor;
-}
-
-static double scale_wait(struct build *b, enum path_class is)
-{
-    if (!b->change || b->change->name[0] || b->change->waits != is)
-        return 1;
-    b->applies = true;
-    return b->change->factor;
-}
-
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
-
-static void put(struct build *b, uint32_t thread, enum rerun_kind kind, uint32_t message, double ns)
-{
-    struct rerun *r = &b->r;
-    struct rerun_thread *t = &r->threads[b->place[thread]];
-    if (ns <= 0 && (kind == RERUN_RUN || kind == RERUN_DELAY))
-        return;
-    if (r->step_count >= WHATIF_STEPS_MOST ||
-        !grow_list(&r->steps, &r->step_capacity, r->step_count, sizeof *r->steps)) {
-        b->failed = true;
+    w->applies = w->applies || run.applies;
+    if (isnan(was) || isnan(then) || isnan(least)) {
+        w->left_out++;
         return;
     }
-    r->steps[r->step_count++] = (struct rerun_step){.kind = kind, .message = message, .ns = ns};
-    t->count++;
+    w->instances++;
+    w->predicted += then;
+    w->least += least < then ? least : then;
+    s->actual += actual;
+    s->simulated += was;
+    s->apart += was - actual;
+    s->squares += (was - actual) * (was - actual);
 }
 
-static uint32_t add_message(struct build *b, double arrives)
+/* From sums to means. The error is that of the mean: how far off it is, and twice its standard error. */
+static void settle(struct whatif *w, const struct sums *s)
 {
-    struct rerun *r = &b->r;
-    if (!grow_list(&r->messages, &r->message_capacity, r->message_count, sizeof *r->messages)) {
-        b->failed = true;
-        return 0;
-    }
-    r->messages[r->message_count] = (struct rerun_message){.arrives = arrives};
-    return (uint32_t)r->message_count++;
-}
-
-/* The number of the message that `e` received, if it is sent in the simulation; ACTIVITY_NONE. */
-static uint32_t message_of(const struct build *b, const struct activity_event *e)
-{
-    if (e->peer == ACTIVITY_NONE || e->from < b->from || b->place[e->peer] == ACTIVITY_NONE)
-        return ACTIVITY_NONE;
-    const struct activity_thread *t = &b->a->threads[e->peer];
-    int64_t near = (e->bound > NEAR ? e->bound : NEAR) + 1;
-    uint32_t found = ACTIVITY_NONE;
-    for (size_t i = activity_event_at(t, saturate_sub(e->from, near));
-         i < t->event_count && t->events[i].at < saturate_add(e->from, near) && t->events[i].at < b->until; i++) {
-        int64_t apart = llabs(t->events[i].at - e->from);
-        if (t->events[i].kind != ACTIVITY_SENT || t->events[i].at < b->from || apart >= near)
-            continue;
-        near = apart;
-        found = (uint32_t)(b->message[e->peer] + i - b->first[e->peer]);
-    }
-    return found;
-}
-
-static void put_event(struct build *b, uint32_t thread, size_t i)
-{
-    const struct activity_event *e = &b->a->threads[thread].events[i];
-    uint32_t m = e->kind == ACTIVITY_RECEIVED ? message_of(b, e) : (uint32_t)ACTIVITY_NONE;
-    if (e->kind == ACTIVITY_SENT)
-        put(b, thread, RERUN_SEND, (uint32_t)(b->message[thread] + i - b->first[thread]), 0);
-    else if (m != ACTIVITY_NONE)
-        put(b, thread, RERUN_RECEIVE, m, 0);
-}
-
-static void put_events(struct build *b, uint32_t thread, int64_t until)
-{
-    const struct activity_thread *t = &b->a->threads[thread];
-    while (b->event[thread] < t->event_count && t->events[b->event[thread]].at < until)
-        put_event(b, thread, b->event[thread]++);
-}
-
-/* On a CPU. */
-static void put_run(struct build *b, uint32_t thread, int64_t from, int64_t until)
-{
-    const struct activity_thread *t = &b->a->threads[thread];
-    for (int64_t at = from, next; at < until && !b->failed; at = next) {
-        put_events(b, thread, saturate_add(at, 1));
-        next = activity_inner_until(t, saturate_add(at, 1));
-        next = next < until ? next : until;
-        if (b->event[thread] < t->event_count && t->events[b->event[thread]].at < next)
-            next = t->events[b->event[thread]].at;
-        put(b, thread, RERUN_RUN, 0, (double)(next - at) * scale_work(b, t, at + (next - at) / 2));
-    }
-    put_events(b, thread, until < b->until ? until : saturate_add(until, 1));
-}
-
-/* Whether the process or command of that name is a process of the run that is simulated. */
-static bool is_simulated(const struct build *b, const struct activity_thread *t, uint32_t name)
-{
-    for (size_t i = 0; name != ACTIVITY_NONE && i < b->a->thread_count; i++)
-        if (b->place[i] != ACTIVITY_NONE && b->a->threads[i].node_row == t->node_row &&
-            strcmp(b->a->threads[i].process, b->a->names[name]) == 0)
-            return true;
-    return false;
-}
-
-/* Ready: what processes of the run had of it is left to the simulation. */
-static void put_ready(struct build *b, uint32_t thread, int64_t from, int64_t until)
-{
-    const struct activity_thread *t = &b->a->threads[thread];
-    int64_t others = until - from;
-    for (size_t i = activity_rival_before(t, until); i > 0 && t->rivals[i - 1].end > from; i--) {
-        const struct activity_rival *r = &t->rivals[i - 1];
-        int64_t begin = r->begin > from ? r->begin : from, end = r->end < until ? r->end : until;
-        others -= begin < end && !r->monitor && is_simulated(b, t, r->name) ? end - begin : 0;
-    }
-    put(b, thread, RERUN_DELAY, 0, (double)others * scale_work(b, t, from + (until - from) / 2));
-}
-
-/* The class of a wait that no message explains. */
-static enum path_class class_of(const struct activity_thread *t, int64_t from, int64_t until)
-{
-    static const enum path_class classes[] = {
-        [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
-    const struct activity_wait *x = activity_wait_in(t, from, until);
-    enum activity_reason reason = activity_reason_before(t, until);
-    if (reason >= ACTIVITY_FOR_LOCK && reason <= ACTIVITY_FOR_TIMER)
-        return classes[reason];
-    return x && x->state == ACTIVITY_DISK ? PATH_IO : PATH_UNKNOWN;
-}
-
-/* Waited for message `e`, until `woken`. */
-static void put_receive(struct build *b, uint32_t thread, const struct activity_event *e, int64_t woken)
-{
-    uint32_t m = message_of(b, e);
-    if (m == ACTIVITY_NONE) {
-        b->blind = b->blind || e->from >= b->from;
-        put(b, thread, RERUN_RECEIVE, add_message(b, (double)(woken - b->from)), 0);
-        return;
-    }
-    b->r.messages[m].flight = (woken > e->from ? (double)(woken - e->from) : 0) * scale_wait(b, PATH_MESSAGE);
-    put(b, thread, RERUN_RECEIVE, m, 0);
-}
-
-/* Off the CPU, before interval `i`, from `from` to `until`, which the window cuts. */
-static void put_off(struct build *b, uint32_t thread, size_t i, int64_t from, int64_t until)
-{
-    const struct activity_thread *t = &b->a->threads[thread];
-    const struct activity_interval *next = &t->intervals[i];
-    const struct activity_event *e = next->off > 0 ? path_awaited(b->a, thread, i) : NULL;
-    int64_t ready = next->off > 0 ? next->ready_least + (next->ready_most - next->ready_least) / 2 : 0;
-    if (e && next->begin - e->from < ready)
-        ready = next->begin > e->from ? next->begin - e->from : 0;
-    int64_t woken = next->begin - ready;
-    put_events(b, thread, from + (until - from) / 2);
-    if (e && woken >= from && woken <= until)
-        put_receive(b, thread, e, woken);
-    else if (woken > from)
-        put(b, thread, RERUN_DELAY, 0,
-            (double)((woken < until ? woken : until) - from) * scale_wait(b, class_of(t, from, woken)));
-    if (woken < until)
-        put_ready(b, thread, woken > from ? woken : from, until);
-}
-
-/* All that thread `thread` did in the window. */
-static void put_thread(struct build *b, uint32_t thread)
-{
-    const struct activity_thread *t = &b->a->threads[thread];
-    size_t i = activity_interval_before(t, b->from);
-    int64_t at = b->from;
-    b->r.threads[b->place[thread]].first = b->r.step_count;
-    i -= i > 0 && t->intervals[i - 1].end > b->from;
-    for (; i < t->interval_count && at < b->until && !b->failed; i++) {
-        int64_t begin = t->intervals[i].begin < b->until ? t->intervals[i].begin : b->until;
-        int64_t end = t->intervals[i].end < b->until ? t->intervals[i].end : b->until;
-        if (begin > at)
-            put_off(b, thread, i, at, begin);
-        at = begin > at ? begin : at;
-        if (end > at)
-            put_run(b, thread, at, end);
-        at = end > at ? end : at;
-    }
-    if (at < b->until)
-        put(b, thread, RERUN_DELAY, 0, (double)(b->until - at));
-}
-
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
-
-static bool is_seen(const struct activity_thread *t, int64_t from, int64_t until)
-{
-    size_t i = activity_interval_before(t, until);
-    return i > 0 && t->intervals[i - 1].end > from;
-}
-
-/* The group of the CPUs of a node. */
-static uint32_t group_of(struct build *b, int64_t node)
-{
-    struct rerun *r = &b->r;
-    for (uint32_t i = 0; i < r->group_count; i++)
-        if (b->nodes[i] == node)
-            return i;
-    uint64_t cpus = 0;
-    for (size_t i = 0; i < b->a->thread_count; i++)
-        cpus |= b->a->threads[i].node_row == node ? b->a->threads[i].cpus : 0;
-    b->nodes[r->group_count] = node;
-    r->cpus[r->group_count] = (uint32_t)__builtin_popcountll(cpus);
-    return (uint32_t)r->group_count++;
-}
-
-static bool make_room(struct build *b)
-{
-    size_t n = b->a->thread_count + 1;
-    b->place = malloc(n * sizeof *b->place);
-    b->event = malloc(n * sizeof *b->event);
-    b->first = malloc(n * sizeof *b->first);
-    b->message = malloc(n * sizeof *b->message);
-    b->nodes = malloc(n * sizeof *b->nodes);
-    b->r.threads = calloc(n, sizeof *b->r.threads);
-    b->r.cpus = calloc(n, sizeof *b->r.cpus);
-    return b->place && b->event && b->first && b->message && b->nodes && b->r.threads && b->r.cpus;
-}
-
-static void free_build(struct build *b)
-{
-    free(b->place);
-    free(b->event);
-    free(b->first);
-    free(b->message);
-    free(b->nodes);
-    rerun_fini(&b->r);
-}
-
-/* How long the instance takes in the simulation, ns; NaN: it cannot be simulated. *applies: the change is in it. */
-static double simulate(const struct activity *a, const struct slow_instance *is, uint32_t thread,
-                       const struct whatif_change *change, bool *applies)
-{
-    struct build b = {.a = a, .change = change, .from = is->from, .until = is->until};
-    double took = (double)NAN;
-    bool ok = make_room(&b);
-    for (size_t i = 0; i < a->thread_count && ok; i++) {
-        const struct activity_thread *t = &a->threads[i];
-        b.place[i] = is_seen(t, is->from, is->until) ? (uint32_t)b.r.thread_count++ : (uint32_t)ACTIVITY_NONE;
-        b.event[i] = b.first[i] = activity_event_at(t, is->from);
-        b.message[i] = b.r.message_count;
-        for (size_t k = b.first[i]; k < t->event_count && t->events[k].at <= is->until && !b.failed; k++)
-            (void)add_message(&b, (double)NAN);
-    }
-    for (size_t i = 0; i < a->thread_count && ok && !b.failed; i++)
-        if (b.place[i] != ACTIVITY_NONE) {
-            b.r.threads[b.place[i]].group = group_of(&b, a->threads[i].node_row);
-            put_thread(&b, (uint32_t)i);
-        }
-    if (ok && !b.failed && !b.blind && b.place[thread] != ACTIVITY_NONE) {
-        const struct rerun_thread *t = &b.r.threads[b.place[thread]];
-        (void)rerun_simulate(&b.r);
-        took = t->count ? b.r.steps[t->first + t->count - 1].ends : 0;
-    }
-    *applies = *applies || b.applies;
-    free_build(&b);
-    return took;
+    double n = w->instances ? (double)w->instances : 1, apart = s->apart / n;
+    double variance = n > 1 ? (s->squares - n * apart * apart) / (n - 1) : 0;
+    w->actual = s->actual / n;
+    w->simulated = s->simulated / n;
+    w->predicted /= n;
+    w->least /= n;
+    w->error = w->instances < WHATIF_LEAST || w->actual <= 0
+                   ? (double)NAN
+                   : (fabs(apart) + 2 * sqrt(variance > 0 ? variance / n : 0)) / w->actual;
 }
 
 int whatif_predict(const struct activity *a, const struct slow_choice *c, const struct whatif_change *change,
                    struct whatif *w)
 {
-    double apart = 0;
+    struct whatif_times times = {0};
+    struct sums sums = {0};
+    size_t count = c->slow_count < WHATIF_MOST ? c->slow_count : WHATIF_MOST;
     *w = (struct whatif){0};
-    for (size_t i = 0; i < c->slow_count && i < WHATIF_MOST; i++) {
-        const struct slow_instance *is = &c->slow[i];
-        uint32_t thread = activity_find(a, is->process, is->thread);
-        bool applies = false;
-        double was = thread == ACTIVITY_NONE ? (double)NAN : simulate(a, is, thread, NULL, &applies);
-        double then = isnan(was) ? was : simulate(a, is, thread, change, &applies);
-        if (isnan(then)) {
-            w->left_out++;
-            continue;
-        }
-        w->instances++;
-        w->applies = w->applies || applies;
-        w->actual += (double)(is->until - is->from);
-        w->simulated += was;
-        w->predicted += then;
-        apart += fabs(was - (double)(is->until - is->from));
+    for (size_t i = 0; i < count; i++) {
+        struct whatif_run run = {.a = a, .is = &c->slow[i], .times = &times, .mode = WHATIF_NOTED, .half = i & 1};
+        (void)whatif_run(&run);
     }
-    w->error = w->instances && w->actual > 0 ? apart / w->actual : (double)NAN;
-    w->actual /= w->instances ? (double)w->instances : 1;
-    w->simulated /= w->instances ? (double)w->instances : 1;
-    w->predicted /= w->instances ? (double)w->instances : 1;
+    for (size_t i = 0; i < count; i++)
+        add_instance(w, (struct whatif_run){.a = a, .is = &c->slow[i], .change = change, .times = &times}, i, &sums);
+    settle(w, &sums);
+    free(times.times);
+    free(times.index.slots);
     return 0;
+}
+
+double whatif_error(const struct whatif *w)
+{
+    return w->error + (w->actual > 0 ? (w->predicted - w->least) / w->actual : 0);
 }
 
 bool whatif_is_known(const struct whatif *w)
 {
-    return w->instances > 0 && w->applies && w->error <= WHATIF_ERROR_MOST && w->left_out <= w->instances;
-}
-
-/* ---- reading a change -------------------------------------------------------------------------------------------- */
-
-static const char *skip_blanks(const char *s)
-{
-    while (isspace((unsigned char)*s))
-        s++;
-    return s;
-}
-
-static void take_name(struct whatif_change *c, const char *text, size_t n)
-{
-    static const struct {
-        const char *name;
-        enum path_class is;
-    } waits[] = {{"network", PATH_MESSAGE}, {"lock", PATH_LOCK}, {"io", PATH_IO}, {"sleep", PATH_SLEEP}};
-    while (n > 0 && isspace((unsigned char)text[n - 1]))
-        n--;
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-        if (strlen(waits[i].name) == n && memcmp(text, waits[i].name, n) == 0) {
-            c->waits = waits[i].is;
-            return;
-        }
-    memcpy(c->name, text, n);
-}
-
-int whatif_read(const char *text, struct whatif_change *change, const char **why)
-{
-    char *end;
-    text = skip_blanks(text);
-    size_t n = strcspn(text, "=:");
-    const char *number = text[n] ? skip_blanks(text + n + 1) : "";
-    *change = (struct whatif_change){0};
-    *why = "it is not NAME = FACTOR, such as 'encode = 0', nor 'network: 10x'";
-    if (n == 0 || n >= sizeof change->name || !isdigit((unsigned char)*number))
-        return BEZEL_EINVAL;
-    take_name(change, text, n);
-    change->factor = strtod(number, &end);
-    end = (char *)(uintptr_t)skip_blanks(end);
-    if (text[n] == ':') {
-        bool ok = !change->name[0] && change->waits == PATH_MESSAGE && *end == 'x' && change->factor > 0;
-        change->factor = ok ? 1 / change->factor : 0;
-        return ok && *skip_blanks(end + 1) == '\0' ? 0 : BEZEL_EINVAL;
-    }
-    change->factor /= *end == '%' ? 100 : 1;
-    end += *end == '%';
-    return *skip_blanks(end) == '\0' && change->factor <= 1000 ? 0 : BEZEL_EINVAL;
+    return w->applies && w->left_out <= w->instances && whatif_error(w) <= WHATIF_ERROR_MOST; /* false of NaN */
 }

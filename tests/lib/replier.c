@@ -3,8 +3,8 @@
 
 /*
  * A client and its server, which record what they do: `replier asker FOLDER COUNT` sends COUNT questions through two
- * fifos in FOLDER, each when the answer to the one before has come; `replier answerer FOLDER` answers them. Most
- * answers take 0.1 ms of CPU time, every 20th 30 ms, in span `encode`.
+ * fifos in FOLDER, each when the answer to the one before has come; `replier answerer FOLDER [LONG]` answers them.
+ * Most answers take 0.1 ms of CPU time, every 20th 30 ms, or LONG us, in span `encode`.
  */
 #include <bezel/sensor.h>
 
@@ -59,13 +59,13 @@ static void ask(int to, int from, long count)
     }
 }
 
-static void answer_all(int from, int to)
+static void answer_all(int from, int to, int64_t longest)
 {
     bezel_string peer = bezel_intern("asker");
     for (int64_t number; read(from, &number, sizeof number) == sizeof number;) {
         bezel_received(questioned, peer, number);
         bezel_span s = bezel_begin(encode);
-        work(number % 20 == 0 ? 30000000 : 100000);
+        work(number % 20 == 0 ? longest : 100000);
         bezel_end(encode, s, number);
         bezel_sent(answer, peer, number);
         if (write(to, &number, sizeof number) != sizeof number)
@@ -85,6 +85,6 @@ int main(int argc, char **argv)
     if (asks)
         ask(questions, answers, argc > 3 ? strtol(argv[3], NULL, 10) : 100);
     else
-        answer_all(questions, answers);
+        answer_all(questions, answers, 1000 * (argc > 3 ? strtol(argv[3], NULL, 10) : 30000));
     return 0;
 }

@@ -161,6 +161,7 @@ static void put_whatif(struct json *j, const struct why_answer *a)
     json_double(j, "simulated_ns", w->instances ? w->simulated : (double)NAN);
     json_double(j, "error", w->error);
     json_double(j, "predicted_ns", why ? (double)NAN : w->predicted);
+    json_double(j, "predicted_error_ns", why ? (double)NAN : whatif_error(w) * w->actual);
     json_text(j, "why", why);
     json_object_end(j);
 }

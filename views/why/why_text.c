@@ -294,13 +294,15 @@ static void put_slowest(const struct why_page *p, const struct why_answer *a, FI
 const char *why_unpredicted(const struct why_answer *a)
 {
     const struct whatif *w = &a->whatif;
-    return !a->question.change          ? NULL
-           : a->choice.count == 0       ? "there are no instances"
-           : w->instances == 0          ? "nobody knows when their threads were on a CPU"
-           : !w->applies                ? "nothing of that name took any time in them"
-           : whatif_is_known(w)         ? NULL
-           : w->left_out > w->instances ? "most of them cannot be simulated"
-                                        : "the simulation does not reproduce the run as it was";
+    return !a->question.change            ? NULL
+           : a->choice.count == 0         ? "there are no instances"
+           : w->instances == 0            ? "nobody knows when their threads were on a CPU"
+           : !w->applies                  ? "nothing of that name took any time in them"
+           : whatif_is_known(w)           ? NULL
+           : w->left_out > w->instances   ? "most of them cannot be simulated"
+           : isnan(w->error)              ? "so few instances do not tell how far off a prediction is"
+           : w->error > WHATIF_ERROR_MOST ? "the simulation does not reproduce the run as it was"
+                                          : "too much of it is waiting that no record explains";
 }
 
 static void put_whatif(const struct why_answer *a, FILE *out)
@@ -312,10 +314,11 @@ static void put_whatif(const struct why_answer *a, FILE *out)
     if (why)
         fprintf(out, "What if %s: unknown, %s", a->question.change, why);
     else
-        fprintf(out, "What if %s: the longest %s would take %s on average, not %s", a->question.change,
-                units_count(w->instances).s, duration(w->predicted).s, duration(w->actual).s);
-    if (w->instances && w->applies)
-        fprintf(out, " (a simulation of them as they were gives %s, and is %s off)", duration(w->simulated).s,
+        fprintf(out, "What if %s: the longest %s would take %s on average, give or take %s, not %s", a->question.change,
+                units_count(w->instances).s, duration(w->predicted).s, duration(whatif_error(w) * w->actual).s,
+                duration(w->actual).s);
+    if (w->instances && w->applies && !isnan(w->error))
+        fprintf(out, " (as they were, the simulation gives %s, and may be %s off)", duration(w->simulated).s,
                 number_percent(w->error).s);
     fputs(".\n", out);
 }

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by whatif*.c; whatif.h is the interface. */
+#ifndef BEZEL_ANALYSIS_WHATIF_INTERNAL_H
+#define BEZEL_ANALYSIS_WHATIF_INTERNAL_H
+
+#include "analysis/rerun.h"
+#include "analysis/whatif.h"
+
+/**
+ * What comes from outside of the threads' own work: how long messages are under way between two processes, how long a
+ * wait lasts that no message explains, and how long others than the run's processes have the CPU for each ns that a
+ * process works. Kept apart for the two halves of the instances, so that one half can be simulated with what the other
+ * one says.
+ */
+enum whatif_of { WHATIF_FLIGHT, WHATIF_WAIT, WHATIF_OTHERS };
+
+struct whatif_key {
+    enum whatif_of of;
+    int64_t process, sender; /* rows; sender: of WHATIF_FLIGHT, else 0 */
+    uint32_t span;           /* of WHATIF_WAIT, as the class; else 0 */
+    enum path_class is;
+};
+
+struct whatif_times {
+    size_t count, capacity;
+    struct whatif_time {
+        double ns[2], per[2];
+    } * times;
+    struct hash_index index;
+};
+
+/** Adds `ns`, of `per` of them. False: no memory. */
+bool whatif_note(struct whatif_times *t, struct whatif_key key, int half, double ns, double per);
+
+/** ns of one of them, as half `half` says; 0: it has none. */
+double whatif_typical(const struct whatif_times *t, struct whatif_key key, int half);
+
+/** How an instance is simulated. */
+enum whatif_mode {
+    WHATIF_MEASURED, /* what comes from outside as it was in the instance */
+    WHATIF_NOTED,    /* not at all: that is noted in `times` */
+    WHATIF_TYPICAL,  /* it is as half `half` of the instances says */
+};
+
+struct whatif_run {
+    const struct activity *a;
+    const struct slow_instance *is;
+    const struct whatif_change *change; /* NULL: as it was */
+    struct whatif_times *times;
+    enum whatif_mode mode;
+    int half;
+    bool brief; /* waits that nothing explains take no time */
+
+    /* Made by whatif_run(). */
+    bool applies, unexplained; /* the change is in it; such a wait is in it */
+};
+
+/** How long the instance takes in the simulation, ns; NaN: it cannot be simulated, or `mode` is WHATIF_NOTED. */
+double whatif_run(struct whatif_run *r);
+
+#endif

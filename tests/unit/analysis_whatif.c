@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * What instances would take with a change is what a worked example says, and how far off that may be is what the
+ * instances themselves tell: nothing where they are all alike, much where they differ by what comes from outside.
+ */
+#include "analysis/whatif.h"
+
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+
+enum { A, B, C, PERIOD = 200 };
+
+static uint64_t seed;
+static struct activity activity;
+static struct slow_choice choice;
+
+static void add_interval(uint32_t thread, int64_t begin, int64_t end)
+{
+    const struct activity_thread *t = &activity.threads[thread];
+    int64_t off = t->interval_count ? begin - t->intervals[t->interval_count - 1].end : -1;
+    assert_true(activity_add_interval(&activity, thread, (struct activity_interval){begin, end, off, 0, 0, 0}));
+}
+
+static void send_message(uint32_t from, int64_t at)
+{
+    assert_true(activity_add_event(&activity, from, (struct activity_event){.at = at, .kind = ACTIVITY_SENT}));
+}
+
+static void receive_message(uint32_t to, int64_t at, uint32_t from, int64_t sent)
+{
+    assert_true(activity_add_event(
+        &activity, to, (struct activity_event){.at = at, .from = sent, .peer = from, .kind = ACTIVITY_RECEIVED}));
+}
+
+/*
+ * A works for 10 ms, asks B and C, and goes on for 5 ms when both have answered. Messages to and from B take 1 ms,
+ * those of C 2 ms. B works for 20 ms, C for 35 ms, the last 25 of them in span x. Before the answers A sleeps for
+ * `wait`.
+ */
+static void add_instance(int64_t at, int64_t wait)
+{
+    uint32_t x = activity_name(&activity, "x");
+    int64_t asked = at + 10 * MS, b = asked + 21 * MS, c = asked + 37 * MS, answered = c + 2 * MS + wait;
+    add_interval(A, at, asked);
+    send_message(A, asked - 1);
+    send_message(A, asked);
+    add_interval(B, asked + 1 * MS, b);
+    receive_message(B, asked + 1 * MS, A, asked - 1);
+    send_message(B, b);
+    add_interval(C, asked + 2 * MS, c);
+    receive_message(C, asked + 2 * MS, A, asked);
+    assert_true(activity_add_span(&activity, C, (struct activity_span){.begin = c - 25 * MS, .end = c, .name = x}));
+    send_message(C, c);
+    add_interval(A, b + 1 * MS, b + 1 * MS + 100);
+    receive_message(A, b + 1 * MS, B, b);
+    if (wait > 0) { /* for nothing that is known */
+        add_interval(A, c + 2 * MS, c + 2 * MS + 100);
+        receive_message(A, c + 2 * MS, C, c);
+    }
+    add_interval(A, answered, answered + 5 * MS);
+    if (wait == 0)
+        receive_message(A, answered, C, c);
+    struct slow_instance is = {.from = at, .until = answered + 5 * MS, .process = A + 1, .thread = A + 1};
+    assert_true(slow_add(&choice, &is));
+}
+
+/* So many instances, each of which waits for a time up to `noise`. */
+static void begin(int count, int64_t least, int64_t noise)
+{
+    choice = (struct slow_choice){.share = 1};
+    assert_int_equal(activity_init(&activity, NULL, 0), 0);
+    for (uint32_t i = A; i <= C; i++) {
+        struct activity_thread t = {.node_row = 1, .process_row = i + 1, .id = i + 1, .pid = i + 1, .cpus = 1U << i};
+        strcpy(t.node, "desk");
+        strcpy(t.process, (const char *const[]){"a", "b", "c"}[i]);
+        assert_int_equal(activity_add_thread(&activity, &t), i);
+        add_interval(i, 0, 1);
+    }
+    for (int i = 1; i <= count; i++)
+        add_instance(i * PERIOD * MS, least + (noise ? (int64_t)(seed_next(&seed) % (uint64_t)noise) : 0));
+    assert_int_equal(activity_settle(&activity), 0);
+    assert_int_equal(slow_settle(&choice), 0);
+}
+
+static void end(void)
+{
+    activity_fini(&activity);
+    slow_free(&choice);
+}
+
+static struct whatif predict(const char *text)
+{
+    struct whatif_change change;
+    struct whatif w;
+    const char *why;
+    assert_int_equal(whatif_read(text, &change, &why), 0);
+    assert_int_equal(whatif_predict(&activity, &choice, &change, &w), 0);
+    return w;
+}
+
+/* The change makes it take `wanted` ms. */
+static void check(const char *text, double wanted)
+{
+    struct whatif w = predict(text);
+    assert_true(whatif_is_known(&w) && w.left_out == 0);
+    assert_true(whatif_error(&w) < 1e-3);
+    assert_true(fabs(w.actual - 54e6) < 1 && fabs(w.simulated - 54e6) < 1e4);
+    if (fabs(w.predicted - wanted * 1e6) > 1e4)
+        fail_msg("%s: %f ms, not %f", text, w.predicted / 1e6, wanted);
+}
+
+static void test_a_worked_example(void **state)
+{
+    (void)state;
+    begin(10, 0, 0);
+    check("x = 0", 37);
+    check("x = 100 %", 54);
+    check("c = 0", 10 + 22 + 5);
+    check("desk/b = 0", 54);
+    check("network: 10x", 50.4);
+    check("network = 0", 50);
+    struct whatif w = predict("nothing = 0");
+    assert_false(w.applies || whatif_is_known(&w));
+    end();
+}
+
+static void test_too_few_instances(void **state)
+{
+    (void)state;
+    begin(3, 0, 0);
+    struct whatif w = predict("x = 0");
+    assert_true(w.applies && w.instances == 3 && isnan(whatif_error(&w)) && !whatif_is_known(&w));
+    end();
+}
+
+/* What the instances do not repeat is an error, though each could be simulated as it was. */
+static void test_noise_is_an_error(void **state)
+{
+    (void)state;
+    begin(16, 0, 200 * MS);
+    struct whatif w = predict("x = 0");
+    double spread = 200e6 / sqrt(12); /* of the waits */
+    assert_true(w.instances == 16 && !whatif_is_known(&w));
+    assert_true(w.error * w.actual > spread / 4 && w.error * w.actual < 3 * spread);
+    end();
+}
+
+/* A wait of which nobody knows what it was for may be part of what changes. */
+static void test_unexplained_waits_are_an_error(void **state)
+{
+    (void)state;
+    begin(16, 30 * MS, 0);
+    struct whatif w = predict("x = 0");
+    assert_true(w.error < 1e-3 && fabs(w.predicted - 67e6) < 1e4 && fabs(w.least - 37e6) < 1e4);
+    assert_false(whatif_is_known(&w));
+    end();
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_worked_example), cmocka_unit_test(test_too_few_instances),
+        cmocka_unit_test(test_noise_is_an_error), cmocka_unit_test(test_unexplained_waits_are_an_error)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
