@@ -23,9 +23,8 @@
  *   look, and nobody is woken who is awake.
  *
  * Each side takes the other for hostile: the receiver uses no length, position or stream number before it is checked,
- * reads the window by pread(2), as a truncated mapping would raise SIGBUS, and guards its mapping of the page
- * (base/sigbus_guard.h). Two receivers never read one page: a sender has one connection, and a page has one
- * `proof`, which its DIRECT names.
+ * and guards its mappings of window and page, as a truncated file would raise SIGBUS (base/sigbus_guard.h). Two
+ * receivers never read one page: a sender has one connection, and a page has one `proof`, which its DIRECT names.
  */
 #ifndef BEZEL_MDR_UPLINK_DIRECT_H
 #define BEZEL_MDR_UPLINK_DIRECT_H

@@ -16,11 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FREED_READS = 1000 };
-
 struct direct_reader {
     struct direct_page *page;
-    int guard, window, bell;
+    const struct window_file *window;
+    size_t window_bytes; /* of its mapping */
+    int page_guard, window_guard, bell;
     uint64_t capacity; /* as it was checked */
     uint64_t from;     /* the offer that is read, with its tag; 0: none */
     uint64_t at;       /* position of the next packet */
@@ -42,21 +42,41 @@ static BEZEL_PRINTF(3, 4) int refuse(char why[DIRECT_WHY_MAX], int err, const ch
     return err;
 }
 
+/* The length of a file; 0: it has none, or cannot be looked at. */
+static size_t bytes_of(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+}
+
+/* A guarded mapping of a file's first bytes; NULL, or guard -1, where that cannot be. */
+static void *map(int fd, size_t bytes, int access, int *guard)
+{
+    void *at = mmap(NULL, bytes, access, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    *guard = sigbus_guard_add(at, bytes);
+    return at;
+}
+
+static void unmap(const void *at, size_t bytes, int guard)
+{
+    sigbus_guard_remove(guard);
+    if (at)
+        munmap((void *)at, bytes);
+}
+
 static int open_page(struct direct_reader *r, const struct folder *f, const uint8_t run[16], const uint8_t uuid[16],
                      uint64_t proof, char why[DIRECT_WHY_MAX])
 {
-    struct stat st;
     int fd = folder_open_file(f, DIRECT_NAME, O_RDWR);
     if (fd < 0)
         return refuse(why, err_from_errno(errno), "%.100s/" DIRECT_NAME " cannot be opened: %s", f->path,
                       strerror(errno));
-    void *at = MAP_FAILED;
-    if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof *r->page)
-        at = mmap(NULL, sizeof *r->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bytes_of(fd) >= sizeof *r->page)
+        r->page = map(fd, sizeof *r->page, PROT_READ | PROT_WRITE, &r->page_guard);
     close(fd);
-    r->page = at == MAP_FAILED ? NULL : at;
-    r->guard = r->page ? sigbus_guard_add(at, sizeof *r->page) : -1;
-    if (r->guard < 0)
+    if (!r->page || r->page_guard < 0)
         return refuse(why, BEZEL_EMALFORMED, "%.100s/" DIRECT_NAME " cannot be mapped", f->path);
     if (r->page->magic != DIRECT_MAGIC || r->page->proof != proof || memcmp(r->page->run, run, 16) != 0 ||
         memcmp(r->page->uuid, uuid, 16) != 0)
@@ -66,24 +86,20 @@ static int open_page(struct direct_reader *r, const struct folder *f, const uint
 
 static int open_window(struct direct_reader *r, const struct folder *f, const uint8_t run[16], char why[DIRECT_WHY_MAX])
 {
-    struct {
-        uint64_t magic;
-        uint32_t version, next_stream_id;
-        uint64_t capacity;
-        uint8_t run[16];
-    } head; /* how struct window_file begins */
-    _Static_assert(offsetof(struct window_file, run) + sizeof head.run == sizeof head, "nothing lies between them");
-    struct stat st;
-    r->window = folder_open_file(f, WINDOW_NAME, O_RDONLY);
-    if (r->window < 0)
+    int fd = folder_open_file(f, WINDOW_NAME, O_RDONLY);
+    if (fd < 0)
         return refuse(why, err_from_errno(errno), "%.100s/" WINDOW_NAME " cannot be opened: %s", f->path,
                       strerror(errno));
-    if (fstat(r->window, &st) != 0 || pread(r->window, &head, sizeof head, 0) != (ssize_t)sizeof head)
-        return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " cannot be read", f->path);
-    r->capacity = head.capacity;
-    if (head.magic != WINDOW_MAGIC || head.version != WINDOW_VERSION || memcmp(head.run, run, 16) != 0 ||
-        r->capacity < WINDOW_BYTES_MIN || r->capacity % WINDOW_ALIGN != 0 ||
-        r->capacity != (size_t)st.st_size - sizeof(struct window_file))
+    r->window_bytes = bytes_of(fd);
+    if (r->window_bytes > sizeof *r->window)
+        r->window = map(fd, r->window_bytes, PROT_READ, &r->window_guard);
+    close(fd);
+    if (!r->window || r->window_guard < 0)
+        return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " cannot be mapped", f->path);
+    r->capacity = r->window->capacity;
+    if (r->window->magic != WINDOW_MAGIC || r->window->version != WINDOW_VERSION ||
+        memcmp(r->window->run, run, sizeof r->window->run) != 0 || r->capacity < WINDOW_BYTES_MIN ||
+        r->capacity % WINDOW_ALIGN != 0 || r->capacity != r->window_bytes - sizeof *r->window)
         return refuse(why, BEZEL_EMALFORMED, "%.100s/" WINDOW_NAME " is of another run or version", f->path);
     return 0;
 }
@@ -107,7 +123,7 @@ int direct_reader_open(const char *dir, const uint8_t run[16], const uint8_t uui
     why[0] = '\0';
     if (!r)
         return refuse(why, BEZEL_ENOMEM, "no memory");
-    r->guard = r->window = r->bell = -1;
+    r->page_guard = r->window_guard = r->bell = -1;
     sigbus_guard_init();
     r->bytes = malloc(DIRECT_FILL);
     int err = r->bytes ? 0 : refuse(why, BEZEL_ENOMEM, "no memory");
@@ -132,11 +148,8 @@ void direct_reader_close(struct direct_reader *r)
 {
     if (!r)
         return;
-    sigbus_guard_remove(r->guard);
-    if (r->page)
-        munmap(r->page, sizeof *r->page);
-    if (r->window >= 0)
-        close(r->window);
+    unmap(r->page, sizeof *r->page, r->page_guard);
+    unmap(r->window, r->window_bytes, r->window_guard);
     if (r->bell >= 0)
         close(r->bell);
     free(r->bytes);
@@ -178,20 +191,11 @@ static bool is_offered(const struct direct_reader *r)
     return atomic_fetch_or_explicit(&r->page->from, 0, memory_order_acq_rel) == r->from; /* X9 acq_rel: pairs X9 */
 }
 
-/*
- * Where the window begins by now; UINT64_MAX: it cannot be read. A read may see a part of a write: two that are the
- * same saw none, or all of it. Each change is one of packets that this reader has acknowledged, so there are not many.
- */
-static uint64_t read_freed(const struct direct_reader *r)
+/* Whether the window still has the bytes from `at` on: another process that owns it by now may have freed them. */
+static bool is_there(const struct direct_reader *r, uint64_t at)
 {
-    uint64_t freed[2] = {0};
-    for (int i = 0; i < FREED_READS; i++) {
-        if (pread(r->window, &freed[i % 2], sizeof *freed, offsetof(struct window_file, freed)) != sizeof *freed)
-            return UINT64_MAX;
-        if (i > 0 && freed[0] == freed[1])
-            return freed[0];
-    }
-    return UINT64_MAX;
+    atomic_thread_fence(memory_order_acquire); /* W3 acquire: pairs W2, between the copy and this look */
+    return atomic_load_explicit(&r->window->freed, memory_order_relaxed) <= at; /* relaxed: W3 ordered it */
 }
 
 static bool is_position(uint64_t position)
@@ -205,15 +209,12 @@ static int copy(struct direct_reader *r)
     uint64_t to_end = r->capacity - r->at % r->capacity, n = r->offered - r->at;
     n = n < to_end ? n : to_end;
     n = n < DIRECT_FILL ? n : DIRECT_FILL;
-    ssize_t got;
-    do
-        got = pread(r->window, r->bytes, (size_t)n, (off_t)(sizeof(struct window_file) + r->at % r->capacity));
-    while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)n)
+    memcpy(r->bytes, r->window->bytes + r->at % r->capacity, (size_t)n);
+    if (sigbus_guard_hit(r->window_guard)) /* it was truncated */
         return BEZEL_EMALFORMED;
     if (!is_offered(r)) /* its end came meanwhile */
         return 0;
-    if (read_freed(r) > r->at) /* another process owns the window now: it says from where to go on */
+    if (!is_there(r, r->at)) /* another process owns the window now: it says from where to go on */
         return BEZEL_EMALFORMED;
     r->copied_from = r->at;
     r->copied_to = r->at + n;
@@ -225,7 +226,7 @@ int direct_reader_fill(struct direct_reader *r)
     if (r->at < r->copied_to)
         return 0;
     bool offered = read_offer(r);
-    if (sigbus_guard_hit(r->guard))
+    if (sigbus_guard_hit(r->page_guard))
         return BEZEL_EMALFORMED;
     if (!offered)
         return 0;

@@ -385,6 +385,24 @@ static void a_truncated_page_is_refused(void **unused)
     assert_int_equal(direct_reader_fill(reader), BEZEL_EMALFORMED);
 }
 
+/* Below what is offered, and made as long as it was again: nothing of it is a packet any more. */
+static void a_truncated_window_is_refused(void **unused)
+{
+    struct direct_packet p;
+    (void)unused;
+    begin_session();
+    assert_true(model_cut(w, 0));
+    offer_all();
+    int fd = folder_open_file(&folder, "window", O_RDWR);
+    off_t whole = lseek(fd, 0, SEEK_END);
+    assert_true(fd >= 0 && ftruncate(fd, 0) == 0);
+    assert_int_equal(direct_reader_fill(reader), BEZEL_EMALFORMED);
+    assert_int_equal(ftruncate(fd, whole), 0);
+    close(fd);
+    assert_int_equal(direct_reader_fill(reader), BEZEL_EMALFORMED);
+    assert_int_equal(direct_reader_look(reader, &p), 0);
+}
+
 static void a_reader_refuses_what_is_not_its_senders(void **unused)
 {
     char why[DIRECT_WHY_MAX];
@@ -442,6 +460,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_bell_that_nobody_can_ring_does_not_wake, begin, end),
         cmocka_unit_test_setup_teardown(whatever_is_in_page_and_window_the_reader_stays_in_bounds, begin, end),
         cmocka_unit_test_setup_teardown(a_truncated_page_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_truncated_window_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_not_its_senders, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_no_page_or_window, begin, end),
     };
