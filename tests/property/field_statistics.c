@@ -61,6 +61,13 @@ static int64_t random_whole(void)
     }
 }
 
+/* Mostly stays nearly as it is, as a counter does; within what a double can hold. */
+static int64_t next_whole(int64_t before)
+{
+    bool stays = seed_next(&seed) % 200 != 0 && before > -(INT64_C(1) << 52) && before < INT64_C(1) << 52;
+    return stays ? before + (int64_t)(seed_next(&seed) % 2) : random_whole();
+}
+
 static double random_real(void)
 {
     static const double odd[] = {0, -0.0, INFINITY, -INFINITY, NAN, DBL_MIN, -DBL_MAX, DBL_MAX, 0x1p-1074};
@@ -82,7 +89,7 @@ static void draw(uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         records.times[i] = (int64_t)i / 3;
         for (uint32_t f = 0; f < FIELDS; f++)
-            records.values[i][f].i = random_whole();
+            records.values[i][f].i = i > 0 && f == 4 ? next_whole(records.values[i - 1][f].i) : random_whole();
         records.values[i][2].d = random_real();
         uint8_t *at = packet_put_record(records.bytes + (size_t)i * STRIDE, 1, (uint64_t)records.times[i]);
         for (uint32_t f = 0; f < FIELDS; f++, at += 8)
