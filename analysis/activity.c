@@ -677,3 +677,47 @@ const struct activity_wait *activity_wait_in(const struct activity_thread *t, in
     return i && t->waits[i - 1].end > begin && t->waits[i - 1].end <= saturate_add(end, JOINED) ? &t->waits[i - 1]
                                                                                                 : NULL;
 }
+
+/* ---- forgetting -------------------------------------------------------------------------------------------------- */
+
+/* Of items in the order of their times, which do not overlap; returns how many are gone. */
+static size_t forget(struct activity *a, void *list, size_t *count, size_t size, int64_t before)
+{
+    size_t gone = count_before(list, *count, size, before);
+    if (gone < 2) /* the last one may go on */
+        return 0;
+    gone--;
+    *count -= gone;
+    memmove(list, (char *)list + gone * size, *count * size);
+    a->left += gone * size;
+    return gone;
+}
+
+int64_t activity_forget(struct activity *a, uint32_t thread, int64_t before)
+{
+    struct activity_thread *t = &a->threads[thread];
+    int64_t cpu = 0;
+    size_t kept = 0, intervals = activity_interval_before(t, before);
+    for (size_t i = 0; i + 1 < intervals; i++)
+        cpu += t->intervals[i].end - t->intervals[i].begin;
+    for (size_t i = 0; i < t->span_count; i++)
+        if (t->spans[i].end >= before)
+            t->spans[kept++] = t->spans[i];
+    a->left += (t->span_count - kept) * sizeof *t->spans;
+    t->span_count = kept;
+    forget(a, t->intervals, &t->interval_count, sizeof *t->intervals, before);
+    forget(a, t->events, &t->event_count, sizeof *t->events, before);
+    forget(a, t->rivals, &t->rival_count, sizeof *t->rivals, before);
+    forget(a, t->waits, &t->wait_count, sizeof *t->waits, before);
+    return cpu;
+}
+
+void activity_forget_gaps(struct activity *a, int64_t before)
+{
+    size_t gone = 0;
+    while (gone < a->gap_count && a->gaps[gone].until < before)
+        gone++;
+    a->gap_count -= gone;
+    if (gone)
+        memmove(a->gaps, a->gaps + gone, a->gap_count * sizeof *a->gaps);
+}

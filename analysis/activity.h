@@ -177,6 +177,13 @@ bool activity_take(struct activity *a, const struct record_item *item);
 /** Makes what was taken ready to be looked at. Returns 0 or BEZEL_ENOMEM. */
 int activity_settle(struct activity *a) BEZEL_MUST_CHECK;
 
+/**
+ * Forgets what `thread` did before `before`, but for the last of each kind, and gives back its memory; the activity is
+ * settled. Returns the ns on CPUs of the intervals that are forgotten. The next: the same of gaps of all threads.
+ */
+int64_t activity_forget(struct activity *a, uint32_t thread, int64_t before);
+void activity_forget_gaps(struct activity *a, int64_t before);
+
 /** The thread `id` of the process in row `process_row`; ACTIVITY_NONE: it is not known. */
 uint32_t activity_find(const struct activity *a, int64_t process_row, uint32_t id);
 

@@ -20,8 +20,9 @@ struct walk {
     struct path *p;
     uint32_t thread;
     int64_t at, from; /* down to which it goes on in this thread, or in those that are followed from it */
-    unsigned hops;    /* without a move back */
-    unsigned depth;   /* of waits whose wakers are followed: where the path was, to go on there */
+    struct path_end *end;
+    unsigned hops;  /* without a move back */
+    unsigned depth; /* of waits whose wakers are followed: where the path was, to go on there */
     struct {
         uint32_t thread;
         int64_t from;
@@ -115,6 +116,14 @@ static void put_spans(struct walk *w, int64_t from, enum path_class is, enum pat
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+/* The walk is in another thread now: down to where it goes on there. */
+static void enter(struct walk *w, uint32_t thread)
+{
+    w->thread = thread;
+    if (w->depth == 0)
+        w->from = w->end->least ? w->end->least(w->end->of, thread, w->at) : w->end->from;
+}
+
 /* Goes over to where message `e` was sent, which the thread waited for until the place of the walk. */
 static void follow(struct walk *w, const struct activity_event *e)
 {
@@ -122,8 +131,10 @@ static void follow(struct walk *w, const struct activity_event *e)
     uint32_t span = activity_inner_before(thread_of(w), w->at, &since);
     if (e->bound > w->p->bound)
         w->p->bound = e->bound;
+    if (w->depth == 0)
+        w->from = w->end->from; /* it may be under way since before that which is known of this thread */
     put(w, e->from, (struct path_piece){0, 0, PATH_MESSAGE, PATH_KNOWN, w->thread, span, e->peer, ACTIVITY_NONE});
-    w->thread = e->peer;
+    enter(w, e->peer);
     w->hops++;
     /* A record is made on a CPU. If it stands behind the end of an interval by the error of a clock, it belongs there.
      */
@@ -182,6 +193,7 @@ static void follow_waker(struct walk *w, uint32_t waker, int64_t waited)
     w->left[w->depth].thread = w->thread;
     w->left[w->depth++].from = w->from;
     w->from = waited > w->from ? waited : w->from;
+    w->from = w->end->kept > w->from ? w->end->kept : w->from;
     w->thread = waker;
 }
 
@@ -192,10 +204,12 @@ static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_wh
     struct path_piece as = {.is = PATH_UNKNOWN, .why = why, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE};
     bool by_thread = x && x->woken == ACTIVITY_BY_THREAD;
     if (by_thread && x->waker != ACTIVITY_NONE && x->waker != w->thread && w->depth < NESTED_MOST) {
-        follow_waker(w, x->waker, waited);
-        return;
-    }
-    if (x && (x->state == ACTIVITY_DISK || x->state == ACTIVITY_STOPPED)) {
+        if (w->at > w->end->kept) {
+            follow_waker(w, x->waker, waited);
+            return;
+        }
+        as.why = PATH_FORGOTTEN;
+    } else if (x && (x->state == ACTIVITY_DISK || x->state == ACTIVITY_STOPPED)) {
         as.is = x->state == ACTIVITY_DISK ? PATH_IO : PATH_STOPPED;
         as.why = PATH_KNOWN;
     } else if (why == PATH_BLOCKED && x && x->woken == ACTIVITY_BY_INTERRUPT) {
@@ -296,22 +310,33 @@ static void reverse(struct path *p)
     }
 }
 
-int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t until, struct path *p)
+int path_walk_to(const struct activity *a, uint32_t thread, int64_t until, struct path_end *end, struct path *p)
 {
-    struct walk w = {.a = a, .p = p, .thread = thread, .at = until, .from = from};
+    struct walk w = {.a = a, .p = p, .at = until, .end = end};
     p->count = 0;
     p->bound = 0;
-    while (w.at > from && w.hops < HOPS_MOST && !w.short_of_memory) {
+    enter(&w, thread);
+    while (w.at > w.from && w.hops < HOPS_MOST && !w.short_of_memory) {
         step(&w);
         while (w.depth && w.at <= w.from) { /* the wait is explained */
             w.thread = w.left[--w.depth].thread;
             w.from = w.left[w.depth].from;
         }
     }
-    w.from = from;
-    put_spans(&w, from, PATH_UNKNOWN, PATH_CYCLE);
+    if (w.hops == HOPS_MOST) {
+        w.from = end->from;
+        put_spans(&w, end->from, PATH_UNKNOWN, PATH_CYCLE);
+    }
+    end->thread = w.thread;
+    end->at = w.at;
     reverse(p);
     return w.short_of_memory ? BEZEL_ENOMEM : 0;
+}
+
+int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t until, struct path *p)
+{
+    struct path_end end = {.from = from, .kept = INT64_MIN};
+    return path_walk_to(a, thread, until, &end, p);
 }
 
 void path_fini(struct path *p)
@@ -330,6 +355,6 @@ const char *path_class_name(enum path_class is)
 const char *path_why_name(enum path_why why)
 {
     static const char *const names[PATH_WHYS] = {"known",  "no_switches", "lost",   "blocked",   "woken", "interrupt",
-                                                 "unsent", "between",     "clocks", "beginning", "cycle"};
+                                                 "unsent", "between",     "clocks", "beginning", "cycle", "forgotten"};
     return names[why];
 }

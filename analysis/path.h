@@ -47,6 +47,7 @@ enum path_why {
     PATH_CLOCKS,      /* it waited for a message of a node whose clock is not known */
     PATH_BEGINNING,   /* before the first record of the thread */
     PATH_CYCLE,       /* messages lead back to where the path was: tags or clocks contradict each other */
+    PATH_FORGOTTEN,   /* it leads to what is too old, or too much, to be kept by a path that grows with its run */
     PATH_WHYS
 };
 
@@ -72,6 +73,21 @@ struct path {
  */
 int path_walk(const struct activity *a, uint32_t thread, int64_t from, int64_t until, struct path *p) BEZEL_MUST_CHECK;
 void path_fini(struct path *p);
+
+/** Where a walk may end sooner: what is before that is known already, or not kept. */
+struct path_end {
+    int64_t from;                                            /* down to which it goes at most */
+    int64_t kept;                                            /* all that threads did since then is there */
+    int64_t (*least)(void *of, uint32_t thread, int64_t at); /* in `thread`, at `at` or before, but not below `from` */
+    void *of;
+
+    uint32_t thread; /* made by path_walk_to(): where it ended */
+    int64_t at;
+};
+
+/** As path_walk(), down to an end. */
+int path_walk_to(const struct activity *a, uint32_t thread, int64_t until, struct path_end *end,
+                 struct path *p) BEZEL_MUST_CHECK;
 
 /** The message that `thread` waited for before interval `i` of its intervals; NULL: none is known. */
 const struct activity_event *path_awaited(const struct activity *a, uint32_t thread, size_t i);

@@ -3,7 +3,6 @@
 #include "analysis/slow.h"
 
 #include "base/grow.h"
-#include "base/hash.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -152,59 +151,27 @@ void slow_free(struct slow_choice *c)
 struct compared {
     const struct activity *a;
     struct slow_terms *t;
-    uint32_t *element; /* of each thread: the first one of the same process and node */
-    size_t capacity;
+    struct terms terms;
     int64_t *now; /* of each term: in this path */
     size_t *seen; /* of each term: slow paths that have it */
-    size_t now_capacity, seen_capacity;
-    struct hash_index index;
+    size_t capacity, now_capacity, seen_capacity;
     struct path path;
 };
-
-static int find_elements(struct compared *c)
-{
-    struct hash_index x = {0};
-    c->element = malloc((c->a->thread_count + 1) * sizeof *c->element);
-    for (size_t i = 0; c->element && i < c->a->thread_count; i++) {
-        const struct activity_thread *t = &c->a->threads[i];
-        uint64_t h = hash_fnv64(HASH_FNV64_START, t->node, strlen(t->node) + 1);
-        h = hash_fnv64(h, t->process, strlen(t->process) + 1);
-        if (!grow_index(&x, i)) {
-            free(x.slots);
-            return BEZEL_ENOMEM;
-        }
-        int found = hash_index_find(&x, h, 0);
-        if (found < 0)
-            hash_index_put(&x, h, 0, (uint32_t)i);
-        c->element[i] = found < 0 ? (uint32_t)i : (uint32_t)found;
-    }
-    free(x.slots);
-    return c->element ? 0 : BEZEL_ENOMEM;
-}
 
 /* The term that piece `p` counts for, made if it is new; its number, or -1: no memory. */
 static int term_of(struct compared *c, const struct path_piece *p)
 {
-    uint32_t element = c->element[p->thread], peer = p->peer == ACTIVITY_NONE ? p->by | 1u << 31 : c->element[p->peer];
-    uint64_t key = (uint64_t)p->is << 60 | (uint64_t)p->why << 56 | (uint64_t)(p->span & 0xffffff) << 32 | element;
-    int found = c->index.slots ? hash_index_find(&c->index, key, peer) : -1;
+    int number = terms_number(&c->terms, c->a, p);
     size_t n = c->t->count;
-    if (found >= 0)
-        return found;
-    if (!grow_list(&c->t->terms, &c->capacity, n, sizeof *c->t->terms) || !grow_index(&c->index, n) ||
+    if (number < (int)n)
+        return number;
+    if (!grow_list(&c->t->terms, &c->capacity, n, sizeof *c->t->terms) ||
         !grow_list(&c->now, &c->now_capacity, n, sizeof *c->now) ||
         !grow_list(&c->seen, &c->seen_capacity, n, sizeof *c->seen))
         return -1;
-    c->t->terms[n] = (struct slow_term){.is = p->is,
-                                        .why = p->why,
-                                        .thread = p->thread,
-                                        .span = p->span,
-                                        .peer = p->peer,
-                                        .by = p->by,
-                                        .slow_least = INT64_MAX};
+    c->t->terms[n] = slow_term_of(&c->terms.list[n]);
     c->now[n] = 0;
     c->seen[n] = 0;
-    hash_index_put(&c->index, key, peer, (uint32_t)n);
     return (int)c->t->count++;
 }
 
@@ -265,6 +232,12 @@ static int by_more(const void *x, const void *y)
     return (more_a < more_b) - (more_a > more_b);
 }
 
+void slow_sort(struct slow_terms *t)
+{
+    if (t->count)
+        qsort(t->terms, t->count, sizeof *t->terms, by_more);
+}
+
 /* From sums to means. */
 static void settle_terms(struct compared *c, size_t slow, size_t usual)
 {
@@ -280,8 +253,7 @@ static void settle_terms(struct compared *c, size_t slow, size_t usual)
         t->usual += term->usual;
         t->slow_unknown += term->is == PATH_UNKNOWN ? term->slow : 0;
     }
-    if (t->count)
-        qsort(t->terms, t->count, sizeof *t->terms, by_more);
+    slow_sort(t);
 }
 
 int slow_compare(const struct activity *a, const struct slow_choice *c, struct slow_terms *t)
@@ -289,17 +261,14 @@ int slow_compare(const struct activity *a, const struct slow_choice *c, struct s
     struct compared is = {.a = a, .t = t};
     size_t slow = 0, usual = 0;
     *t = (struct slow_terms){0};
-    int err = find_elements(&is);
-    if (!err)
-        err = add_paths(&is, c->slow, c->slow_count, true, &slow);
+    int err = add_paths(&is, c->slow, c->slow_count, true, &slow);
     if (!err)
         err = add_paths(&is, c->usual, c->usual_count, false, &usual);
     if (!err)
         settle_terms(&is, slow, usual);
-    free(is.element);
+    terms_fini(&is.terms);
     free(is.now);
     free(is.seen);
-    free(is.index.slots);
     path_fini(&is.path);
     return err;
 }

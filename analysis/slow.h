@@ -9,7 +9,7 @@
 #ifndef BEZEL_ANALYSIS_SLOW_H
 #define BEZEL_ANALYSIS_SLOW_H
 
-#include "analysis/path.h"
+#include "analysis/terms.h"
 
 enum {
     SLOW_MOST = 1000,  /* instances of which the paths are compared, of either kind */
@@ -61,6 +61,17 @@ struct slow_term {
     int64_t slow_least, slow_most;   /* of the slow ones */
 };
 
+static inline struct slow_term slow_term_of(const struct term *t)
+{
+    return (struct slow_term){.is = t->is,
+                              .why = t->why,
+                              .thread = t->thread,
+                              .span = t->span,
+                              .peer = t->peer,
+                              .by = t->by,
+                              .slow_least = INT64_MAX};
+}
+
 struct slow_terms {
     size_t count;
     struct slow_term *terms; /* by what the slow have more, the most first */
@@ -72,6 +83,7 @@ struct slow_terms {
 
 /** Compares them. `a`: settled, of c->windows. Returns 0 or BEZEL_ENOMEM; slow_terms_free() in both cases. */
 int slow_compare(const struct activity *a, const struct slow_choice *c, struct slow_terms *t) BEZEL_MUST_CHECK;
+void slow_sort(struct slow_terms *t); /* by what the slow have more */
 void slow_terms_free(struct slow_terms *t);
 
 #endif

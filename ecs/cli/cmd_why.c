@@ -44,7 +44,7 @@ int cmd_why(int argc, char **argv)
     struct why_question *q = &asked.question;
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
-    bool gaps = false;
+    bool gaps = false, path = false;
     char run[PATH_MAX], misuse[512];
     const char *slowest = NULL, *from = NULL, *until = NULL;
     struct options o = {.program = "bezel why",
@@ -58,6 +58,9 @@ int cmd_why(int argc, char **argv)
          .value = &q->aspect},
         {"field", 0, "FIELD", "of --aspect: by this field, in ns unless it has a unit of time", .value = &q->field},
         {"gaps", 0, NULL, "of --aspect: the times between two records of a thread", .flag = &gaps},
+        {"path", 0, NULL,
+         "of all that the run did, or did from --from to --until: the path to what was last, by class and place",
+         .flag = &path},
         {"slowest", 0, "PERCENT",
          "so many of all are slow (default: those that broke the limit, else \"1 %\"); at most 1,000 are compared",
          .value = &slowest},
@@ -84,6 +87,8 @@ int cmd_why(int argc, char **argv)
         code = read_share(slowest, &q->share);
     if (code == OPTIONS_GO_ON && !q->aspect && (q->field || gaps || q->where))
         code = options_misuse("--field, --gaps and --where go with --aspect");
+    if (code == OPTIONS_GO_ON && path && (q->aspect || slowest || q->node || q->process || q->change))
+        code = options_misuse("--path goes with --from and --until alone");
     if (code == OPTIONS_GO_ON && gaps && q->field)
         code = options_misuse("--gaps and --field exclude each other");
     if (code == OPTIONS_GO_ON && q->where && condition_read(q->where, &condition, &why) != 0)
@@ -99,7 +104,7 @@ int cmd_why(int argc, char **argv)
     if (code != OPTIONS_GO_ON)
         return code;
     asked.slowest = slowest != NULL;
-    q->of = gaps ? WHY_GAP : WHY_FIELD;
+    q->of = path ? WHY_PATH : gaps ? WHY_GAP : WHY_FIELD;
     code = report_why_print(run, rundir_is_running(run), &asked, misuse, sizeof misuse, stdout);
     return code < 0 ? options_misuse("%s", misuse) : code;
 }

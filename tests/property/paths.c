@@ -4,9 +4,10 @@
  * The path backward from an event is what a simulation knows of it, at each tick: threads of random programs run, wait
  * for CPUs, send messages that take their time, and wait for those that are not there yet. Their pieces sum to the
  * window exactly, and the longest of all paths through the graph of what they did, tried one by one, is as long as the
- * time that the path explains.
+ * time that the path explains. The form that grows, which is given the same as it comes and forgets what is old, has
+ * the same of each class at each place, but where it says that it has not.
  */
-#include "analysis/path.h"
+#include "analysis/live.h"
 
 #include "tests/lib/seed.h"
 
@@ -261,6 +262,7 @@ static void record(void)
     assert_int_equal(activity_init(&a, NULL, 0), 0);
     for (unsigned i = 0; i < thread_count; i++) {
         struct activity_thread is = {.node_row = threads[i].node, .process_row = i, .id = i, .first = 0};
+        is.process[0] = (char)('a' + i);
         assert_int_equal(activity_add_thread(&a, &is), i);
     }
     for (unsigned i = 0; i < thread_count; i++) {
@@ -424,6 +426,136 @@ static void check_longest(void)
                 assert_int_equal(longest(t, i), event_time(&threads[t], i) / TICK);
 }
 
+/* ---- the path that grows --------------------------------------------------------------------------------------------
+ */
+
+enum { FED_SPAN, FED_INTERVAL, FED_EVENT };
+struct fed {
+    long tick; /* when it comes */
+    uint32_t thread;
+    int kind;
+    size_t number;
+};
+static unsigned compared, equal;
+
+static int by_tick(const void *x, const void *y)
+{
+    const struct fed *b = x, *c = y;
+    return b->tick != c->tick       ? (b->tick > c->tick) - (b->tick < c->tick)
+           : b->kind != c->kind     ? b->kind - c->kind
+           : b->thread != c->thread ? (b->thread > c->thread) - (b->thread < c->thread)
+                                    : (b->number > c->number) - (b->number < c->number);
+}
+
+static void feed(struct live *f, const struct fed *is)
+{
+    const struct activity_thread *t = &a.threads[is->thread];
+    if (is->kind == FED_SPAN) {
+        struct activity_span span = t->spans[is->number];
+        span.name = activity_name(&f->activity, a.names[span.name]);
+        assert_true(activity_add_span(&f->activity, is->thread, span));
+    } else if (is->kind == FED_INTERVAL) {
+        assert_true(activity_add_interval(&f->activity, is->thread, t->intervals[is->number]));
+    } else {
+        assert_true(activity_add_event(&f->activity, is->thread, t->events[is->number]));
+    }
+}
+
+/* Spans and events come when they end, intervals up to `late` ticks after that. */
+static size_t draw_feed(struct fed *list, long late)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < a.thread_count; i++) {
+        const struct activity_thread *t = &a.threads[i];
+        for (size_t k = 0; k < t->span_count; k++)
+            list[count++] = (struct fed){(t->spans[k].end + TICK - 1) / TICK, i, FED_SPAN, k};
+        for (size_t k = 0; k < t->event_count; k++)
+            list[count++] = (struct fed){t->events[k].at / TICK, i, FED_EVENT, k};
+        for (size_t k = 0; k < t->interval_count; k++)
+            list[count++] = (struct fed){t->intervals[k].end / TICK + late, i, FED_INTERVAL, k};
+    }
+    qsort(list, count, sizeof *list, by_tick);
+    return count;
+}
+
+/* What a path has of a term; those that differ in the span alone are one unless `in_spans`. */
+static int64_t time_of(const struct path *p, const struct live *f, const struct slow_term *t, bool in_spans)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct path_piece *is = &p->pieces[i];
+        bool same =
+            !in_spans || ((is->span == ACTIVITY_NONE) == (t->span == ACTIVITY_NONE) &&
+                          (t->span == ACTIVITY_NONE || strcmp(a.names[is->span], f->activity.names[t->span]) == 0));
+        if (same && is->is == t->is && is->why == t->why && is->thread == t->thread && is->peer == t->peer)
+            sum += is->until - is->from;
+    }
+    return sum;
+}
+
+static bool is_same_but_span(const struct slow_term *x, const struct slow_term *y)
+{
+    return x->is == y->is && x->why == y->why && x->thread == y->thread && x->peer == y->peer;
+}
+
+/* While the run goes on, spans that will end later are not known yet. */
+static void check_live(struct live *f, int64_t until, bool goes_on)
+{
+    struct path p = {0};
+    struct slow_terms terms;
+    int64_t at, sum = 0, same = 0, forgotten = 0;
+    uint32_t thread = live_latest(f, until, &at);
+    if (thread == ACTIVITY_NONE || at <= 0)
+        return;
+    assert_int_equal(live_terms(f, thread, at, &terms), 0);
+    assert_int_equal(path_walk(&a, thread, 0, at, &p), 0);
+    for (size_t i = 0; i < terms.count; i++) {
+        const struct slow_term *t = &terms.terms[i];
+        int64_t is = time_of(&p, f, t, !goes_on), has = (int64_t)t->slow;
+        for (size_t k = 0; k < terms.count && goes_on; k++)
+            has += k != i && is_same_but_span(t, &terms.terms[k]) ? (int64_t)terms.terms[k].slow : 0;
+        sum += (int64_t)t->slow;
+        forgotten += t->why == PATH_FORGOTTEN ? (int64_t)t->slow : 0;
+        same += is == has ? (int64_t)t->slow : 0;
+    }
+    assert_int_equal(sum, at);
+    compared++;
+    equal += same == at;
+    if ((goes_on ? !f->is_ahead : f->late_spans == 0) && forgotten == 0)
+        assert_int_equal(same, at);
+    slow_terms_free(&terms);
+    path_fini(&p);
+}
+
+static void check_streamed(void)
+{
+    static struct fed list[THREADS * TICKS];
+    struct live f;
+    long late = 1 + below(40), step = 20 + below(80), next = step;
+    size_t count = draw_feed(list, late);
+    bool switched = false;
+    assert_int_equal(live_init(&f, 0), 0);
+    for (uint32_t i = 0; i < a.thread_count; i++) {
+        struct activity_thread is = {.node_row = a.threads[i].node_row, .process_row = i, .id = i, .first = 0};
+        is.process[0] = (char)('a' + i);
+        assert_int_equal(activity_add_thread(&f.activity, &is), i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (; list[i].tick >= next; next += step) {
+            if (!switched) /* marks do not wait for the first interval of all */
+                continue;
+            f.newest = next * TICK;
+            assert_int_equal(live_mark(&f, (next - late) * TICK), 0);
+            check_live(&f, (next - late) * TICK, true);
+        }
+        feed(&f, &list[i]);
+        switched = switched || list[i].kind == FED_INTERVAL;
+    }
+    assert_int_equal(activity_settle(&f.activity), 0);
+    check_live(&f, INT64_MAX, false);
+    live_fini(&f);
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -439,8 +571,10 @@ static void test_random(void **state)
                 check(t, below((unsigned)until), until);
         }
         check_longest();
+        check_streamed();
         activity_fini(&a);
     }
+    assert_true(2 * equal > compared);
 }
 
 int main(void)

@@ -136,9 +136,11 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
         experiment_free(e);
         return EXIT_FAILED;
     }
-    if (asked->question.aspect)
+    bool asks = asked->question.aspect || asked->question.of == WHY_PATH;
+    if (asks)
         w.questions[w.question_count++] = asked->question;
-    int err = asked->question.aspect ? 0 : ask_limits(run, running, s, e, asked, &w);
+    w.questions[0].goes_on = asks && running;
+    int err = asks ? 0 : ask_limits(run, running, s, e, asked, &w);
     err = err ? err : answer(run, &w, answers, misuse, size);
     struct why_page p = report_why_page(run, running, s);
     p.answer_count = w.question_count;

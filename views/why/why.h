@@ -23,6 +23,7 @@ enum why_of {
     WHY_FIELD,    /* a record: so long before it as a field of it says; of a span its duration */
     WHY_GAP,      /* the time between two records of a thread, or of a process */
     WHY_INTERVAL, /* from the first record to the last of those that belong together */
+    WHY_PATH,     /* one: all that the run did from `from` to `until`, and the path to what was last */
 };
 
 /** A question; texts are borrowed. */
@@ -39,6 +40,7 @@ struct why_question {
     int64_t beyond;
     int64_t from, until; /* ns of the run's time: instances that end from then on, and before then */
     const char *change;  /* what if that were so: as whatif_read() takes it; NULL: not asked */
+    bool goes_on;        /* WHY_PATH: more records may come */
     size_t memory;       /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
 };
 
@@ -49,7 +51,9 @@ struct why_answer {
     struct slow_terms terms;
     struct path path; /* of the slowest instance */
     struct whatif whatif;
-    uint64_t unplaced; /* instances of an interval whose last record came before the first one */
+    int64_t cpu;         /* WHY_PATH: ns on CPUs of all threads */
+    uint64_t late_spans; /* WHY_PATH: as in struct live */
+    uint64_t unplaced;   /* instances of an interval whose last record came before the first one */
     struct run_reader_totals totals;
     char misuse[512]; /* the run has no such work; "": it has */
 };

@@ -21,6 +21,12 @@ const char *why_unpredicted(const struct why_answer *a);
 /** The pid of the process of `thread`; ACTIVITY_SEVERAL: that name had several on its node. */
 int64_t why_pid(const struct why_answer *a, uint32_t thread);
 
+/** As why_read(), of WHY_PATH. */
+int why_read_path(const char *run, struct why_answer *a) BEZEL_MUST_CHECK;
+
+/** CPUs that could have been busy on average, if nothing but the path had held them back; NaN: that is not known. */
+double why_most_parallel(const struct why_answer *a);
+
 /** Calls `put` with each sentence about what the answer rests on, and what would make more of it known. */
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
                  void *context);

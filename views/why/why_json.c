@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "analysis/live.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "views/why/why_internal.h"
@@ -71,6 +72,13 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
     if (a->activity.forgotten)
         remark(&r, "%s sendings were forgotten, as memory for messages is bounded: their messages count as not sent.",
                units_count(a->activity.forgotten).s);
+    if (a->late_spans)
+        remark(&r,
+               "%s spans and waits were recorded more than %s late, as they lasted longer: the time in them before "
+               "that may be shown as in no span.",
+               units_count(a->late_spans).s, units_duration(LIVE_LATE).s);
+    if (has_why(&a->terms, PATH_FORGOTTEN))
+        remark(&r, "The path leads to what was too long ago to be kept; --from and --until take less.");
     if (a->unplaced)
         remark(&r, "%s times of the interval were left out: their last records came before their first ones.",
                units_count(a->unplaced).s);
@@ -173,7 +181,7 @@ static void put_remark(void *context, const char *text)
 
 static void put_members(struct json *j, const struct why_page *p, const struct why_answer *a, size_t terms)
 {
-    static const char *const of[] = {"field", "gap", "interval"};
+    static const char *const of[] = {"field", "gap", "interval", "path"};
     const struct slow_choice *c = &a->choice;
     json_text(j, "limit", a->question.limit);
     json_text(j, "of", of[a->question.of]);
@@ -189,6 +197,13 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
     json_double(j, "usual_ns", c->usual_count ? a->terms.usual : (double)NAN);
     json_double(j, "unknown_ns", c->slow_count ? a->terms.slow_unknown : (double)NAN);
     json_known_int(j, "error_ns", a->terms.bound < INT64_MAX, a->terms.bound);
+    if (a->question.of == WHY_PATH) {
+        double elapsed = a->terms.slow;
+        json_int(j, "cpu_ns", a->cpu);
+        json_double(j, "parallelism", elapsed > 0 ? (double)a->cpu / elapsed : (double)NAN);
+        json_double(j, "parallelism_most", why_most_parallel(a));
+        json_uint(j, "late_spans", a->late_spans);
+    }
     put_terms(j, a, terms);
     json_array(j, "remarks");
     why_remarks(p, a, put_remark, j);

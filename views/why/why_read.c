@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "metric/interval.h"
 #include "run/model/interval_records.h"
-#include "views/why/why.h"
+#include "views/why/why_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -245,6 +245,8 @@ static int predict(struct why_answer *a)
 int why_read(const char *run, const struct why_question *q, struct why_answer *a)
 {
     *a = (struct why_answer){.question = *q, .choice = {.share = q->share, .beyond = q->beyond}};
+    if (q->of == WHY_PATH)
+        return why_read_path(run, a);
     struct why_find f = {.a = a, .q = &a->question, .now = INT64_MIN};
     int err = q->of == WHY_INTERVAL ? interval_new(q->interval, 0, &f.interval) : 0;
     if (f.interval)

@@ -24,6 +24,7 @@ static const char *const reasons[PATH_WHYS] = {
     [PATH_CLOCKS] = "waited for a message of a node whose clock is not known",
     [PATH_BEGINNING] = "before the first record of the thread",
     [PATH_CYCLE] = "messages lead back to where the path was",
+    [PATH_FORGOTTEN] = "what it leads to is too long ago to be kept",
 };
 
 /* "-1.2 ms". */
@@ -323,13 +324,69 @@ static void put_whatif(const struct why_answer *a, FILE *out)
     fputs(".\n", out);
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------------------------
- */
-
 static void put_remark(void *context, const char *text)
 {
     fprintf(context, "%s\n", text);
 }
+
+static void put_unknown(const struct why_answer *a, FILE *out)
+{
+    fprintf(out, "The cause is unknown: %s of %s are not explained.", duration(a->terms.slow_unknown).s,
+            duration(a->terms.slow).s);
+}
+
+/* ---- the path of a run ------------------------------------------------------------------------------------------- */
+
+static void put_share(struct table *t, double ns, double all)
+{
+    table_cell(t, "%s", number_percent(all > 0 ? ns / all : 0).s);
+    table_cell(t, "%s", duration(ns).s);
+}
+
+static void put_path(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    static const char *const heads[] = {"share", "time", "what", "where"};
+    const struct slow_terms *terms = &a->terms;
+    struct table *t = table_with_heads("rrll", heads);
+    double shown = 0;
+    for (size_t i = 0; i < terms->count && i < PIECES_SHOWN && terms->terms[i].slow >= terms->slow / 200; i++) {
+        struct doing d = doing_of(&terms->terms[i]);
+        put_share(t, terms->terms[i].slow, terms->slow);
+        table_cell(t, "%s", what(p, a, &d).s);
+        table_cell(t, "%s", where(p, a, &d).s);
+        shown += terms->terms[i].slow;
+    }
+    put_share(t, terms->slow - shown, terms->slow);
+    table_cell(t, "all else");
+    table_cell(t, "%s", "");
+    table_print(t, 2, out);
+    if (a->cpu > 0 && terms->slow > 0)
+        fprintf(out, "%.2f CPUs were busy on average", (double)a->cpu / terms->slow);
+    if (a->cpu > 0 && !isnan(why_most_parallel(a)))
+        fprintf(out, "; this path allows %.2f", why_most_parallel(a));
+    fputs(a->cpu > 0 && terms->slow > 0 ? ".\n" : "", out);
+}
+
+static void put_whole(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    const struct slow_instance *i = a->choice.slow;
+    if (a->choice.slow_count == 0) {
+        fputs("Nothing that threads did is stored of this time.\n", out);
+        return;
+    }
+    uint32_t thread = activity_find(&a->activity, i->process, i->thread);
+    fprintf(out, "The path to what was last: %s, until %.6f s, in %s.\n", duration(a->terms.slow).s,
+            (double)(i->until - p->started) / 1e9, process(p, a, thread, true).s);
+    put_path(p, a, out);
+    if (!why_is_known(a)) {
+        put_unknown(a, out);
+        fputc('\n', out);
+    }
+    why_remarks(p, a, put_remark, out);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------------------------
+ */
 
 /* Where most of what the slow have more is. */
 static void put_most(const struct why_page *p, const struct why_answer *a, FILE *out)
@@ -348,12 +405,6 @@ static void put_first(void *context, const char *text)
     if (*out)
         fprintf(*out, " %s", text);
     *out = NULL;
-}
-
-static void put_unknown(const struct why_answer *a, FILE *out)
-{
-    fprintf(out, "The cause is unknown: %s of %s are not explained.", duration(a->terms.slow_unknown).s,
-            duration(a->terms.slow).s);
 }
 
 void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
@@ -382,6 +433,10 @@ void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)
 
 static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
+    if (a->question.of == WHY_PATH) {
+        put_whole(p, a, out);
+        return;
+    }
     put_head(a, out);
     if (a->terms.count) {
         put_classes(a, out);
