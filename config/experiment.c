@@ -108,7 +108,6 @@ static void free_judged(struct experiment *e)
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
-    triggers_free(e);
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
         free(e->adapt.knobs[i].name);
     free(e->metrics);
@@ -133,6 +132,7 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->process_count; i++)
         free_process(&e->processes[i]);
     free_judged(e);
+    triggers_free(e); /* other metrics and limits leave them: they are what the run did */
     fields_free_rules(e->sensing.expire);
     fields_free_rules(e->sensing.keep);
     fields_free_rules(e->sensing.importance);
