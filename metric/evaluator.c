@@ -3,6 +3,7 @@
 #include "metric/evaluator.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "mdr/parts.h"
 
 #include <math.h>
@@ -102,6 +103,22 @@ static void take_records(struct evaluator *e, const struct packet_run *run, cons
         statistic_constant(e->statistic, run, 100, now);
     else if (e->statistic)
         statistic_records(e->statistic, run, field, now);
+}
+
+struct statistic_field evaluator_field(const struct experiment_metric *metric, const struct dict_aspect *aspect)
+{
+    struct statistic_field found = {.at = STATISTIC_NO_FIELD};
+    for (uint32_t i = 0; i < aspect->field_count; i++) {
+        const struct dict_field *f = &aspect->fields[i];
+        double scale = metric->in_time ? (double)units_time(f->unit) : 1;
+        if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
+            continue;
+        found = (struct statistic_field){.at = (int)i,
+                                         .scale = scale,
+                                         .is_float = f->type == DICT_FLOAT64,
+                                         .is_duration = dict_is_duration(aspect, i)};
+    }
+    return found;
 }
 
 static struct packet_run part_of(const struct packet_run *run, uint32_t from, uint32_t until)

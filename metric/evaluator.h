@@ -43,6 +43,10 @@ struct evaluator {
 int evaluator_start(struct evaluator *e, const struct experiment_metric *metric) BEZEL_MUST_CHECK;
 void evaluator_end(struct evaluator *e);
 
+/** The place of the metric's field in records of `aspect`, which has a field of that name and a fitting type; or none.
+ */
+struct statistic_field evaluator_field(const struct experiment_metric *metric, const struct dict_aspect *aspect);
+
 /** Drops all records and readings. */
 void evaluator_reset(struct evaluator *e);
 

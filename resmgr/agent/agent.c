@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent/agent_internal.h"
 
-#include "base/units.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,28 +207,12 @@ const char *agent_process_name(const struct agent *agent, int slot)
     return p ? p->name : NULL;
 }
 
-static struct statistic_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
-{
-    struct statistic_field found = {.at = STATISTIC_NO_FIELD};
-    for (uint32_t i = 0; i < aspect->field_count; i++) {
-        const struct dict_field *f = &aspect->fields[i];
-        double scale = metric->in_time ? (double)units_time(f->unit) : 1;
-        if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
-            continue;
-        found = (struct statistic_field){.at = (int)i,
-                                         .scale = scale,
-                                         .is_float = f->type == DICT_FLOAT64,
-                                         .is_duration = dict_is_duration(aspect, i)};
-    }
-    return found;
-}
-
 const char *agent_lacking(const struct agent *agent, const struct dict_aspect *aspect)
 {
     int at = agent_find_aspect(agent, aspect->name);
     for (int m = at < 0 ? NO_METRIC : agent->aspect_metric[at]; m != NO_METRIC; m = agent->next_metric[m]) {
         const struct experiment_metric *metric = &agent->experiment->metrics[m];
-        if ((metric->field && agent_find_field(aspect, metric).at == STATISTIC_NO_FIELD) ||
+        if ((metric->field && evaluator_field(metric, aspect).at == STATISTIC_NO_FIELD) ||
             (metric->where && where_find(metric->where, aspect).at == WHERE_NONE))
             return metric->name;
     }
@@ -272,7 +254,7 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
         if (evaluator_start(&agent_owner(agent, p, m)->readings[m], metric) != 0)
             return BEZEL_ENOMEM;
         if (metric->field)
-            p->fields[m] = agent_find_field(declared, metric);
+            p->fields[m] = evaluator_field(metric, declared);
         if (metric->where)
             p->wheres[m] = where_find(metric->where, declared);
     }

@@ -161,6 +161,7 @@ struct summary_property {
 };
 
 struct summary {
+    bool judged_anew; /* by metrics and limits of another file: the metrics in here are of the run's own */
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
         property_count;
     size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;

@@ -111,6 +111,7 @@ int rejudge_anew(struct summary *s, const struct experiment *e)
     size_t most = e->limit_count * s->node_count + 1;
     int64_t begin, end;
     forget_limits(s);
+    s->judged_anew = true;
     struct builtin_limit *rows = realloc(s->limits, most * sizeof *rows);
     s->limits = rows ? rows : s->limits;
     struct history_gap *gaps = realloc(s->gaps, most * sizeof *gaps);

@@ -402,6 +402,14 @@ static const char *property_of(const void *summary, const char *key)
     return summary_property(summary, key);
 }
 
+/* What the collector has stored is of the run's own metrics, by their numbers. */
+static const char *no_property(const void *of, const char *key)
+{
+    (void)of;
+    (void)key;
+    return NULL;
+}
+
 int rejudge_intervals(const char *run, struct summary *s, const struct experiment *e, int64_t budget,
                       struct interval_table *t)
 {
@@ -419,7 +427,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     if (whole)
         conclude(&r);
     int err = interval_reading_end(r.reading, t);
-    err = err ? err : interval_table_take_stored(t, e, property_of, s);
+    err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;
     for (size_t i = 0; i < r.count; i++)
         free(r.judges[i].gaps);

@@ -279,6 +279,8 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     r.color = table_wants_color(out);
     r.no_babeltrace = program_find(NULL, "/", "babeltrace2", found, sizeof found) != 0;
     read_records(run, running, form, &r, &tables);
+    if (s->judged_anew && buckets_table_read(run, e, &r.histograms) != 0)
+        log_warn("BEZEL-REPORT-MEMORY", "histograms are not counted: memory is short");
     struct report_causes *causes = report_causes_find(run, running, &r);
     struct report_spent *spent = report_spent_find(run, running, &r);
     r.causes = causes;
@@ -292,6 +294,7 @@ static int print_loaded(const char *run, bool running, struct summary *s, const 
     else
         report_text(&r, out);
     int code = err ? err : verdict_exit_code(v);
+    buckets_table_free(&r.histograms);
     report_causes_free(causes);
     report_spent_free(spent);
     verdict_free(v);

@@ -6,6 +6,7 @@
 #define BEZEL_VIEWS_REPORT_REPORT_H
 
 #include "base/units.h"
+#include "run/read/buckets_statistics.h"
 #include "run/read/interval_statistics.h"
 #include "run/read/record_tables.h"
 #include "run/verdict/verdict.h"
@@ -58,6 +59,7 @@ struct report {
     struct counter_table counters;
     struct label_table labels;
     struct interval_table intervals;
+    struct buckets_table histograms;    /* of metrics that are not the run's own */
     const struct report_causes *causes; /* of the limits that were violated; NULL: none is looked for */
     const struct report_spent *spent;   /* NULL: not known */
     bool all;                           /* text: omit nothing, join no lines */

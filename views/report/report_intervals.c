@@ -77,6 +77,10 @@ static void add_times(struct rows *w, const struct report *r)
 
 static void print_cut(const struct report *r, FILE *out)
 {
+    for (uint32_t i = 0; r->summary->judged_anew && i < r->experiment->metric_count; i++)
+        if (r->experiment->metrics[i].kind == METRIC_INTERVAL && experiment_interval_is_reduced(r->experiment, i))
+            fprintf(out, "%s: its records ended at the collector (sensing.keep), so nobody can compute it now.\n",
+                    r->experiment->metrics[i].name);
     if (r->intervals.cut && r->intervals.records > 0)
         fprintf(out, "These are of the first %s records: not all could be read.\n",
                 units_count(r->intervals.records).s);

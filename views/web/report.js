@@ -262,6 +262,24 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
                 number("no memory", "evicted"), number("ambiguous", "ambiguous"), number("under way", "under_way"), number("repeated", "repeated"), number("negative", "negative")], "records without counterpart"));
     }
 
+    /* Records by the value of a field, between chosen edges. */
+    function histograms() {
+        const rows = known(report.histograms), edge = (value, unit) => quantity(value, unit);
+        const between = r => r.above === null ? `up to ${edge(r.up_to, r.unit)}` : r.up_to === null ? `above ${edge(r.above, r.unit)}` : `${edge(r.above, r.unit)} .. ${edge(r.up_to, r.unit)}`;
+        if (rows.length)
+            section("Histograms", "histograms").append(table(rows, [["metric", r => r.metric], ["node", r => r.node || "all"], ["process", r => r.process || "all"], ["value", between],
+                ["records", r => count(r.records), "number"], ["share", r => r.share === null ? "" : share(r.share), "number"]], "histograms"), ...more("histograms", "buckets of histograms"));
+    }
+
+    /* Waits and long spans that have no end. */
+    function openSpans() {
+        const rows = known(report.open_spans);
+        if (rows.length)
+            section("Open waits and spans", "open").append(table(rows, [["process", r => r.pid ? `${r.process} (${r.pid})` : r.process], ["thread", r => r.thread, "number"], ["span", r => r.aspect],
+                ["waits for", r => r.reason || ""], ["since", r => when(r.since_ns), "number"], ["open for", r => r.open_ns === null ? "" : duration(r.open_ns), "number"],
+                ["", r => r.state === "left" ? "until its process ended" : "it has no end"]], "open waits and spans"), ...more("open_spans", "open waits and spans"));
+    }
+
     function triggers() {
         const rows = known(report.triggers), time = key => r => r[key] === null ? "" : duration(r[key]);
         if (rows.length)
@@ -371,6 +389,8 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
     causes();
     limits();
     intervals();
+    histograms();
+    openSpans();
     triggers();
     names();
     looks();
