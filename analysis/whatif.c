@@ -24,16 +24,16 @@ static double simulate_as_it_was(struct whatif_run run, size_t i)
     return whatif_run(&run);
 }
 
-/* Adds what instance `i` was and would be. */
-static void add_instance(struct whatif *w, struct whatif_run run, size_t i, struct sums *s)
+/* Adds what instance `i` was, which the simulation says took `was`, and what it would be. */
+static void add_instance(struct whatif *w, struct whatif_run run, double was, struct sums *s)
 {
-    double actual = (double)(run.is->until - run.is->from), was = simulate_as_it_was(run, i);
-    double then = isnan(was) ? was : whatif_run(&run), least = then;
+    double actual = (double)(run.is->until - run.is->from), then = isnan(was) ? was : whatif_run(&run), least = then;
     if (run.unexplained && !isnan(then)) {
         run.brief = true;
         least = whatif_run(&run);
     }
     w->applies = w->applies || run.applies;
+    w->lack = run.lack ? run.lack : w->lack;
     if (isnan(was) || isnan(then) || isnan(least)) {
         w->left_out++;
         return;
@@ -61,23 +61,30 @@ static void settle(struct whatif *w, const struct sums *s)
                    : (fabs(apart) + 2 * sqrt(variance > 0 ? variance / n : 0)) / w->actual;
 }
 
-int whatif_predict(const struct activity *a, const struct slow_choice *c, const struct whatif_change *change,
-                   struct whatif *w)
+void whatif_predict(const struct activity *a, const struct slow_choice *c, const struct whatif_change *changes,
+                    size_t count, struct whatif *w)
 {
     struct whatif_times times = {0};
-    struct sums sums = {0};
-    size_t count = c->slow_count < WHATIF_MOST ? c->slow_count : WHATIF_MOST;
-    *w = (struct whatif){0};
-    for (size_t i = 0; i < count; i++) {
+    size_t most = count > 1 ? WHATIF_MOST_EACH : WHATIF_MOST, n = c->slow_count < most ? c->slow_count : most;
+    double was[WHATIF_MOST];
+    for (size_t i = 0; i < count; i++)
+        times.on_cpus = times.on_cpus || changes[i].kind == WHATIF_MOVE;
+    for (size_t i = 0; i < n; i++) {
         struct whatif_run run = {.a = a, .is = &c->slow[i], .times = &times, .mode = WHATIF_NOTED, .half = i & 1};
         (void)whatif_run(&run);
     }
-    for (size_t i = 0; i < count; i++)
-        add_instance(w, (struct whatif_run){.a = a, .is = &c->slow[i], .change = change, .times = &times}, i, &sums);
-    settle(w, &sums);
+    for (size_t i = 0; i < n; i++)
+        was[i] = simulate_as_it_was((struct whatif_run){.a = a, .is = &c->slow[i], .times = &times}, i);
+    for (size_t k = 0; k < count; k++) {
+        struct sums sums = {0};
+        w[k] = (struct whatif){0};
+        for (size_t i = 0; i < n; i++)
+            add_instance(&w[k], (struct whatif_run){.a = a, .is = &c->slow[i], .change = &changes[k], .times = &times},
+                         was[i], &sums);
+        settle(&w[k], &sums);
+    }
     free(times.times);
     free(times.index.slots);
-    return 0;
 }
 
 double whatif_error(const struct whatif *w)

@@ -14,7 +14,8 @@
 #include "analysis/slow.h"
 
 enum {
-    WHATIF_MOST = 100,         /* instances that are simulated, the longest */
+    WHATIF_MOST = 100, /* instances that are simulated, the longest */
+    WHATIF_MOST_EACH = 25,
     WHATIF_LEAST = 4,          /* so few do not tell how far off a prediction is: fewer than this */
     WHATIF_STEPS_MOST = 20000, /* of an instance, else it is left out */
 };
@@ -22,15 +23,32 @@ enum {
 /** The largest error of a prediction, of the length of the instances. */
 #define WHATIF_ERROR_MOST 0.1
 
-/** Times of a span or process, or of a class of waits, times `factor`. */
+enum whatif_kind {
+    WHATIF_TIMES, /* times of a span or process, or of a class of waits, times `factor` */
+    WHATIF_MOVE,  /* a process runs on another node or CPU; or a process that receives messages does work of a span */
+};
+
 struct whatif_change {
+    enum whatif_kind kind;
     char name[2 * MESSAGE_NAME_MAX + 2]; /* of a span, of a process or NODE/PROCESS; "": waits */
     enum path_class waits;               /* PATH_MESSAGE: how long messages are under way; PATH_LOCK, _IO, _SLEEP */
     double factor;
+    char to[2 * MESSAGE_NAME_MAX + 2]; /* of a process: a node, "": its own; of a span: a process, or NODE/PROCESS */
+    int cpu;                           /* of a process; -1: any of the node */
 };
 
-/** Reads "encode = 0", "client.1 = 50 %", "io = 0.5", "network: 10x". Returns 0, or BEZEL_EINVAL with *why. */
+/**
+ * Reads "encode = 0", "client.1 = 50 %", "io = 0.5", "network: 10x", "move client.1 to studio", "move client.1 to CPU
+ * 1", "move client.1 to studio CPU 1", "move encode to client.1". Returns 0, or BEZEL_EINVAL with *why.
+ */
 int whatif_read(const char *text, struct whatif_change *change, const char **why) BEZEL_MUST_CHECK;
+
+enum whatif_lack {
+    WHATIF_LACKS_NOTHING,
+    WHATIF_LACKS_PLACE,   /* nothing of the run worked where the process would be, so nobody knows who has the CPU there
+                           */
+    WHATIF_LACKS_NETWORK, /* no message between those two nodes tells how long one would be under way */
+};
 
 struct whatif {
     size_t instances,
@@ -40,11 +58,15 @@ struct whatif {
     double least;  /* mean of the predicted ones if waits that nothing explains took no time */
     double error;  /* of the mean of those simulated as they were, of the actual; NaN: there are too few to tell */
     bool applies;  /* something in the instances is changed */
+    enum whatif_lack lack; /* why some cannot be simulated with the change */
 };
 
-/** Predicts for the longest of the slow instances. `a`: settled, of c->windows. Returns 0 or BEZEL_ENOMEM. */
-int whatif_predict(const struct activity *a, const struct slow_choice *c, const struct whatif_change *change,
-                   struct whatif *w) BEZEL_MUST_CHECK;
+/**
+ * Predicts what each of `count` changes would do to the longest of the slow instances, into w[0] to w[count - 1]:
+ * WHATIF_MOST of them, or with several changes WHATIF_MOST_EACH. `a`: settled, of c->windows.
+ */
+void whatif_predict(const struct activity *a, const struct slow_choice *c, const struct whatif_change *changes,
+                    size_t count, struct whatif *w);
 
 /** How far off the prediction may be, of `actual`: that error, and the waits that nothing explains. NaN: not known. */
 double whatif_error(const struct whatif *w);

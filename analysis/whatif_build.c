@@ -19,6 +19,12 @@
 
 #define NEAR INT64_C(1000) /* ns: a sending at this distance is the one that is meant */
 
+/* CPUs of a node, a bit for each, modulo 64. */
+struct home {
+    int64_t node;
+    uint64_t cpus;
+};
+
 struct build {
     struct whatif_run *run;
     const struct activity *a;           /* of it, as the next one */
@@ -28,7 +34,11 @@ struct build {
     uint32_t *place;       /* of each thread in r.threads; ACTIVITY_NONE: it has no steps */
     size_t *event, *first; /* the next event of each thread, and the first one in the window ... */
     size_t *message;       /* ... whose number as a message this is */
-    int64_t *nodes;        /* rows, of each group */
+    struct home *homes;    /* of each group */
+    uint32_t *receiver;    /* of each message, if work moves with messages: its thread; ACTIVITY_NONE: none */
+    double *carried;       /* of each thread: ns of work that goes with the next message, if its receiver does it */
+    double *left_to;       /* of each message: ns of work that its receiver does */
+    bool process_moves;    /* the change is that; else, if it is a move, work of a span moves with messages */
     bool failed;
     bool blind; /* it waits for a thread of which nobody knows when it was on a CPU */
 };
@@ -62,7 +72,7 @@ static bool is_in_span(const struct activity *a, const struct activity_thread *t
 /* By what the time of thread `t` around `at` is multiplied. */
 static double scale_work(struct build *b, const struct activity_thread *t, int64_t at)
 {
-    if (!b->change || !b->change->name[0] ||
+    if (!b->change || b->change->kind != WHATIF_TIMES || !b->change->name[0] ||
         !(is_of_process(t, b->change->name) || is_in_span(b->a, t, b->change->name, at)))
         return 1;
     b->run->applies = true;
@@ -71,10 +81,73 @@ static double scale_work(struct build *b, const struct activity_thread *t, int64
 
 static double scale_wait(struct build *b, enum path_class is)
 {
-    if (!b->change || b->change->name[0] || b->change->waits != is)
+    if (!b->change || b->change->kind != WHATIF_TIMES || b->change->name[0] || b->change->waits != is)
         return 1;
     b->run->applies = true;
     return b->change->factor;
+}
+
+/* ---- what moves -------------------------------------------------------------------------------------------------- */
+
+static bool is_moved(const struct build *b, const struct activity_thread *t)
+{
+    return b->process_moves && is_of_process(t, b->change->name);
+}
+
+/* Work of a span that moves, by thread `t` around `at`, to the process that receives its next message. */
+static bool is_carried(const struct build *b, const struct activity_thread *t, int64_t at)
+{
+    return b->carried && !is_of_process(t, b->change->to) && is_in_span(b->a, t, b->change->name, at);
+}
+
+/* All CPUs of a node that threads were seen on. */
+static uint64_t cpus_of(const struct build *b, int64_t node)
+{
+    uint64_t cpus = 0;
+    for (size_t i = 0; i < b->a->thread_count; i++)
+        cpus |= b->a->threads[i].node_row == node ? b->a->threads[i].cpus : 0;
+    return cpus;
+}
+
+/* Where thread `t` runs in the simulation; without CPUs: nothing ran there. */
+static struct home home_of(struct build *b, const struct activity_thread *t)
+{
+    struct home h = {t->node_row, t->cpus};
+    if (!is_moved(b, t))
+        return h;
+    b->run->applies = true;
+    h.cpus = b->change->to[0] ? 0 : cpus_of(b, h.node);
+    for (size_t i = 0; b->change->to[0] && i < b->a->thread_count && !h.cpus; i++)
+        if (strcmp(b->a->threads[i].node, b->change->to) == 0)
+            h = (struct home){b->a->threads[i].node_row, cpus_of(b, b->a->threads[i].node_row)};
+    h.cpus &= b->change->cpu >= 0 ? UINT64_C(1) << b->change->cpu : UINT64_MAX;
+    return h;
+}
+
+/* For each ns that processes of the run work there, others have the CPU for so long; NaN: nobody knows. */
+static double others_at(const struct build *b, struct home h)
+{
+    double ns = 0, per = 0;
+    for (uint32_t cpu = 0; cpu < 64; cpu++)
+        if (h.cpus >> cpu & 1)
+            whatif_sum(b->run->times, (struct whatif_key){.of = WHATIF_ON_CPU, .row = h.node, .span = cpu},
+                       WHATIF_HALVES, &ns, &per);
+    return per > 0 ? ns / per : (double)NAN;
+}
+
+/* A message between two nodes is under way for so long there; NaN: nobody knows. */
+static double flight_between(const struct build *b, int64_t sender, int64_t receiver)
+{
+    struct whatif_key there = {.of = WHATIF_BETWEEN, .row = receiver, .sender = sender},
+                      back = {.of = WHATIF_BETWEEN, .row = sender, .sender = receiver};
+    double ns = whatif_typical(b->run->times, there, WHATIF_HALVES);
+    return isnan(ns) ? whatif_typical(b->run->times, back, WHATIF_HALVES) : ns;
+}
+
+static void cannot(struct build *b, enum whatif_lack lack)
+{
+    b->run->lack = lack;
+    b->blind = true;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -124,14 +197,86 @@ static uint32_t message_of(const struct build *b, const struct activity_event *e
     return found;
 }
 
+static void note(struct build *b, struct whatif_key key, double ns, double per)
+{
+    if (b->run->mode == WHATIF_NOTED && !whatif_note(b->run->times, key, b->run->half, ns, per))
+        b->failed = true;
+}
+
+/* What the other instances say, if that counts; else what was measured. */
+static double typical(const struct build *b, struct whatif_key key, double measured)
+{
+    double ns = b->run->mode == WHATIF_TYPICAL ? whatif_typical(b->run->times, key, b->run->half) : measured;
+    return isnan(ns) ? 0 : ns;
+}
+
+/*
+ * How long the message that `e` is the receiving of is under way. `awaited`: so long it was, while it was waited for;
+ * NaN: it was not, so that it took as long as others, or less if it was received sooner.
+ */
+static double flight_of(struct build *b, uint32_t thread, const struct activity_event *e, double awaited)
+{
+    const struct activity_thread *t = &b->a->threads[thread], *sender = &b->a->threads[e->peer];
+    struct whatif_key key = {.of = WHATIF_FLIGHT, .row = t->process_row, .sender = sender->process_row},
+                      between = {.of = WHATIF_BETWEEN, .row = t->node_row, .sender = sender->node_row};
+    double flight = awaited, most = (double)(e->at > e->from ? e->at - e->from : 0);
+    if (is_moved(b, t) || is_moved(b, sender)) {
+        int64_t to = home_of(b, t).node, from = home_of(b, sender).node;
+        if (to != t->node_row || from != sender->node_row)
+            flight = flight_between(b, from, to);
+        if (isnan(flight) && (to != t->node_row || from != sender->node_row))
+            cannot(b, WHATIF_LACKS_NETWORK);
+        most = INFINITY;
+    } else if (!isnan(awaited)) {
+        note(b, key, awaited, 1);
+        note(b, between, awaited, 1);
+        flight = typical(b, key, awaited);
+    }
+    if (isnan(flight)) {
+        int half = b->run->mode == WHATIF_TYPICAL ? b->run->half : WHATIF_HALVES;
+        flight = b->run->mode == WHATIF_NOTED ? 0 : whatif_typical(b->run->times, key, half);
+        flight = isnan(flight) ? 0 : flight < most ? flight : most;
+    }
+    return flight * scale_wait(b, PATH_MESSAGE);
+}
+
+/* Work that was to go with a message stays with its thread, if that message goes elsewhere. */
+static void put_carried(struct build *b, uint32_t thread, uint32_t message)
+{
+    double ns = b->carried ? b->carried[thread] : 0;
+    uint32_t to = message == ACTIVITY_NONE || ns <= 0 ? (uint32_t)ACTIVITY_NONE : b->receiver[message];
+    if (ns <= 0)
+        return;
+    b->carried[thread] = 0;
+    if (to == ACTIVITY_NONE || !is_of_process(&b->a->threads[to], b->change->to)) {
+        put(b, thread, RERUN_RUN, 0, ns);
+        return;
+    }
+    b->left_to[message] += ns;
+    b->run->applies = true;
+}
+
+/* Receives message `m`, and does what work went with it: that is known when all threads have their steps. */
+static void put_received(struct build *b, uint32_t thread, uint32_t m, double flight)
+{
+    b->r.messages[m].flight = flight;
+    put_carried(b, thread, ACTIVITY_NONE);
+    put(b, thread, RERUN_RECEIVE, m, 0);
+    if (b->carried && b->receiver[m] == thread && is_of_process(&b->a->threads[thread], b->change->to))
+        put(b, thread, RERUN_RUN, m + 1, (double)NAN);
+}
+
 static void put_event(struct build *b, uint32_t thread, size_t i)
 {
     const struct activity_event *e = &b->a->threads[thread].events[i];
     uint32_t m = e->kind == ACTIVITY_RECEIVED ? message_of(b, e) : (uint32_t)ACTIVITY_NONE;
-    if (e->kind == ACTIVITY_SENT)
-        put(b, thread, RERUN_SEND, (uint32_t)(b->message[thread] + i - b->first[thread]), 0);
-    else if (m != ACTIVITY_NONE)
-        put(b, thread, RERUN_RECEIVE, m, 0);
+    if (e->kind == ACTIVITY_SENT) {
+        m = (uint32_t)(b->message[thread] + i - b->first[thread]);
+        put_carried(b, thread, m);
+        put(b, thread, RERUN_SEND, m, 0);
+    } else if (m != ACTIVITY_NONE) {
+        put_received(b, thread, m, flight_of(b, thread, e, (double)NAN));
+    }
 }
 
 static void put_events(struct build *b, uint32_t thread, int64_t until)
@@ -141,23 +286,26 @@ static void put_events(struct build *b, uint32_t thread, int64_t until)
         put_event(b, thread, b->event[thread]++);
 }
 
-static void note(struct build *b, struct whatif_key key, double ns, double per)
+/* So long as thread `t` works for `per`, others than the run's processes had the CPU for `ns`. */
+static void note_others(struct build *b, const struct activity_thread *t, double ns, double per)
 {
-    if (b->run->mode == WHATIF_NOTED && !whatif_note(b->run->times, key, b->run->half, ns, per))
-        b->failed = true;
+    note(b, (struct whatif_key){.of = WHATIF_OTHERS, .row = t->process_row}, ns, per);
+    for (uint32_t cpu = 0; cpu < 64 && b->run->times->on_cpus; cpu++)
+        if (t->cpus >> cpu & 1)
+            note(b, (struct whatif_key){.of = WHATIF_ON_CPU, .row = t->node_row, .span = cpu}, ns, per);
 }
 
-static double typical(const struct build *b, struct whatif_key key, double measured)
-{
-    return b->run->mode == WHATIF_TYPICAL ? whatif_typical(b->run->times, key, b->run->half) : measured;
-}
-
-/* So long as it works for `ns`, others than the run's processes have the CPU besides. */
 static void put_others(struct build *b, uint32_t thread, int64_t ns)
 {
-    struct whatif_key key = {.of = WHATIF_OTHERS, .process = b->a->threads[thread].process_row};
-    note(b, key, 0, (double)ns);
-    put(b, thread, RERUN_DELAY, 0, (double)ns * typical(b, key, 0));
+    const struct activity_thread *t = &b->a->threads[thread];
+    double share = typical(b, (struct whatif_key){.of = WHATIF_OTHERS, .row = t->process_row}, 0);
+    note_others(b, t, 0, (double)ns);
+    if (is_moved(b, t))
+        share = others_at(b, home_of(b, t));
+    if (isnan(share))
+        cannot(b, WHATIF_LACKS_PLACE);
+    else
+        put(b, thread, RERUN_DELAY, 0, (double)ns * share);
 }
 
 /* On a CPU. */
@@ -170,7 +318,10 @@ static void put_run(struct build *b, uint32_t thread, int64_t from, int64_t unti
         next = next < until ? next : until;
         if (b->event[thread] < t->event_count && t->events[b->event[thread]].at < next)
             next = t->events[b->event[thread]].at;
-        put(b, thread, RERUN_RUN, 0, (double)(next - at) * scale_work(b, t, at + (next - at) / 2));
+        if (is_carried(b, t, at + (next - at) / 2))
+            b->carried[thread] += (double)(next - at);
+        else
+            put(b, thread, RERUN_RUN, 0, (double)(next - at) * scale_work(b, t, at + (next - at) / 2));
     }
     put_others(b, thread, until - from);
     put_events(b, thread, until < b->until ? until : saturate_add(until, 1));
@@ -196,8 +347,8 @@ static void put_ready(struct build *b, uint32_t thread, int64_t from, int64_t un
         int64_t begin = r->begin > from ? r->begin : from, end = r->end < until ? r->end : until;
         others -= begin < end && !r->monitor && is_simulated(b, t, r->name) ? end - begin : 0;
     }
-    note(b, (struct whatif_key){.of = WHATIF_OTHERS, .process = t->process_row}, (double)others, 0);
-    if (b->run->mode != WHATIF_TYPICAL)
+    note_others(b, t, (double)others, 0);
+    if (b->run->mode != WHATIF_TYPICAL && !is_moved(b, t))
         put(b, thread, RERUN_DELAY, 0, (double)others * scale_work(b, t, from + (until - from) / 2));
 }
 
@@ -220,7 +371,7 @@ static void put_wait(struct build *b, uint32_t thread, int64_t from, int64_t unt
     const struct activity_wait *x = activity_wait_in(t, from, until);
     int64_t since;
     struct whatif_key key = {.of = WHATIF_WAIT,
-                             .process = t->process_row,
+                             .row = t->process_row,
                              .span = activity_inner_before(t, until, &since),
                              .is = class_of(t, from, until)};
     bool unexplained =
@@ -240,13 +391,8 @@ static void put_receive(struct build *b, uint32_t thread, const struct activity_
         put(b, thread, RERUN_RECEIVE, add_message(b, (double)(woken - b->from)), 0);
         return;
     }
-    double flight = woken > e->from ? (double)(woken - e->from) : 0;
-    struct whatif_key key = {.of = WHATIF_FLIGHT,
-                             .process = b->a->threads[thread].process_row,
-                             .sender = b->a->threads[e->peer].process_row};
-    note(b, key, flight, 1);
-    b->r.messages[m].flight = typical(b, key, flight) * scale_wait(b, PATH_MESSAGE);
-    put(b, thread, RERUN_RECEIVE, m, 0);
+    put_received(b, thread, m, flight_of(b, thread, e, woken > e->from ? (double)(woken - e->from) : 0));
+    b->event[thread] += e == &b->a->threads[thread].events[b->event[thread]];
 }
 
 /* Off the CPU, before interval `i`, from `from` to `until`, which the window cuts. */
@@ -287,6 +433,7 @@ static void put_thread(struct build *b, uint32_t thread)
         at = end > at ? end : at;
     }
     put_events(b, thread, saturate_add(b->until, 1));
+    put_carried(b, thread, ACTIVITY_NONE);
     if (at < b->until && b->run->mode != WHATIF_TYPICAL)
         put(b, thread, RERUN_DELAY, 0, (double)(b->until - at));
 }
@@ -299,19 +446,24 @@ static bool is_seen(const struct activity_thread *t, int64_t from, int64_t until
     return i > 0 && t->intervals[i - 1].end > from;
 }
 
-/* The group of the CPUs of a node. */
-static uint32_t group_of(struct build *b, int64_t node)
+/* A group has the CPUs of a node that its threads were seen on; those of two groups are not the same. */
+static void add_home(struct build *b, struct home h)
 {
     struct rerun *r = &b->r;
-    for (uint32_t i = 0; i < r->group_count; i++)
-        if (b->nodes[i] == node)
-            return i;
-    uint64_t cpus = 0;
-    for (size_t i = 0; i < b->a->thread_count; i++)
-        cpus |= b->a->threads[i].node_row == node ? b->a->threads[i].cpus : 0;
-    b->nodes[r->group_count] = node;
-    r->cpus[r->group_count] = (uint32_t)__builtin_popcountll(cpus);
-    return (uint32_t)r->group_count++;
+    for (size_t i = r->group_count; i > 0; i--)
+        if (b->homes[i - 1].node == h.node && (b->homes[i - 1].cpus & h.cpus)) {
+            h.cpus |= b->homes[i - 1].cpus;
+            b->homes[i - 1] = b->homes[--r->group_count];
+        }
+    b->homes[r->group_count++] = h;
+}
+
+static uint32_t group_of(const struct build *b, struct home h)
+{
+    uint32_t i = 0;
+    while (i + 1 < b->r.group_count && !(b->homes[i].node == h.node && (b->homes[i].cpus & h.cpus)))
+        i++;
+    return i;
 }
 
 static bool make_room(struct build *b)
@@ -321,10 +473,10 @@ static bool make_room(struct build *b)
     b->event = malloc(n * sizeof *b->event);
     b->first = malloc(n * sizeof *b->first);
     b->message = malloc(n * sizeof *b->message);
-    b->nodes = malloc(n * sizeof *b->nodes);
+    b->homes = malloc(n * sizeof *b->homes);
     b->r.threads = calloc(n, sizeof *b->r.threads);
     b->r.cpus = calloc(n, sizeof *b->r.cpus);
-    return b->place && b->event && b->first && b->message && b->nodes && b->r.threads && b->r.cpus;
+    return b->place && b->event && b->first && b->message && b->homes && b->r.threads && b->r.cpus;
 }
 
 static void free_build(struct build *b)
@@ -333,7 +485,10 @@ static void free_build(struct build *b)
     free(b->event);
     free(b->first);
     free(b->message);
-    free(b->nodes);
+    free(b->homes);
+    free(b->receiver);
+    free(b->carried);
+    free(b->left_to);
     rerun_fini(&b->r);
 }
 
@@ -350,13 +505,54 @@ static void place_threads(struct build *b)
     }
 }
 
+static void place_groups(struct build *b)
+{
+    for (size_t i = 0; i < b->a->thread_count; i++)
+        if (b->place[i] != ACTIVITY_NONE) {
+            struct home h = home_of(b, &b->a->threads[i]);
+            if (h.cpus == 0 && is_moved(b, &b->a->threads[i]))
+                cannot(b, WHATIF_LACKS_PLACE);
+            add_home(b, h);
+        }
+    for (size_t i = 0; i < b->r.group_count; i++)
+        b->r.cpus[i] = (uint32_t)__builtin_popcountll(b->homes[i].cpus);
+}
+
+/* Who receives each message, if work moves with messages. */
+static void find_receivers(struct build *b)
+{
+    size_t n = b->r.message_count + 1;
+    b->receiver = malloc(n * sizeof *b->receiver);
+    b->left_to = calloc(n, sizeof *b->left_to);
+    b->carried = calloc(b->a->thread_count + 1, sizeof *b->carried);
+    b->failed = !b->receiver || !b->left_to || !b->carried;
+    for (size_t i = 0; i < n && !b->failed; i++)
+        b->receiver[i] = ACTIVITY_NONE;
+    for (size_t i = 0; i < b->a->thread_count && !b->failed; i++) {
+        const struct activity_thread *t = &b->a->threads[i];
+        for (size_t k = b->first[i]; b->place[i] != ACTIVITY_NONE && k < t->event_count && t->events[k].at <= b->until;
+             k++) {
+            uint32_t m =
+                t->events[k].kind == ACTIVITY_RECEIVED ? message_of(b, &t->events[k]) : (uint32_t)ACTIVITY_NONE;
+            if (m != ACTIVITY_NONE)
+                b->receiver[m] = (uint32_t)i;
+        }
+    }
+}
+
 static void put_threads(struct build *b)
 {
+    if (b->change && b->change->kind == WHATIF_MOVE && !b->process_moves)
+        find_receivers(b);
+    place_groups(b);
     for (size_t i = 0; i < b->a->thread_count && !b->failed; i++)
         if (b->place[i] != ACTIVITY_NONE) {
-            b->r.threads[b->place[i]].group = group_of(b, b->a->threads[i].node_row);
+            b->r.threads[b->place[i]].group = group_of(b, home_of(b, &b->a->threads[i]));
             put_thread(b, (uint32_t)i);
         }
+    for (size_t i = 0; i < b->r.step_count && b->carried; i++)
+        if (b->r.steps[i].kind == RERUN_RUN && b->r.steps[i].message > 0)
+            b->r.steps[i].ns = b->left_to[b->r.steps[i].message - 1];
 }
 
 double whatif_run(struct whatif_run *run)
@@ -364,6 +560,8 @@ double whatif_run(struct whatif_run *run)
     struct build b = {.run = run, .a = run->a, .change = run->change, .from = run->is->from, .until = run->is->until};
     uint32_t thread = activity_find(run->a, run->is->process, run->is->thread);
     double took = (double)NAN;
+    for (size_t i = 0; run->change && run->change->kind == WHATIF_MOVE && i < run->a->thread_count; i++)
+        b.process_moves = b.process_moves || is_of_process(&run->a->threads[i], run->change->name);
     b.failed = thread == ACTIVITY_NONE || !make_room(&b);
     if (!b.failed)
         place_threads(&b);

@@ -14,27 +14,39 @@
  * process works. Kept apart for the two halves of the instances, so that one half can be simulated with what the other
  * one says.
  */
-enum whatif_of { WHATIF_FLIGHT, WHATIF_WAIT, WHATIF_OTHERS };
+enum whatif_of {
+    WHATIF_FLIGHT,  /* between two processes */
+    WHATIF_BETWEEN, /* the same between two nodes */
+    WHATIF_WAIT,
+    WHATIF_OTHERS, /* of a process */
+    WHATIF_ON_CPU, /* the same of a CPU of a node: of all processes that may have it */
+};
 
 struct whatif_key {
     enum whatif_of of;
-    int64_t process, sender; /* rows; sender: of WHATIF_FLIGHT, else 0 */
-    uint32_t span;           /* of WHATIF_WAIT, as the class; else 0 */
+    int64_t row, sender; /* of the process or node; sender: of messages, else 0 */
+    uint32_t span;       /* of WHATIF_WAIT, as the class; of WHATIF_ON_CPU the CPU; else 0 */
     enum path_class is;
 };
+
+enum { WHATIF_HALVES = 2 };
 
 struct whatif_times {
     size_t count, capacity;
     struct whatif_time {
-        double ns[2], per[2];
+        double ns[WHATIF_HALVES], per[WHATIF_HALVES];
     } * times;
     struct hash_index index;
+    bool on_cpus; /* WHATIF_ON_CPU is wanted too */
 };
 
 /** Adds `ns`, of `per` of them. False: no memory. */
 bool whatif_note(struct whatif_times *t, struct whatif_key key, int half, double ns, double per);
 
-/** ns of one of them, as half `half` says; 0: it has none. */
+/** Adds to *ns and *per what half `half` says, or with WHATIF_HALVES both. */
+void whatif_sum(const struct whatif_times *t, struct whatif_key key, int half, double *ns, double *per);
+
+/** ns of one of them, as that says; NaN: it has none. */
 double whatif_typical(const struct whatif_times *t, struct whatif_key key, int half);
 
 /** How an instance is simulated. */
@@ -55,6 +67,7 @@ struct whatif_run {
 
     /* Made by whatif_run(). */
     bool applies, unexplained; /* the change is in it; such a wait is in it */
+    enum whatif_lack lack;
 };
 
 /** How long the instance takes in the simulation, ns; NaN: it cannot be simulated, or `mode` is WHATIF_NOTED. */

@@ -5,10 +5,12 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
+#include <math.h>
+
 /* The number of the times of `key`, or -1. */
 static int find(const struct whatif_times *t, struct whatif_key key, uint64_t *of, uint32_t *class)
 {
-    const int64_t words[] = {(int64_t)key.of, key.process, key.sender, key.span};
+    const int64_t words[] = {(int64_t)key.of, key.row, key.sender, key.span};
     *of = hash_fnv64(HASH_FNV64_START, words, sizeof words);
     *class = (uint32_t)key.is;
     return t->index.slots ? hash_index_find(&t->index, *of, *class) : -1;
@@ -31,10 +33,21 @@ bool whatif_note(struct whatif_times *t, struct whatif_key key, int half, double
     return true;
 }
 
-double whatif_typical(const struct whatif_times *t, struct whatif_key key, int half)
+void whatif_sum(const struct whatif_times *t, struct whatif_key key, int half, double *ns, double *per)
 {
     uint64_t of;
     uint32_t class;
     int found = find(t, key, &of, &class);
-    return found >= 0 && t->times[found].per[half] > 0 ? t->times[found].ns[half] / t->times[found].per[half] : 0;
+    for (int i = 0; i < WHATIF_HALVES && found >= 0; i++)
+        if (i == half || half == WHATIF_HALVES) {
+            *ns += t->times[found].ns[i];
+            *per += t->times[found].per[i];
+        }
+}
+
+double whatif_typical(const struct whatif_times *t, struct whatif_key key, int half)
+{
+    double ns = 0, per = 0;
+    whatif_sum(t, key, half, &ns, &per);
+    return per > 0 ? ns / per : (double)NAN;
 }

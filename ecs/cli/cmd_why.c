@@ -9,6 +9,8 @@
 #include "views/why/why.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char about[] =
     "Says why work of a run was slow: where the slow instances of it spent more time than the usual ones, by what "
@@ -35,6 +37,19 @@ static int read_share(const char *text, double *share)
         return options_misuse("--slowest: '%s' is not above 0 %% and up to 100 %%", text);
     *share = percent / 100;
     return OPTIONS_GO_ON;
+}
+
+/* The arguments, with WHY_BEST behind a --what-if that is the last one. They stay until the program ends. */
+static char **add_best(int *argc, char **argv)
+{
+    if (*argc < 2 || strcmp(argv[*argc - 1], "--what-if") != 0)
+        return argv;
+    char **more = calloc((size_t)*argc + 2, sizeof *more);
+    if (!more)
+        return NULL;
+    memcpy(more, argv, (size_t)*argc * sizeof *more);
+    more[(*argc)++] = (char *)(uintptr_t)WHY_BEST;
+    return more;
 }
 
 int cmd_why(int argc, char **argv)
@@ -72,7 +87,8 @@ int cmd_why(int argc, char **argv)
         {"until", 0, "TIME", "only what ended before this time", .value = &until},
         {"what-if", 0, "CHANGE",
          "what the slow ones would take if that were so: \"encode = 0\" (a span, a process, lock, io, sleep, network; "
-         "times this factor), \"network: 10x\" (docs/WHY.md)",
+         "times this factor), \"network: 10x\", \"move client to studio\" (docs/WHY.md); as the last word, without a "
+         "CHANGE: which single change helps most (\"best\")",
          .value = &q->change},
         {"json", 'j', NULL, "print it as JSON, with all pieces (docs/WHY.md)", .flag = &asked.json},
         COMMAND_RUNS(&t),
@@ -82,7 +98,8 @@ int cmd_why(int argc, char **argv)
     struct condition condition;
     struct whatif_change change;
     const char *why;
-    int code = options_read(&o, entries, argc, argv);
+    char **with_best = add_best(&argc, argv);
+    int code = with_best ? options_read(&o, entries, argc, with_best) : EXIT_FAILED;
     if (code == OPTIONS_GO_ON)
         code = read_share(slowest, &q->share);
     if (code == OPTIONS_GO_ON && !q->aspect && (q->field || gaps || q->where))
@@ -93,7 +110,8 @@ int cmd_why(int argc, char **argv)
         code = options_misuse("--gaps and --field exclude each other");
     if (code == OPTIONS_GO_ON && q->where && condition_read(q->where, &condition, &why) != 0)
         code = options_misuse("--where '%s': %s", q->where, why);
-    if (code == OPTIONS_GO_ON && q->change && whatif_read(q->change, &change, &why) != 0)
+    if (code == OPTIONS_GO_ON && q->change && strcmp(q->change, WHY_BEST) != 0 &&
+        whatif_read(q->change, &change, &why) != 0)
         code = options_misuse("--what-if '%s': %s", q->change, why);
     if (code == OPTIONS_GO_ON)
         code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);

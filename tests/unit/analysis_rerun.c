@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 8, STEPS = 64, MESSAGES = 16 };
+enum { THREADS = 9, STEPS = 64, MESSAGES = 16 };
 
 static uint64_t seed;
 static struct rerun_thread threads[THREADS];
@@ -152,6 +152,48 @@ static void test_balancing(void **state)
     }
 }
 
+/*
+ * Work of a sender that its receiver does meanwhile instead: max(Cs - F, Cr + F), of when the message was sent, when
+ * its receiving began, and the work.
+ */
+static void test_work_that_moves(void **state)
+{
+    (void)state;
+    static const double cases[][4] = {{10, 3, 4, 7}, {10, 8, 4, 12}, {5, 9, 2, 11}, {10, 3, 0, 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(1, (const double[]){0});
+        add(0, "rs", (const double[]){cases[i][0] - cases[i][2], 0});
+        add(1, "rrR", (const double[]){cases[i][1], cases[i][2], 0});
+        check(cases[i][3]);
+    }
+}
+
+/* A master that hands out work to N others, each part of which costs it 1 and all of which is 64: N + 64/N. */
+static void test_master_and_slaves(void **state)
+{
+    (void)state;
+    static const double counts[] = {1, 2, 4, 8};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        size_t n = (size_t)counts[k];
+        char kinds[2 * 8 + 8 + 1] = "";
+        double of[2 * 8 + 8];
+        begin(2 * n, (const double[16]){0});
+        for (size_t i = 0; i < n; i++) {
+            kinds[2 * i] = 'r';
+            of[2 * i] = 1;
+            kinds[2 * i + 1] = 's';
+            of[2 * i + 1] = (double)i;
+            kinds[2 * n + i] = 'R';
+            of[2 * n + i] = (double)(n + i);
+        }
+        kinds[3 * n] = 0;
+        add(0, kinds, of);
+        for (size_t i = 0; i < n; i++)
+            add((uint32_t)(i + 1), "Rrs", (const double[]){(double)i, 64 / counts[k], (double)(n + i)});
+        check(counts[k] + 64 / counts[k]);
+    }
+}
+
 static void test_waits_for_ever(void **state)
 {
     (void)state;
@@ -217,8 +259,12 @@ static void test_random(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_servants), cmocka_unit_test(test_simplex),
-                                       cmocka_unit_test(test_balancing), cmocka_unit_test(test_waits_for_ever),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_servants),
+                                       cmocka_unit_test(test_simplex),
+                                       cmocka_unit_test(test_balancing),
+                                       cmocka_unit_test(test_work_that_moves),
+                                       cmocka_unit_test(test_master_and_slaves),
+                                       cmocka_unit_test(test_waits_for_ever),
                                        cmocka_unit_test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static struct whatif predict(const char *text)
     struct whatif w;
     const char *why;
     assert_int_equal(whatif_read(text, &change, &why), 0);
-    assert_int_equal(whatif_predict(&activity, &choice, &change, &w), 0);
+    whatif_predict(&activity, &choice, &change, 1, &w);
     return w;
 }
 
@@ -132,6 +132,89 @@ static void test_a_worked_example(void **state)
     struct whatif w = predict("nothing = 0");
     assert_false(w.applies || whatif_is_known(&w));
     end();
+}
+
+/* The placements of the same example, and work that the asker does for itself. */
+static void test_moves(void **state)
+{
+    (void)state;
+    begin(10, 0, 0);
+    check("move b to CPU 2", 73);
+    check("move desk/c to desk CPU 1", 73);
+    check("move a to CPU 1", 54);
+    check("move b to desk", 54);
+    check("move x to a", 62);
+    assert_false(predict("move x to b").applies); /* to which C sends nothing */
+    end();
+}
+
+/* Over two nodes the network between them counts, as far as messages were seen there. */
+static void test_moves_to_another_node(void **state)
+{
+    (void)state;
+    begin(10, 0, 0);
+    activity.threads[C].node_row = 2;
+    strcpy(activity.threads[C].node, "studio");
+    check("move b to studio", 10 + 2 + 55 + 2 + 5);
+    check("move b to studio CPU 2", 10 + 2 + 55 + 2 + 5);
+    check("move c to desk", 10 + 1 + 35 + 1 + 5);
+    check("move c to desk CPU 1", 10 + 1 + 55 + 1 + 5);
+    struct whatif w = predict("move a to studio");
+    assert_true(!whatif_is_known(&w) && w.lack == WHATIF_LACKS_NETWORK);
+    end();
+}
+
+static void test_moves_that_are_not_known(void **state)
+{
+    (void)state;
+    begin(10, 0, 0);
+    struct whatif w = predict("move b to CPU 7");
+    assert_true(!whatif_is_known(&w) && w.lack == WHATIF_LACKS_PLACE);
+    w = predict("move b to studio");
+    assert_true(!whatif_is_known(&w) && w.lack == WHATIF_LACKS_PLACE);
+    w = predict("move nobody to desk");
+    assert_true(!whatif_is_known(&w) && !w.applies && w.lack == WHATIF_LACKS_NOTHING);
+    end();
+}
+
+/* Not a change. */
+static void check_misuse(const char *text)
+{
+    struct whatif_change change;
+    const char *why;
+    assert_int_equal(whatif_read(text, &change, &why), BEZEL_EINVAL);
+    assert_non_null(why);
+}
+
+static void test_reading(void **state)
+{
+    (void)state;
+    struct whatif_change c;
+    const char *why;
+    assert_int_equal(whatif_read(" move desk/client.2 to studio ", &c, &why), 0);
+    assert_true(c.kind == WHATIF_MOVE && strcmp(c.name, "desk/client.2") == 0 && strcmp(c.to, "studio") == 0);
+    assert_int_equal(c.cpu, -1);
+    assert_int_equal(whatif_read("move client.2 to studio CPU 3", &c, &why), 0);
+    assert_true(strcmp(c.to, "studio") == 0 && c.cpu == 3);
+    assert_int_equal(whatif_read("move client.2 to CPU 0", &c, &why), 0);
+    assert_true(strcmp(c.to, "") == 0 && c.cpu == 0);
+    assert_int_equal(whatif_read("move = 0", &c, &why), 0);
+    assert_true(c.kind == WHATIF_TIMES && strcmp(c.name, "move") == 0);
+    static const char *const wrong[] = {"move",
+                                        "move a",
+                                        "move a to",
+                                        "move a b",
+                                        "move a to CPU",
+                                        "move a to CPU x",
+                                        "move a to CPU 64",
+                                        "move a to b CPU",
+                                        "move a to b c",
+                                        "move a to CPU 1 2",
+                                        "encode",
+                                        "network: 0x",
+                                        "encode = -1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check_misuse(wrong[i]);
 }
 
 static void test_too_few_instances(void **state)
@@ -169,8 +252,13 @@ static void test_unexplained_waits_are_an_error(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_worked_example), cmocka_unit_test(test_too_few_instances),
-        cmocka_unit_test(test_noise_is_an_error), cmocka_unit_test(test_unexplained_waits_are_an_error)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_worked_example),
+                                       cmocka_unit_test(test_moves),
+                                       cmocka_unit_test(test_moves_to_another_node),
+                                       cmocka_unit_test(test_moves_that_are_not_known),
+                                       cmocka_unit_test(test_reading),
+                                       cmocka_unit_test(test_too_few_instances),
+                                       cmocka_unit_test(test_noise_is_an_error),
+                                       cmocka_unit_test(test_unexplained_waits_are_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

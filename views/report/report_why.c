@@ -119,8 +119,7 @@ static int print(const struct why_page *p, const struct summary *s, bool json, F
         return EXIT_FAILED;
     }
     for (size_t i = 0; i < p->answer_count; i++)
-        known = known && why_is_known(&p->answers[i]) &&
-                (!p->answers[i].question.change || whatif_is_known(&p->answers[i].whatif));
+        known = known && why_is_known(&p->answers[i]) && why_is_predicted(&p->answers[i]);
     return known ? EXIT_OK : EXIT_FAILED;
 }
 

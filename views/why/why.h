@@ -39,9 +39,15 @@ struct why_question {
     double share; /* as in struct slow_choice, as the next one */
     int64_t beyond;
     int64_t from, until; /* ns of the run's time: instances that end from then on, and before then */
-    const char *change;  /* what if that were so: as whatif_read() takes it; NULL: not asked */
+    const char *change;  /* what if that were so: as whatif_read() takes it, or WHY_BEST; NULL: not asked */
     bool goes_on;        /* WHY_PATH: more records may come */
     size_t memory;       /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
+};
+
+/** What a change would do. */
+struct why_prediction {
+    char change[4 * MESSAGE_NAME_MAX + 32];
+    struct whatif whatif;
 };
 
 struct why_answer {
@@ -49,8 +55,9 @@ struct why_answer {
     struct slow_choice choice;
     struct activity activity;
     struct slow_terms terms;
-    struct path path; /* of the slowest instance */
-    struct whatif whatif;
+    struct path path;        /* of the slowest instance */
+    size_t prediction_count; /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
+    struct why_prediction *predictions;
     int64_t cpu;         /* WHY_PATH: ns on CPUs of all threads */
     uint64_t late_spans; /* WHY_PATH: as in struct live */
     uint64_t unplaced;   /* instances of an interval whose last record came before the first one */
@@ -64,6 +71,11 @@ struct why_answer {
  */
 int why_read(const char *run, const struct why_question *q, struct why_answer *a) BEZEL_MUST_CHECK;
 void why_free(struct why_answer *a);
+
+#define WHY_BEST "best" /* each change of one span, process or kind of wait, or of the place of one process */
+
+/** Whether there is a prediction, if one was asked for. Pure. */
+bool why_is_predicted(const struct why_answer *a);
 
 /** Whether more than half of the time of the slow instances is explained. Pure. */
 bool why_is_known(const struct why_answer *a);

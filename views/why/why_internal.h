@@ -5,6 +5,7 @@
 #ifndef BEZEL_VIEWS_WHY_WHY_INTERNAL_H
 #define BEZEL_VIEWS_WHY_WHY_INTERNAL_H
 
+#include "base/units.h"
 #include "views/why/why.h"
 
 struct why_place_text {
@@ -15,8 +16,18 @@ struct why_what_text {
     char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 136];
 };
 
-/** Why there is no prediction of the change that was asked for; NULL: there is one. */
-const char *why_unpredicted(const struct why_answer *a);
+/** Why there is no prediction; NULL: there is one. */
+const char *why_unpredicted(const struct why_answer *a, const struct whatif *w);
+
+/** Predicts the change that a->question asks for. Returns 0 or BEZEL_ENOMEM. Pure. */
+int why_predict(struct why_answer *a) BEZEL_MUST_CHECK;
+
+/** Prints what was predicted, if that was asked for. Pure but for `out`. */
+void why_put_predictions(const struct why_answer *a, FILE *out);
+void why_json_predictions(const struct why_answer *a, struct json *j);
+
+/** "-1.2 ms"; "-": NaN. */
+struct units_text why_duration(double ns);
 
 /** The pid of the process of `thread`; ACTIVITY_SEVERAL: that name had several on its node. */
 int64_t why_pid(const struct why_answer *a, uint32_t thread);

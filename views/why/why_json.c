@@ -157,23 +157,6 @@ static void put_slowest(struct json *j, const struct why_page *p, const struct w
     json_object_end(j);
 }
 
-static void put_whatif(struct json *j, const struct why_answer *a)
-{
-    const struct whatif *w = &a->whatif;
-    const char *why = why_unpredicted(a);
-    json_object(j, "what_if");
-    json_text(j, "change", a->question.change);
-    json_uint(j, "instances", w->instances);
-    json_uint(j, "left_out", w->left_out);
-    json_double(j, "actual_ns", w->instances ? w->actual : (double)NAN);
-    json_double(j, "simulated_ns", w->instances ? w->simulated : (double)NAN);
-    json_double(j, "error", w->error);
-    json_double(j, "predicted_ns", why ? (double)NAN : w->predicted);
-    json_double(j, "predicted_error_ns", why ? (double)NAN : whatif_error(w) * w->actual);
-    json_text(j, "why", why);
-    json_object_end(j);
-}
-
 static void put_remark(void *context, const char *text)
 {
     json_text(context, NULL, text);
@@ -216,8 +199,7 @@ static void put_answer(struct json *j, const struct why_page *p, const struct wh
     put_members(j, p, a, SIZE_MAX);
     if (a->choice.slow_count)
         put_slowest(j, p, a);
-    if (a->question.change)
-        put_whatif(j, a);
+    why_json_predictions(a, j);
     json_object_end(j);
 }
 

@@ -231,17 +231,6 @@ static int walk_slowest(struct why_answer *a)
     return thread == ACTIVITY_NONE ? 0 : path_walk(&a->activity, thread, i->from, i->until, &a->path);
 }
 
-static int predict(struct why_answer *a)
-{
-    struct whatif_change change;
-    const char *why;
-    if (!a->question.change)
-        return 0;
-    return whatif_read(a->question.change, &change, &why) == 0
-               ? whatif_predict(&a->activity, &a->choice, &change, &a->whatif)
-               : BEZEL_EINVAL;
-}
-
 int why_read(const char *run, const struct why_question *q, struct why_answer *a)
 {
     *a = (struct why_answer){.question = *q, .choice = {.share = q->share, .beyond = q->beyond}};
@@ -260,7 +249,7 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
         if (!err)
             err = walk_slowest(a);
         if (!err)
-            err = predict(a);
+            err = why_predict(a);
     }
     interval_free(f.interval);
     free(f.lasts);
@@ -271,6 +260,7 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
 void why_free(struct why_answer *a)
 {
     path_fini(&a->path);
+    free(a->predictions);
     slow_terms_free(&a->terms);
     activity_fini(&a->activity);
     slow_free(&a->choice);

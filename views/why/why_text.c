@@ -27,8 +27,7 @@ static const char *const reasons[PATH_WHYS] = {
     [PATH_FORGOTTEN] = "what it leads to is too long ago to be kept",
 };
 
-/* "-1.2 ms". */
-static struct units_text duration(double ns)
+struct units_text why_duration(double ns)
 {
     struct units_text t, d = units_duration((int64_t)llround(fabs(ns)));
     if (isnan(ns))
@@ -161,17 +160,17 @@ static void put_head(const struct why_answer *a, FILE *out)
         fprintf(out, " took longer than %s", units_duration(c->beyond).s);
     if (c->over > c->slow_count)
         fprintf(out, ", the longest %s of which are compared", units_count(c->slow_count).s);
-    fprintf(out, ". They took %s on average", duration(a->terms.slow).s);
+    fprintf(out, ". They took %s on average", why_duration(a->terms.slow).s);
     if (c->usual_count)
-        fprintf(out, ", usual ones %s", duration(a->terms.usual).s);
+        fprintf(out, ", usual ones %s", why_duration(a->terms.usual).s);
     fputs(".\n", out);
 }
 
 static void put_times(struct table *t, double slow, double usual)
 {
-    table_cell(t, "%s", duration(isnan(usual) ? slow : slow - usual).s);
-    table_cell(t, "%s", duration(slow).s);
-    table_cell(t, "%s", duration(usual).s);
+    table_cell(t, "%s", why_duration(isnan(usual) ? slow : slow - usual).s);
+    table_cell(t, "%s", why_duration(slow).s);
+    table_cell(t, "%s", why_duration(usual).s);
 }
 
 /* What the slow have more of each class; what is less than a hundredth of the difference is left out. */
@@ -198,7 +197,7 @@ static void put_classes(const struct why_answer *a, FILE *out)
             most = more[i] > more[most] ? i : most;
         if (more[most] <= 0 || more[most] < all / 100)
             break;
-        fprintf(out, "%s %s %s", comma, duration(more[most]).s, names[most]);
+        fprintf(out, "%s %s %s", comma, why_duration(more[most]).s, names[most]);
         more[most] = 0;
         comma = ",";
     }
@@ -216,7 +215,7 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
          i++) {
         const struct slow_term *is = &terms->terms[i];
         put_times(t, is->slow, alone ? (double)NAN : is->usual);
-        table_cell(t, "%s .. %s", duration((double)is->slow_least).s, duration((double)is->slow_most).s);
+        table_cell(t, "%s .. %s", why_duration((double)is->slow_least).s, why_duration((double)is->slow_most).s);
         struct doing d = doing_of(is);
         table_cell(t, "%s", what(p, a, &d).s);
         table_cell(t, "%s", where(p, a, &d).s);
@@ -263,8 +262,8 @@ static void put_pieces(const struct why_page *p, const struct why_answer *a, FIL
         const struct path_piece *is = &path->pieces[i];
         for (n = 0; i + n < path->count && path->pieces[i + n].until - path->pieces[i + n].from < least;)
             n++;
-        table_cell(t, "%s", duration((double)(is->from - begin)).s);
-        table_cell(t, "%s", duration((double)(path->pieces[i + (n ? n - 1 : 0)].until - is->from)).s);
+        table_cell(t, "%s", why_duration((double)(is->from - begin)).s);
+        table_cell(t, "%s", why_duration((double)(path->pieces[i + (n ? n - 1 : 0)].until - is->from)).s);
         if (n > 0) {
             table_cell(t, "%zu shorter %s", n, n == 1 ? "piece" : "pieces");
             table_cell(t, "%s", "");
@@ -284,44 +283,9 @@ static void put_slowest(const struct why_page *p, const struct why_answer *a, FI
     if (a->path.count == 0)
         return;
     uint32_t thread = activity_find(&a->activity, i->process, i->thread);
-    fprintf(out, "The slowest took %s, until %.6f s, and ended in %s:\n", duration((double)(i->until - i->from)).s,
+    fprintf(out, "The slowest took %s, until %.6f s, and ended in %s:\n", why_duration((double)(i->until - i->from)).s,
             (double)(i->until - p->started) / 1e9, process(p, a, thread, true).s);
     put_pieces(p, a, out);
-}
-
-/* ---- what if ------------------------------------------------------------------------------------------------------
- */
-
-const char *why_unpredicted(const struct why_answer *a)
-{
-    const struct whatif *w = &a->whatif;
-    return !a->question.change            ? NULL
-           : a->choice.count == 0         ? "there are no instances"
-           : w->instances == 0            ? "nobody knows when their threads were on a CPU"
-           : !w->applies                  ? "nothing of that name took any time in them"
-           : whatif_is_known(w)           ? NULL
-           : w->left_out > w->instances   ? "most of them cannot be simulated"
-           : isnan(w->error)              ? "so few instances do not tell how far off a prediction is"
-           : w->error > WHATIF_ERROR_MOST ? "the simulation does not reproduce the run as it was"
-                                          : "too much of it is waiting that no record explains";
-}
-
-static void put_whatif(const struct why_answer *a, FILE *out)
-{
-    const struct whatif *w = &a->whatif;
-    const char *why = why_unpredicted(a);
-    if (!a->question.change)
-        return;
-    if (why)
-        fprintf(out, "What if %s: unknown, %s", a->question.change, why);
-    else
-        fprintf(out, "What if %s: the longest %s would take %s on average, give or take %s, not %s", a->question.change,
-                units_count(w->instances).s, duration(w->predicted).s, duration(whatif_error(w) * w->actual).s,
-                duration(w->actual).s);
-    if (w->instances && w->applies && !isnan(w->error))
-        fprintf(out, " (as they were, the simulation gives %s, and may be %s off)", duration(w->simulated).s,
-                number_percent(w->error).s);
-    fputs(".\n", out);
 }
 
 static void put_remark(void *context, const char *text)
@@ -331,8 +295,8 @@ static void put_remark(void *context, const char *text)
 
 static void put_unknown(const struct why_answer *a, FILE *out)
 {
-    fprintf(out, "The cause is unknown: %s of %s are not explained.", duration(a->terms.slow_unknown).s,
-            duration(a->terms.slow).s);
+    fprintf(out, "The cause is unknown: %s of %s are not explained.", why_duration(a->terms.slow_unknown).s,
+            why_duration(a->terms.slow).s);
 }
 
 /* ---- the path of a run ------------------------------------------------------------------------------------------- */
@@ -340,7 +304,7 @@ static void put_unknown(const struct why_answer *a, FILE *out)
 static void put_share(struct table *t, double ns, double all)
 {
     table_cell(t, "%s", number_percent(all > 0 ? ns / all : 0).s);
-    table_cell(t, "%s", duration(ns).s);
+    table_cell(t, "%s", why_duration(ns).s);
 }
 
 static void put_path(const struct why_page *p, const struct why_answer *a, FILE *out)
@@ -375,7 +339,7 @@ static void put_whole(const struct why_page *p, const struct why_answer *a, FILE
         return;
     }
     uint32_t thread = activity_find(&a->activity, i->process, i->thread);
-    fprintf(out, "The path to what was last: %s, until %.6f s, in %s.\n", duration(a->terms.slow).s,
+    fprintf(out, "The path to what was last: %s, until %.6f s, in %s.\n", why_duration(a->terms.slow).s,
             (double)(i->until - p->started) / 1e9, process(p, a, thread, true).s);
     put_path(p, a, out);
     if (!why_is_known(a)) {
@@ -396,7 +360,7 @@ static void put_most(const struct why_page *p, const struct why_answer *a, FILE 
     if (!(more > 0))
         return;
     struct doing d = doing_of(t);
-    fprintf(out, "Most of it: %s, %s: %s.\n", duration(more).s, where(p, a, &d).s, what(p, a, &d).s);
+    fprintf(out, "Most of it: %s, %s: %s.\n", why_duration(more).s, where(p, a, &d).s, what(p, a, &d).s);
 }
 
 static void put_first(void *context, const char *text)
@@ -447,7 +411,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
         fputc('\n', out);
     }
     put_slowest(p, a, out);
-    put_whatif(a, out);
+    why_put_predictions(a, out);
     why_remarks(p, a, put_remark, out);
 }
 
