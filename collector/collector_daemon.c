@@ -419,6 +419,7 @@ static void save_when_due(struct collector_daemon *v, int64_t now)
     v->save_at = now + RECEIVER_SAVE;
 }
 
+/* And takes what signals and parent pipe have to say. */
 static void wait_for_something(struct collector_daemon *v)
 {
     struct link *links[] = {v->data, command_server_link(v->control)};
@@ -430,16 +431,18 @@ static void wait_for_something(struct collector_daemon *v)
     if (store_sync_at(v->store) != 0 && store_sync_at(v->store) < until)
         until = store_sync_at(v->store);
     int64_t most = receiver_sleep(v->receiver, fds + 2, &more, until > now ? until - now : 0);
-    (void)link_wait(links, 2, fds, 2 + more, most);
+    (void)link_wait_which(links, 2, fds, 2 + more, most);
     receiver_awake(v->receiver);
+    if (fds[0] >= 0)
+        take_signal(v);
+    if (fds[1] >= 0)
+        watch_parent_pipe(v);
 }
 
 static void serve(struct collector_daemon *v)
 {
     while (!v->finish) {
         wait_for_something(v);
-        take_signal(v);
-        watch_parent_pipe(v);
         serve_control(v);
         int taken = receiver_turn(v->receiver);
         int64_t now = clock_now();

@@ -522,12 +522,15 @@ bool link_speaks_for(const struct link *link, const struct link_frame *frame, co
 
 /*
  * Whether there is nothing to receive, at the price of one call of the system, where ZeroMQ makes four. Its descriptor
- * tells of news only to who has taken all that was there: therefore `drained`.
+ * tells of news only to who has taken all that was there: therefore `drained`. Right behind a wait even that call is
+ * not needed.
  */
-static bool is_quiet(const struct link *link)
+static bool is_quiet(struct link *link)
 {
     struct pollfd news = {.fd = link->fd, .events = POLLIN};
-    return link->drained && poll(&news, 1, 0) == 0;
+    bool still = link->still;
+    link->still = false;
+    return link->drained && (still || poll(&news, 1, 0) == 0);
 }
 
 int link_receive(struct link *link, struct link_frame *frame)
@@ -640,17 +643,37 @@ static int count_ready(struct waited *w)
     return ready;
 }
 
+static int wait_for(struct waited *w, int64_t timeout_ns)
+{
+    int ready = count_untold(w), told = 0;
+    int64_t left = ready ? 0 : timeout_ns, until = left > 0 ? clock_now() + left : 0;
+    do { /* a descriptor of ZeroMQ also tells of other things than frames: then it waits on */
+        int64_t ms = left < 0 ? -1 : left / CLOCK_MS + (left % CLOCK_MS != 0);
+        told = poll(w->items, w->all, ms > INT_MAX ? INT_MAX : (int)ms);
+        ready += told > 0 ? count_ready(w) : 0;
+        left = left > 0 ? until - clock_now() : left;
+    } while (told > 0 && ready == 0 && left != 0 && (timeout_ns < 0 || left > 0));
+    for (nfds_t i = 0; i < w->links; i++)
+        if (w->link[i])
+            w->link[i]->still = told >= 0 && w->link[i]->drained;
+    return ready;
+}
+
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns)
 {
     struct waited w;
     list_waited(&w, links, link_count, fds, fd_count);
-    int ready = count_untold(&w), told = 0;
-    int64_t left = ready ? 0 : timeout_ns, until = left > 0 ? clock_now() + left : 0;
-    do { /* a descriptor of ZeroMQ also tells of other things than frames: then it waits on */
-        int64_t ms = left < 0 ? -1 : left / CLOCK_MS + (left % CLOCK_MS != 0);
-        told = poll(w.items, w.all, ms > INT_MAX ? INT_MAX : (int)ms);
-        ready += told > 0 ? count_ready(&w) : 0;
-        left = left > 0 ? until - clock_now() : left;
-    } while (told > 0 && ready == 0 && left != 0 && (timeout_ns < 0 || left > 0));
+    return wait_for(&w, timeout_ns);
+}
+
+int link_wait_which(struct link *const *links, size_t link_count, int *fds, size_t fd_count, int64_t timeout_ns)
+{
+    struct waited w;
+    list_waited(&w, links, link_count, fds, fd_count);
+    int ready = wait_for(&w, timeout_ns);
+    nfds_t at = w.links;
+    for (size_t i = 0; i < fd_count && at < w.all; i++)
+        if (fds[i] >= 0 && !w.items[at++].revents)
+            fds[i] = -1;
     return ready;
 }

@@ -158,6 +158,9 @@ void link_host(const struct link_frame *frame, char host[LINK_HOST_MAX + 1]);
  */
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns);
 
+/** The same; a descriptor that was looked at and cannot be read becomes -1. */
+int link_wait_which(struct link *const *links, size_t link_count, int *fds, size_t fd_count, int64_t timeout_ns);
+
 /**
  * Reads the keys of a daemon from files: `own`, its secret key; `known`, the folder of keys that it admits (NULL: it
  * can only connect); `server`, the public key of the daemon that it connects to (NULL: it can only bind). Returns 0

@@ -22,6 +22,7 @@ struct link {
     bool bound, keyed;
     bool relay;     /* link_set_relay() */
     bool drained;   /* nothing could be received, and nothing was sent since: `fd` shows when that may have changed */
+    bool still;     /* the last wait saw that nothing came, and nothing was asked for since */
     int fd;         /* ZeroMQ's, of the socket */
     bool connected; /* the monitor has seen a connection */
     char endpoint[LINK_ENDPOINT_MAX];
