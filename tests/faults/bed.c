@@ -400,9 +400,6 @@ static void set_environment(struct bed *b)
     unsetenv("BEZEL_RUNS");
     unsetenv("BEZEL_PROCESS");
     setenv("FAULTS_PROGRAMS", FAULTS_BUILD, 1);
-    /* Packets take both ways by turns; where the network is disturbed, the one that it can disturb. */
-    if (!getenv("FAULTS_DIRECT") && (b->options.over_network || b->options.seed & 1))
-        setenv("BEZEL_BY_LINK", "1", 1);
     if (b->options.over_network && b->proxy.apart) {
         snprintf(text, sizeof text, "/proc/%d/ns/net", (int)b->proxy.pid);
         setenv("FAULTS_NETWORK", text, 1);
@@ -483,6 +480,8 @@ void bed_make(struct bed *b, const struct bed_options *options)
     o->window_mib = o->window_mib ? o->window_mib : 16;
     o->ring_records = o->ring_records ? o->ring_records : 65536;
     o->rounds = o->rounds ? o->rounds : 1;
+    if (o->over_network || o->by_link) /* where the network is disturbed, the way that it can disturb */
+        setenv("BEZEL_BY_LINK", "1", 1);
     bool spaces = (o->over_network || o->remote || o->store_mib) && namespaces_enter();
     if (o->store_mib && !spaces) {
         b->result.absent = true;

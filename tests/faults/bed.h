@@ -45,6 +45,7 @@ struct bed_options {
     uint64_t seed;
     bool light;            /* fewer rounds */
     unsigned rounds;       /* how often a fault comes */
+    bool by_link;          /* packets take the link, also where they could pass directly */
     bool tree;             /* two inner collectors, one below the other */
     bool reduces;          /* records of echo end at the node, ... */
     bool at_root;          /* ... or at the collector that stores the run */
@@ -72,6 +73,7 @@ struct bed_options {
 /** What was found at the end. */
 struct bed_result {
     unsigned tried;                              /* how often the fault came */
+    unsigned ways;                               /* RUNDB_WAY_LINK, _DIRECT: by which stored packets came */
     uint64_t produced, stored, lost[BED_CAUSES]; /* the books of the SUT */
     uint64_t silent[2];               /* what threads did, and began, before the first that is stored of them */
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */

@@ -327,6 +327,10 @@ static void take_books(struct check *c, const char *run)
     for (size_t i = 0; i < s->process_count; i++)
         if (s->processes[i].role == ROLE_SUT && strcmp(s->processes[i].name, EVIL) != 0)
             add_books(c, &s->processes[i], &v->books[i]);
+    for (size_t i = 0; i < s->node_count; i++)
+        c->bed->result.ways |= (unsigned)s->nodes[i].ways;
+    if (c->bed->options.by_link && c->bed->result.ways & RUNDB_WAY_DIRECT)
+        bed_fail(c->bed, "packets passed directly, and were to take the link");
     check_times(c, s, v);
     add_missing(c, s);
     add_silent(c);

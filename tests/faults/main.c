@@ -6,6 +6,7 @@
  * made of the printed one and its name: it can be repeated alone.
  */
 #include "base/hash.h"
+#include "run/rundb/rundb.h"
 #include "tests/faults/faults.h"
 #include "tests/lib/patience.h"
 
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: faults [--long] [--rounds N] [--jobs N] [--group NAME] [--list] [PATTERN...]\n"
+    "Usage: faults [--long] [--rounds N] [--jobs N] [--group NAME] [--both] [--list] [PATTERN...]\n"
     "\n"
     "Tries the faults whose names match a PATTERN (of the shell; default: all) and prints what became of the records.\n"
     "\n"
@@ -32,16 +33,18 @@ static const char help[] =
     "  --jobs N     faults at the same time; default 4\n"
     "  --group NAME only those of a group: kill, stop, storm, link, loss, machine, hostile, netem, hosts;\n"
     "               `asked`, tried only so, are those that disturb the machine: they set its clock\n"
+    "  --both       each twice: packets pass directly, and take the link; else one of these is drawn for each\n"
     "  --list       only the names\n"
     "\n"
     "BEZEL_SEED repeats a run with the seed that it printed; BEZEL_TEST_LIGHT=1 tries each fault once;\n"
     "BEZEL_FAULTS_KEEP=1 keeps the files of what failed. Exit code 0: all books balance; 77: nothing that\n"
     "was to be tried is available here.\n";
 
-enum { FAULTS_MAX = 128, JOBS_MAX = 16, PATIENCE_S = 240 /* for a round of a fault */ };
+enum { FAULTS_MAX = 256, JOBS_MAX = 16, PATIENCE_S = 240 /* for a round of a fault */ };
 
 struct job {
     const struct fault *fault;
+    bool by_link;
     struct bed_result result;
     pid_t pid;
     int pipe;
@@ -53,7 +56,7 @@ struct job {
 struct plan {
     struct job jobs[FAULTS_MAX];
     size_t count, next, running, most;
-    bool many, light;
+    bool many, light, both;
     unsigned rounds;
     uint64_t seed;
 };
@@ -61,6 +64,11 @@ struct plan {
 static unsigned rounds_of(const struct plan *p, const struct fault *f)
 {
     return p->rounds ? p->rounds : p->light ? 1 : p->many ? f->many : f->few;
+}
+
+static uint64_t seed_of(const struct plan *p, const struct fault *f)
+{
+    return hash_fnv64(p->seed, f->name, strlen(f->name));
 }
 
 /* ---- one fault --------------------------------------------------------------------------------------------------- */
@@ -75,7 +83,8 @@ static _Noreturn void try_fault(const struct plan *p, const struct job *j, int o
     dup2(log, STDERR_FILENO);
     f->try(&bed,
            &(struct bed_options){.name = f->name,
-                                 .seed = hash_fnv64(p->seed, f->name, strlen(f->name)),
+                                 .seed = seed_of(p, f),
+                                 .by_link = j->by_link,
                                  .light = p->light,
                                  .rounds = rounds_of(p, f)},
            f->of);
@@ -135,9 +144,11 @@ static void end_job(struct plan *p, struct job *j)
 
 static void print_row(const char *name, const struct bed_result *r)
 {
+    static const char *const ways[] = {"", [RUNDB_WAY_LINK] = "link", [RUNDB_WAY_DIRECT] = "direct",
+                                       [RUNDB_WAY_LINK | RUNDB_WAY_DIRECT] = "both"};
     if (r->absent) {
         printf("| %s | not available here |", name);
-        for (int i = 0; i < BED_CAUSES + 6; i++)
+        for (int i = 0; i < BED_CAUSES + 7; i++)
             printf(" |");
         putchar('\n');
         return;
@@ -146,8 +157,8 @@ static void print_row(const char *name, const struct bed_result *r)
            (unsigned long long)r->stored, (unsigned long long)r->reduced);
     for (int i = 0; i < BED_CAUSES; i++)
         printf(" %llu |", (unsigned long long)r->lost[i]);
-    printf(" %llu | %llu | %llu |\n", (unsigned long long)r->doubled, (unsigned long long)r->wrong,
-           (unsigned long long)r->unknown);
+    printf(" %llu | %llu | %llu | %s |\n", (unsigned long long)r->doubled, (unsigned long long)r->wrong,
+           (unsigned long long)r->unknown, ways[r->ways]);
 }
 
 static void add(struct bed_result *sum, const struct bed_result *r)
@@ -155,6 +166,7 @@ static void add(struct bed_result *sum, const struct bed_result *r)
     if (r->absent)
         return;
     sum->tried += r->tried;
+    sum->ways |= r->ways;
     sum->produced += r->produced;
     sum->stored += r->stored;
     sum->reduced += r->reduced;
@@ -185,20 +197,26 @@ static void print_sum(const struct bed_result *r, size_t faults, size_t absent)
 static int print_table(const struct plan *p)
 {
     struct bed_result sum = {0};
-    size_t failed = 0, absent = 0;
+    size_t faults = 0, failed = 0, absent = 0;
     puts("| fault | tried | produced | stored | reduced | lost: ring full | window full | spool full | off | "
          "overwritten | "
-         "no ring | reducer | unfinished | unstored | doubled | wrong | unknown |\n"
-         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    for (size_t i = 0; i < p->count; i++) {
-        print_row(p->jobs[i].fault->name, &p->jobs[i].result);
-        add(&sum, &p->jobs[i].result);
-        failed += p->jobs[i].failed;
-        absent += p->jobs[i].result.absent;
+         "no ring | reducer | unfinished | unstored | doubled | wrong | unknown | way |\n"
+         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|");
+    for (size_t i = 0; i < p->count; faults++) {
+        const struct job *j = &p->jobs[i];
+        struct bed_result row = j->result;
+        for (; i < p->count && p->jobs[i].fault == j->fault; i++) {
+            failed += p->jobs[i].failed;
+            if (&p->jobs[i] != j)
+                add(&row, &p->jobs[i].result);
+        }
+        print_row(j->fault->name, &row);
+        add(&sum, &row);
+        absent += row.absent;
     }
     print_row("**all**", &sum);
-    print_sum(&sum, p->count, absent);
-    return failed > 0 ? 1 : absent == p->count ? 77 : 0;
+    print_sum(&sum, faults, absent);
+    return failed > 0 ? 1 : absent == faults ? 77 : 0;
 }
 
 /* ---- what to try ------------------------------------------------------------------------------------------------- */
@@ -213,6 +231,13 @@ static bool wanted(const char *name, char **patterns)
     return false;
 }
 
+static void add_jobs(struct plan *p, const struct fault *f)
+{
+    if (p->both)
+        p->jobs[p->count++] = (struct job){.fault = f};
+    p->jobs[p->count++] = (struct job){.fault = f, .by_link = p->both || seed_of(p, f) & 1};
+}
+
 static void choose(struct plan *p, const char *group, char **patterns)
 {
     static const struct {
@@ -223,13 +248,13 @@ static void choose(struct plan *p, const char *group, char **patterns)
                   {"hostile", faults_hostile}, {"netem", faults_netem}, {"hosts", faults_hosts},
                   {"asked", faults_asked}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-        for (const struct fault *f = groups[g].list; f->name && p->count < FAULTS_MAX; f++)
+        for (const struct fault *f = groups[g].list; f->name && p->count + 1 < FAULTS_MAX; f++)
             if (strcmp(group                            ? group
                        : groups[g].list == faults_asked ? ""
                                                         : groups[g].name,
                        groups[g].name) == 0 &&
                 wanted(f->name, patterns))
-                p->jobs[p->count++].fault = f;
+                add_jobs(p, f);
 }
 
 static void run(struct plan *p)
@@ -247,13 +272,10 @@ static void run(struct plan *p)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"long", no_argument, NULL, 'l'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"jobs", required_argument, NULL, 'j'},
-        {"group", required_argument, NULL, 'g'},
-        {"list", no_argument, NULL, 'n'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"long", no_argument, NULL, 'l'},       {"rounds", required_argument, NULL, 'r'},
+        {"jobs", required_argument, NULL, 'j'}, {"group", required_argument, NULL, 'g'},
+        {"both", no_argument, NULL, 'b'},       {"list", no_argument, NULL, 'n'},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
     };
     static struct plan p = {.most = 4};
     const char *group = NULL;
@@ -264,6 +286,7 @@ int main(int argc, char **argv)
         if (c == '?')
             return 2;
         p.many |= c == 'l';
+        p.both |= c == 'b';
         list |= c == 'n';
         if (c == 'g')
             group = optarg;
@@ -272,13 +295,13 @@ int main(int argc, char **argv)
         if (c == 'j' && strtoul(optarg, NULL, 10) > 0)
             p.most = strtoul(optarg, NULL, 10);
     }
+    p.seed = list ? 0 : seed_start();
     choose(&p, group, argv + optind);
     for (size_t i = 0; list && i < p.count; i++)
         puts(p.jobs[i].fault->name);
     if (list || p.count == 0)
         return list ? 0 : 2;
     p.light = getenv("BEZEL_TEST_LIGHT") && *getenv("BEZEL_TEST_LIGHT");
-    p.seed = seed_start();
     run(&p);
     return print_table(&p);
 }
