@@ -603,17 +603,23 @@ static size_t count_before(const void *list, size_t count, size_t size, int64_t 
     return low;
 }
 
-uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since)
+const struct activity_inner *activity_innermost(const struct activity_thread *t, int64_t at)
 {
     size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
-    *since = i ? t->inner[i - 1].at : INT64_MIN;
-    return i ? t->inner[i - 1].name : (uint32_t)ACTIVITY_NONE;
+    return i ? &t->inner[i - 1] : NULL;
+}
+
+uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since)
+{
+    const struct activity_inner *i = activity_innermost(t, at);
+    *since = i ? i->at : INT64_MIN;
+    return i ? i->name : (uint32_t)ACTIVITY_NONE;
 }
 
 enum activity_reason activity_reason_before(const struct activity_thread *t, int64_t at)
 {
-    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
-    return i ? t->inner[i - 1].reason : ACTIVITY_NO_WAIT;
+    const struct activity_inner *i = activity_innermost(t, at);
+    return i ? i->reason : ACTIVITY_NO_WAIT;
 }
 
 bool activity_message_wait(const struct activity_thread *t, int64_t at, struct activity_window *wait)

@@ -187,6 +187,9 @@ void activity_forget_gaps(struct activity *a, int64_t before);
 /** The thread `id` of the process in row `process_row`; ACTIVITY_NONE: it is not known. */
 uint32_t activity_find(const struct activity *a, int64_t process_row, uint32_t id);
 
+/** What the innermost span is just before `at`, since when; NULL: nothing is known yet. */
+const struct activity_inner *activity_innermost(const struct activity_thread *t, int64_t at);
+
 /** The name of the innermost span that thread `t` was in just before `at`, and since when that is so; ACTIVITY_NONE. */
 uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since);
 

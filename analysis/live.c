@@ -98,17 +98,46 @@ static int add_mark(struct live *f, uint32_t thread, int64_t at)
     return 0;
 }
 
-/* Sets the sums to what the path to `thread` at `until` has. */
-static int sum_path(struct live *f, uint32_t thread, int64_t until)
+static int make_mark(struct live *f, uint32_t thread, int64_t at)
+{
+    struct live_thread *t = &f->threads[thread];
+    if (at <= t->newer.at || at <= t->next.at || at > t->known)
+        return 0;
+    int64_t *ns = realloc(t->next.ns, (f->terms.count + 1) * sizeof *ns);
+    if (!ns)
+        return BEZEL_ENOMEM;
+    memcpy(ns, f->sums, f->terms.count * sizeof *ns);
+    t->next = (struct live_mark){at, f->terms.count, ns};
+    return 0;
+}
+
+/* Marks what the path passes last of each thread; where it follows who ended a wait, it goes on elsewhere than theirs.
+ */
+static int mark_piece(struct live *f, size_t i)
+{
+    const struct path_piece *p = &f->path.pieces[i];
+    bool is = f->threads[p->thread].last == i && (f->path.wakers == 0 || i + 1 == f->path.count);
+    return is && !f->is_ahead ? make_mark(f, p->thread, p->until) : 0;
+}
+
+/* Sets the sums to what the path to `thread` at `until` has; `marks`: and sets marks along it. */
+static int sum_path(struct live *f, uint32_t thread, int64_t until, bool marks)
 {
     struct path_end end = {.from = f->from, .kept = f->kept, .least = least_of, .of = f};
     f->is_ahead = false;
     memset(f->sums, 0, (LIVE_TERMS_MOST + 1) * sizeof *f->sums);
     int err = path_walk_to(&f->activity, thread, until, &end, &f->path);
     f->bound = f->path.bound > f->bound ? f->path.bound : f->bound;
-    for (size_t i = 0; i < f->path.count && !err; i++)
+    for (size_t i = 0; i < f->path.count && marks; i++)
+        f->threads[f->path.pieces[i].thread].last = i;
+    if (!err && end.at > f->from)
+        err = add_mark(f, end.thread, end.at);
+    for (size_t i = 0; i < f->path.count && !err; i++) {
         err = add_piece(f, f->path.pieces[i]);
-    return err || end.at <= f->from ? err : add_mark(f, end.thread, end.at);
+        if (marks && !err)
+            err = mark_piece(f, i);
+    }
+    return err;
 }
 
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
@@ -137,22 +166,8 @@ static bool grow_threads(struct live *f)
         return false;
     f->threads = more;
     for (; f->thread_count < count; f->thread_count++)
-        more[f->thread_count] = (struct live_thread){none, none, none, INT64_MIN};
+        more[f->thread_count] = (struct live_thread){none, none, none, INT64_MIN, INT64_MIN, 0};
     return true;
-}
-
-static int make_mark(struct live *f, uint32_t thread, int64_t at)
-{
-    struct live_mark *m = &f->threads[thread].next;
-    int err = sum_path(f, thread, at);
-    if (!err && f->is_ahead) /* later */
-        return 0;
-    int64_t *ns = err ? NULL : realloc(m->ns, (f->terms.count + 1) * sizeof *ns);
-    if (!ns)
-        return BEZEL_ENOMEM;
-    memcpy(ns, f->sums, f->terms.count * sizeof *ns);
-    *m = (struct live_mark){at, f->terms.count, ns};
-    return 0;
 }
 
 /* Settles the activity, and counts the spans over a mark that were not known when it was made. */
@@ -191,10 +206,13 @@ static void commit(struct live *f, uint32_t thread, int64_t kept)
 int live_mark(struct live *f, int64_t until)
 {
     int err = grow_threads(f) ? settle(f) : BEZEL_ENOMEM;
+    for (uint32_t i = 0; i < f->thread_count && !err; i++)
+        f->threads[i].known = known_until(f, &f->activity.threads[i], until);
     for (uint32_t i = 0; i < f->thread_count && !err; i++) {
-        int64_t at = known_until(f, &f->activity.threads[i], until);
-        if (at > f->from && at > f->threads[i].newer.at)
-            err = make_mark(f, i, at);
+        const struct live_thread *t = &f->threads[i];
+        bool near = t->next.at > saturate_sub(t->known, LIVE_STEP / 4); /* set along another path */
+        if (t->known > f->from && t->known > t->newer.at && !near)
+            err = sum_path(f, i, t->known, true);
     }
     for (uint32_t i = 0; i < f->thread_count && !err; i++)
         commit(f, i, f->marked);
@@ -262,7 +280,7 @@ int live_terms(struct live *f, uint32_t thread, int64_t until, struct slow_terms
 {
     *t = (struct slow_terms){.usual = (double)NAN};
     int err = settle(f);
-    err = err ? err : sum_path(f, thread, until);
+    err = err ? err : sum_path(f, thread, until, false);
     t->terms = err ? NULL : malloc((f->terms.count + 1) * sizeof *t->terms);
     if (!t->terms)
         return BEZEL_ENOMEM;

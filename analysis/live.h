@@ -45,6 +45,8 @@ struct live {
     struct live_thread {
         struct live_mark older, newer, next;
         int64_t since; /* all that it did since then is kept */
+        int64_t known; /* up to which all is known that it did */
+        size_t last;   /* piece of a path that is of it */
     } * threads;
     int64_t *sums; /* of each term */
     struct path path;

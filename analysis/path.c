@@ -95,17 +95,18 @@ static void put_stretch(struct walk *w, int64_t from, struct path_piece as)
     from = from < w->from ? w->from : from;
     while (w->at > from && !w->short_of_memory) {
         struct path_piece piece = as;
-        int64_t since, had = INT64_MIN;
+        int64_t since = from, had = INT64_MIN;
         const struct activity_rival *rival = as.is == PATH_READY ? rival_of(w, &had) : NULL;
+        const struct activity_inner *in = activity_innermost(thread_of(w), w->at);
         piece.thread = w->thread;
-        piece.span = activity_inner_before(thread_of(w), w->at, &since);
+        piece.span = in ? in->name : (uint32_t)ACTIVITY_NONE;
+        since = in && in->at > since ? in->at : since;
         if (rival) {
             piece.is = rival->monitor ? PATH_MONITOR : PATH_READY;
             piece.by = rival->name;
         }
-        put_reason(&piece, activity_reason_before(thread_of(w), w->at));
-        since = had > since ? had : since;
-        put(w, since > from ? since : from, piece);
+        put_reason(&piece, in ? in->reason : ACTIVITY_NO_WAIT);
+        put(w, had > since ? had : since, piece);
     }
 }
 
@@ -190,6 +191,7 @@ const struct activity_event *path_awaited(const struct activity *a, uint32_t thr
 /* Goes over to thread `waker`, which ended the wait that began at `waited`, for as long as that lasted. */
 static void follow_waker(struct walk *w, uint32_t waker, int64_t waited)
 {
+    w->p->wakers++;
     w->left[w->depth].thread = w->thread;
     w->left[w->depth++].from = w->from;
     w->from = waited > w->from ? waited : w->from;
@@ -315,6 +317,7 @@ int path_walk_to(const struct activity *a, uint32_t thread, int64_t until, struc
     struct walk w = {.a = a, .p = p, .at = until, .end = end};
     p->count = 0;
     p->bound = 0;
+    p->wakers = 0;
     enter(&w, thread);
     while (w.at > w.from && w.hops < HOPS_MOST && !w.short_of_memory) {
         step(&w);

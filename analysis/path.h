@@ -65,6 +65,7 @@ struct path {
     size_t count, capacity;
     struct path_piece *pieces; /* in the order of time, without gaps */
     int64_t bound;             /* ns; see above */
+    size_t wakers;             /* threads that were followed since they ended a wait */
 };
 
 /**
