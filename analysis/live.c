@@ -236,7 +236,7 @@ static int make_room(struct live *f)
 int live_take(struct live *f, const struct record_item *item)
 {
     int64_t at = saturate_ns(item->at.ns);
-    if (f->from == INT64_MIN)
+    if (f->newest == INT64_MIN && f->from < at)
         f->from = f->marked = at;
     f->newest = at > f->newest ? at : f->newest;
     if (!activity_take(&f->activity, item))

@@ -52,7 +52,7 @@ struct live {
     struct path path;
 };
 
-/** Begins at `from`; INT64_MIN: with the first record. Returns 0 or BEZEL_ENOMEM; live_fini() in both cases. */
+/** Begins at `from`, but not before the first record. Returns 0 or BEZEL_ENOMEM; live_fini() in both cases. */
 int live_init(struct live *f, int64_t from) BEZEL_MUST_CHECK;
 void live_fini(struct live *f);
 

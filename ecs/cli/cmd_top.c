@@ -25,7 +25,7 @@ static int read_view(const char *text, void *context)
         if (top->view != TOP_RECORDS && strcmp(text, top_table_name(top->view)) == 0)
             return OPTIONS_GO_ON;
     return options_misuse("'%s' is not a view: use nodes, processes, aspects, limits, decisions, losses, messages, "
-                          "threads, intervals or waits",
+                          "threads, intervals, waits or path",
                           text);
 }
 
@@ -43,8 +43,8 @@ int cmd_top(int argc, char **argv)
                         .context = &top};
     const struct options_entry entries[] = {
         {"view", 0, "VIEW",
-         "begin with nodes (default), processes, aspects, limits, decisions, losses, messages, threads, intervals or "
-         "waits",
+         "begin with nodes (default), processes, aspects, limits, decisions, losses, messages, threads, intervals, "
+         "waits or path",
          .read = read_view},
         {"plain", 0, NULL,
          "print lines once each interval, as is done where there is no terminal; without --view: nodes and limits",

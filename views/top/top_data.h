@@ -27,6 +27,7 @@ enum top_view {
     TOP_THREADS,
     TOP_INTERVALS,
     TOP_WAITS,
+    TOP_PATH,
     TOP_VIEWS
 };
 

@@ -93,10 +93,10 @@ static void draw_tabs(struct top_grid *g, unsigned y, enum top_view view)
     static const struct {
         enum top_view view;
         const char *text;
-    } tabs[] = {{TOP_NODES, "nodes"},       {TOP_PROCESSES, "procs"},     {TOP_ASPECTS, "aspects"},
-                {TOP_LIMITS, "limits"},     {TOP_DECISIONS, "decisions"}, {TOP_LOSSES, "Losses"},
-                {TOP_MESSAGES, "messages"}, {TOP_THREADS, "threads"},     {TOP_INTERVALS, "intervals"},
-                {TOP_WAITS, "waits"}};
+    } tabs[] = {
+        {TOP_NODES, "nodes"},         {TOP_PROCESSES, "procs"}, {TOP_ASPECTS, "aspects"}, {TOP_LIMITS, "limits"},
+        {TOP_DECISIONS, "decisions"}, {TOP_LOSSES, "Losses"},   {TOP_MESSAGES, "msgs"},   {TOP_THREADS, "threads"},
+        {TOP_INTERVALS, "intervals"}, {TOP_WAITS, "waits"},     {TOP_PATH, "Path"}};
     unsigned x = 0;
     for (size_t i = 0; i < sizeof tabs / sizeof *tabs; i++) {
         unsigned width = (unsigned)strlen(tabs[i].text);
@@ -305,6 +305,7 @@ static void draw_help(struct top_grid *g)
         "n p a l d L m t nodes, processes, aspects, limits, decisions, losses, messages,",
         "i w             threads; intervals between records, with their stages; waits and",
         "                long spans that last",
+        "P               the path to what was last, by what it has (bezel why --path)",
         "Enter           into the row: node, its processes, their aspects, records",
         "                limit: the time of its violation, and the aspect it is on",
         "Esc, Backspace  back",

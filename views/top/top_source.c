@@ -56,6 +56,8 @@ void top_source_close(struct top_source *s)
     free(s->stats);
     free(s->records);
     free(s->rivals);
+    free(s->path_texts);
+    why_free(&s->why);
     interval_times_free(&s->times);
     free(s);
 }
@@ -508,6 +510,8 @@ static int add_items(struct top_source *s, const struct top_state *state, enum t
         return top_source_intervals(s);
     case TOP_WAITS:
         return top_source_waits(s, state, scope);
+    case TOP_PATH:
+        return top_source_path(s);
     case TOP_VIEWS:
         break;
     }

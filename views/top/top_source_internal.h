@@ -13,6 +13,7 @@
 #include "views/picture/shown_record.h"
 #include "views/picture/strip.h"
 #include "views/top/top_source.h"
+#include "views/why/why.h"
 
 #include <limits.h>
 
@@ -77,6 +78,10 @@ struct top_source {
     enum top_view view;
     struct top_rival *rivals; /* by index of the items of the view of threads */
     size_t rival_count;
+    struct why_answer why; /* of the view of the path, with the texts of its rows */
+    struct top_path_texts {
+        char what[TOP_TEXT_MAX], where[TOP_TEXT_MAX];
+    } * path_texts;
     struct interval_times times; /* of the view of intervals */
     char title[TOP_TEXT_MAX];
 };
@@ -127,6 +132,7 @@ void top_source_finish_aspects(struct top_source *s);
 
 /** Rows of the other views. */
 int top_source_records(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
+int top_source_path(struct top_source *s) BEZEL_MUST_CHECK;
 int top_source_messages(struct top_source *s, const struct top_state *state) BEZEL_MUST_CHECK;
 int top_source_threads(struct top_source *s, const struct top_state *state, struct top_id scope) BEZEL_MUST_CHECK;
 int top_source_intervals(struct top_source *s) BEZEL_MUST_CHECK;

@@ -253,7 +253,7 @@ static void on_view_key(struct top_state *s, const struct top_seen *seen, int ke
     static const char letters[TOP_VIEWS] = {
         [TOP_NODES] = 'n',   [TOP_PROCESSES] = 'p', [TOP_ASPECTS] = 'a', [TOP_RECORDS] = 0,
         [TOP_LIMITS] = 'l',  [TOP_DECISIONS] = 'd', [TOP_LOSSES] = 'L',  [TOP_MESSAGES] = 'm',
-        [TOP_THREADS] = 't', [TOP_INTERVALS] = 'i', [TOP_WAITS] = 'w'};
+        [TOP_THREADS] = 't', [TOP_INTERVALS] = 'i', [TOP_WAITS] = 'w',   [TOP_PATH] = 'P'};
     for (enum top_view v = 0; v < TOP_VIEWS; v++)
         if (letters[v] == key) {
             open_view(s, v);

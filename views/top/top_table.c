@@ -74,6 +74,12 @@ static const struct top_column waits[] = {
     {"waits for", 9, TOP_IS_TEXT, 2, false}, {"for", 9, TOP_IS_DURATION, 0, false},
     {"state", 6, TOP_IS_TEXT, 4, false},
 };
+static const struct top_column path[] = {
+    {"share", 8, TOP_IS_PERCENT, 0, false},
+    {"time", 9, TOP_IS_DURATION, 1, false},
+    {"what", 34, TOP_IS_TEXT, 0, true},
+    {"where", 24, TOP_IS_TEXT, 1, false},
+};
 
 #define VIEW(array, name, column, down)                                                                                \
     {                                                                                                                  \
@@ -94,7 +100,7 @@ static const struct {
     [TOP_LIMITS] = VIEW(limits, "limits", 5, true),    [TOP_DECISIONS] = VIEW(decisions, "decisions", 0, true),
     [TOP_LOSSES] = VIEW(losses, "losses", 0, true),    [TOP_MESSAGES] = VIEW(messages, "messages", 2, true),
     [TOP_THREADS] = VIEW(threads, "threads", 5, true), [TOP_INTERVALS] = VIEW(intervals, "intervals", 0, false),
-    [TOP_WAITS] = VIEW(waits, "waits", 5, true),
+    [TOP_WAITS] = VIEW(waits, "waits", 5, true),       [TOP_PATH] = VIEW(path, "path", 0, true),
 };
 
 const struct top_column *top_table_columns(enum top_view view, size_t *count)

@@ -109,6 +109,10 @@ void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)
 /** Writes the members that `bezel why --json` has of an answer, with the first terms and without pieces. Pure. */
 void why_json_cause(const struct why_page *p, const struct why_answer *a, struct json *j);
 
+/** What a term of the answer is, and where, as texts of at most `size` bytes each. Pure. */
+void why_term_texts(const struct why_page *p, const struct why_answer *a, const struct slow_term *t, char *what,
+                    char *where, size_t size);
+
 enum { WHY_LIMITS_MOST = 8 };
 #define WHY_SLOWEST 0.01 /* of all, where neither an option nor a bound says which are slow */
 

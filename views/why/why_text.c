@@ -126,6 +126,14 @@ static struct why_place_text where(const struct why_page *p, const struct why_an
     return text;
 }
 
+void why_term_texts(const struct why_page *p, const struct why_answer *a, const struct slow_term *t, char *is, char *in,
+                    size_t size)
+{
+    struct doing d = doing_of(t);
+    snprintf(is, size, "%s", what(p, a, &d).s);
+    snprintf(in, size, "%s", where(p, a, &d).s);
+}
+
 /* ---- the slow beside the usual ------------------------------------------------------------------------------------
  */
 
