@@ -10,6 +10,7 @@
 #include "base/lifetime.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/supervisor.h"
 #include "base/ulimit.h"
 #include "bezeld/control_endpoint.h"
 #include "bezeld/scheduler.h"
@@ -153,10 +154,13 @@ static void serve(struct host *h)
         if (look && control_endpoint_turn(h->control_endpoint, &h->all))
             end(h);
         h->served |= h->all.count > 0;
+        supervisor_ready();
         lifetime_ready(&h->ready);
         if (look && must_end(h))
             end(h);
         remove_ended(h);
+        if (look)
+            h->all.alive_due = supervisor_alive(clock_now());
         int fds[2 + COLLECTOR_PLACES_MAX] = {h->signals, h->parent_pipe};
         size_t more = control_endpoint_fds(h->control_endpoint, fds + 2);
         if (is_needed(h)) /* otherwise the wait would never end */
@@ -168,6 +172,7 @@ int main(int argc, char **argv)
 {
     struct arguments a;
     inherited_take("bezeld");
+    supervisor_take();
     int code = read_arguments(argc, argv, &a);
     if (code != OPTIONS_GO_ON)
         return code;
@@ -187,6 +192,7 @@ int main(int argc, char **argv)
     if (control_endpoint_open(&a.endpoint, &h.control_endpoint) != 0)
         return EXIT_FAILED;
     scheduler_init(&h.all);
+    h.all.alive_due = 0; /* the first turn says when the next one must be */
     h.all.control_endpoint = control_endpoint_link(h.control_endpoint);
     serve(&h);
     control_endpoint_close(h.control_endpoint);

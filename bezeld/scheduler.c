@@ -37,7 +37,7 @@ static int64_t measure_min_sleep(void)
 
 void scheduler_init(struct scheduler *all)
 {
-    *all = (struct scheduler){.control_due = INT64_MAX};
+    *all = (struct scheduler){.control_due = INT64_MAX, .alive_due = INT64_MAX};
 }
 
 int scheduler_add(struct scheduler *all, struct session *s)
@@ -88,7 +88,7 @@ bool scheduler_turn(struct scheduler *all)
 {
     int64_t now = clock_now();
     bool attend = all->woken;
-    bool control = attend || now >= all->control_due;
+    bool control = attend || now >= all->control_due || now >= all->alive_due;
     all->woken = false;
     share_thread(all);
     for (uint32_t i = 0; i < all->count; i++) {
@@ -192,7 +192,7 @@ static void look_on(struct scheduler *all, const int *fds, size_t fd_count)
 
 void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
 {
-    int64_t now = clock_now(), due = all->control_due, work_due = INT64_MAX;
+    int64_t now = clock_now(), due = earliest(all->control_due, all->alive_due), work_due = INT64_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         int64_t next = session_due(all->list[i]);
         due = earliest(due, next);

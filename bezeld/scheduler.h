@@ -19,6 +19,7 @@ struct scheduler {
     struct link *control_endpoint;       /* one more link to wait on; borrowed; NULL: none */
     int64_t commanded;                   /* when the last command came, ns */
     int64_t control_due;                 /* when the control endpoint needs a turn without news, ns; INT64_MAX: never */
+    int64_t alive_due;                   /* when the loop must have turned, ns; INT64_MAX: never */
     /* Private to the module: */
     bool woken;         /* the last wait ended by a link or descriptor */
     int64_t controlled; /* when links and descriptors were looked at last */

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/lifetime.h"
 #include "base/log.h"
+#include "base/supervisor.h"
 #include "base/ulimit.h"
 #include "collector/clock_server.h"
 #include "collector/evaluate/evaluate.h"
@@ -276,6 +277,7 @@ static int start(struct collector_daemon *v)
 
 static void send_ready(const struct collector_daemon *v)
 {
+    supervisor_ready();
     if (v->options->ready < 0)
         return;
     dprintf(v->options->ready, "%s\n", link_endpoint(v->data));
@@ -447,6 +449,7 @@ static void serve(struct collector_daemon *v)
         int taken = receiver_turn(v->receiver);
         int64_t now = clock_now();
         v->tick_at = receiver_tick(v->receiver, now, taken == 0);
+        (void)supervisor_alive(now); /* the tick turns the loop often enough */
         save_when_due(v, now);
         serve_child_look(&v->consumers, now);
         if (v->end_at && (now >= v->end_at || receiver_peers(v->receiver) == 0))

@@ -5,6 +5,7 @@
 #include "base/inherited.h"
 #include "base/lifetime.h"
 #include "base/options.h"
+#include "base/supervisor.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "base/uuid.h"
@@ -250,6 +251,7 @@ int main(int argc, char **argv)
 {
     const struct collector_daemon_options *options = &given.daemon;
     inherited_take("bezel-collector");
+    supervisor_take();
     keep_memory();
     file_raise_limit(); /* streams, and a connection for each node */
     int code = read_options(argc, argv);

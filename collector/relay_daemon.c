@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "base/lifetime.h"
 #include "base/log.h"
+#include "base/supervisor.h"
 #include "base/ulimit.h"
 #include "base/uuid.h"
 #include "collector/clock_server.h"
@@ -95,6 +96,7 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
 
 static void send_ready(const struct relay_daemon *v)
 {
+    supervisor_ready();
     if (v->options->ready < 0)
         return;
     dprintf(v->options->ready, "%s\n", link_endpoint(v->below));
@@ -211,6 +213,7 @@ static void serve(struct relay_daemon *v)
         (void)relay_turn(v->relay, clock_now());
         int64_t now = clock_now();
         v->tick_at = relay_tick(v->relay, now);
+        (void)supervisor_alive(now);
         follow_clock(v);
         if (v->end_at && (now >= v->end_at || relay_status(v->relay).children == 0))
             v->finish = true;

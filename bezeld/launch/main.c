@@ -14,6 +14,7 @@
 #include "base/lifetime.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/supervisor.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/launch/launcher.h"
@@ -270,6 +271,7 @@ static int open_folder(struct service *s)
 static void serve(struct service *s, int ready)
 {
     lifetime_ready(&ready);
+    supervisor_ready();
     while (!s->ending || s->count > 0) {
         struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
                                {.fd = s->ending ? -1 : s->listening, .events = POLLIN}};
@@ -285,6 +287,7 @@ int main(int argc, char **argv)
 {
     struct arguments a;
     inherited_take("bezel-launcher");
+    supervisor_take();
     int code = read_arguments(argc, argv, &a);
     if (code != OPTIONS_GO_ON)
         return code;

@@ -11,15 +11,17 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char about[] =
     "Lists the sessions that bezelds serve (a session is one node of one run), and the processes that record, "
     "read by a run or not. Without ENDPOINT it asks the bezelds of this user on this machine: those that runs "
-    "have started, and the persistent one of systemd; and it looks for processes in this user's folder and in "
+    "have started, and the persistent ones of systemd; and it looks for processes in this user's folder and in "
     "those of its runs. ENDPOINT is where a bezeld takes commands, as in `bezeld --control ENDPOINT`; over tcp "
     "it takes keys. Its processes are those in its default folder and in the folders of its sessions.\n";
 static const char footer[] = "Exit codes: 0 listed, 1 failed, 2 usage, 4 a bezeld did not answer.\n";
@@ -141,6 +143,11 @@ static void ask_own(const struct arguments *a)
     file_bezel_dir(base, sizeof base);
     snprintf(pattern, sizeof pattern, "%s/run-*/.b*/control", base);
     int err = glob(pattern, 0, NULL, &found);
+    const struct passwd *user = getpwuid(geteuid());
+    if (user) { /* bezeld@USER */
+        snprintf(pattern, sizeof pattern, "/run/bezel/%s/control", user->pw_name);
+        err = glob(pattern, err ? 0 : GLOB_APPEND, NULL, &found) ? err : 0;
+    }
     if (runtime && *runtime) {
         snprintf(pattern, sizeof pattern, "%s/bezel/control", runtime);
         err = glob(pattern, err ? 0 : GLOB_APPEND, NULL, &found) ? err : 0;

@@ -36,6 +36,13 @@ void doctor_free(struct doctor *d);
 
 void doctor_clock(struct doctor *d);
 void doctor_memory(struct doctor *d);
+
+/**
+ * Adds whether the shared memory folder `dir` of user `user` outlasts the user's logout, where systemd-logind runs.
+ * `root` is in front of the paths of the system's files.
+ */
+void doctor_logout(struct doctor *d, const char *root, const char *dir, const char *user, unsigned uid);
+
 void doctor_privileges(struct doctor *d);
 void doctor_samplers(struct doctor *d);
 void doctor_tools(struct doctor *d);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -181,4 +182,7 @@ void doctor_memory(struct doctor *d)
     check_folder(d, dir);
     check_space(d, dir);
     check_segments(d, dir);
+    const struct passwd *user = getpwuid(geteuid());
+    if (user)
+        doctor_logout(d, "", dir, user->pw_name, user->pw_uid);
 }

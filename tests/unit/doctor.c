@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "ecs/cli/doctor.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "ecs/cli/commands.h"
@@ -231,6 +232,49 @@ static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* What is said of the logout of user 1000 where the system's files are below `root`; NULL: nothing. */
+static const char *of_logout(const char *root, const char *dir, unsigned uid)
+{
+    static char said[256];
+    struct doctor d = {0};
+    doctor_logout(&d, root, dir, "ada", uid);
+    if (d.count > 0)
+        snprintf(said, sizeof said, "%d %s", (int)d.list[0].level, d.list[0].remedy ? d.list[0].remedy : "");
+    size_t count = d.count;
+    doctor_free(&d);
+    return count ? said : NULL;
+}
+
+static void write_below(const char *root, const char *dir, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", root, dir);
+    assert_int_equal(file_make_dirs(path, 0755), 0);
+    snprintf(path, sizeof path, "%s/%s/%s", root, dir, name);
+    assert_int_equal(file_replace(path, text, strlen(text)), 0);
+}
+
+static void a_logout_that_removes_shared_memory_is_a_warning(void **state)
+{
+    (void)state;
+    static const char dir[] = "/dev/shm/bezel-1000", warning[] = "1 sudo loginctl enable-linger ada";
+    char root[PATH_MAX / 2];
+    snprintf(root, sizeof root, "%s/root", folder);
+    assert_null(of_logout(root, dir, 1000)); /* no logind */
+    write_below(root, "run/systemd/users", "1000", "");
+    assert_string_equal(of_logout(root, dir, 1000), warning);
+    assert_null(of_logout(root, "/tmp/bezel", 1000));
+    assert_null(of_logout(root, dir, 999));
+    write_below(root, "etc/systemd", "logind.conf", "[Login]\n#RemoveIPC=no\n RemoveIPC=yes\n");
+    assert_string_equal(of_logout(root, dir, 1000), warning);
+    write_below(root, "etc/systemd/logind.conf.d", "a.conf", "[Login]\nRemoveIPC= no\n");
+    assert_null(of_logout(root, dir, 1000));
+    write_below(root, "etc/systemd/logind.conf.d", "b.conf", "[Login]\nRemoveIPC=1\n");
+    assert_string_equal(of_logout(root, dir, 1000), warning);
+    write_below(root, "var/lib/systemd/linger", "ada", "");
+    assert_string_equal(of_logout(root, dir, 1000), "0 ");
+}
+
 static void real_time_that_is_in_use_is_permitted(void **state)
 {
     (void)state;
@@ -294,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup(the_clock_of_records_is_shown_with_the_reason, reset_environment),
         cmocka_unit_test_setup(a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy, reset_environment),
         cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
+        cmocka_unit_test_setup(a_logout_that_removes_shared_memory_is_a_warning, reset_environment),
         cmocka_unit_test_setup(real_time_that_is_in_use_is_permitted, reset_environment),
         cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
     };

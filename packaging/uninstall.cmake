@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: 2026 The Bezel authors
+# SPDX-License-Identifier: MIT
+# Target uninstall, in the build folder: removes what `cmake --install` installed last, and folders that are empty then.
+if(NOT EXISTS install_manifest.txt)
+    message(FATAL_ERROR "Nothing was installed from this build folder: there is no install_manifest.txt in it.")
+endif()
+file(STRINGS install_manifest.txt files)
+foreach(file ${files})
+    file(REMOVE "$ENV{DESTDIR}${file}")
+    get_filename_component(folder "$ENV{DESTDIR}${file}" DIRECTORY)
+    while(folder MATCHES "/bezel(/|$)")
+        file(GLOB left "${folder}/*")
+        if(left)
+            break()
+        endif()
+        file(REMOVE_RECURSE "${folder}")
+        get_filename_component(folder "${folder}" DIRECTORY)
+    endwhile()
+endforeach()
+file(REMOVE install_manifest.txt)
