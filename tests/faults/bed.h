@@ -79,7 +79,6 @@ struct bed_result {
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
     uint64_t refused;                 /* by the collector, as malformed */
     uint64_t reduced;                 /* to values */
-    uint64_t noted;                   /* what the report has to say of the process that does harm */
     bool failed;
     bool absent; /* the kernel does not have what the fault is made with: it was not tried */
 };

@@ -338,8 +338,6 @@ static void take_books(struct check *c, const char *run)
     bool right = balanced ? c->bed->result.unknown == 0 : c->bed->options.may_lack;
     c->bed->result.failed |= !right && !c->bed->options.damaged;
     c->bed->result.refused += s->refused;
-    for (size_t i = 0; i < s->note_count; i++) /* of a process, or of a segment that was damaged before it was found */
-        c->bed->result.noted += strcmp(s->notes[i].name, EVIL) == 0 || strcmp(s->notes[i].code, "BEZEL-SEGMENT") == 0;
     experiment_diagnostics_free(&found);
     verdict_free(v);
     experiment_free(e);

@@ -95,6 +95,27 @@ static uint64_t draw(void)
     return x ^= x << 17;
 }
 
+static char folder[4096]; /* of the segments */
+
+/* This process's own segment: the largest mapping, since the words that children write are mapped a second time. */
+static struct segment *find_own(void)
+{
+    char line[4096], path[4096];
+    unsigned long long from, to, own = 0, bytes = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    snprintf(folder, sizeof folder, "%s", getenv("BEZEL_DIR") ? getenv("BEZEL_DIR") : "");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%llx-%llx rw-s %*s %*s %*s %4095s", &from, &to, path) == 3 && strstr(path, folder) &&
+            !strstr(path, "/" DOORBELL_NAME) && to - from > bytes) {
+            own = from;
+            bytes = to - from;
+        }
+    }
+    if (maps)
+        fclose(maps);
+    return (struct segment *)(uintptr_t)own; /* NOLINT: it is mapped there */
+}
+
 /* Writes anything anywhere into what the library shares with bezeld, but for what all processes share. */
 static void scribble(void)
 {
@@ -116,12 +137,23 @@ static void scribble(void)
         fclose(maps);
 }
 
-/* Records, and scribbles over its own segment more and more often; what becomes of its records is nobody's business. */
+/* Whether a bezeld has ever read the segment: only then it knows whose it is. */
+static bool is_read(const struct segment *own)
+{
+    static const uint8_t nobody[sizeof own->session];
+    return own && memcmp(own->session, nobody, sizeof nobody) != 0;
+}
+
+/* Records, and scribbles over its own segment; what becomes of its records is nobody's business. */
 static int do_harm(void)
 {
+    const struct segment *own = NULL;
+    bool read = false;
     for (int64_t i = 0; !stopped; i++) {
         bezel_record(beat, -1, i, i);
-        if (i > 200 && i % 50 == 0)
+        own = own ? own : find_own();
+        read = read || is_read(own);
+        if (read && i % 50 == 0)
             scribble();
         nanosleep(&rest, NULL);
     }
@@ -131,27 +163,6 @@ static int do_harm(void)
 /* ---- forgeries --------------------------------------------------------------------------------------------------- */
 
 enum { FORGED_RECORDS = 40 };
-
-static char folder[4096]; /* of the segments */
-
-/* This process's own segment: the largest mapping, since the words that children write are mapped a second time. */
-static struct segment *find_own(void)
-{
-    char line[4096], path[4096];
-    unsigned long long from, to, own = 0, bytes = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    snprintf(folder, sizeof folder, "%s", getenv("BEZEL_DIR") ? getenv("BEZEL_DIR") : "");
-    while (maps && fgets(line, sizeof line, maps)) {
-        if (sscanf(line, "%llx-%llx rw-s %*s %*s %*s %4095s", &from, &to, path) == 3 && strstr(path, folder) &&
-            !strstr(path, "/" DOORBELL_NAME) && to - from > bytes) {
-            own = from;
-            bytes = to - from;
-        }
-    }
-    if (maps)
-        fclose(maps);
-    return (struct segment *)(uintptr_t)own; /* NOLINT: it is mapped there */
-}
 
 /* A piece of a dictionary, put in the place of the real one. */
 static void lie(struct segment *s, const char *bytes, uint32_t n)
