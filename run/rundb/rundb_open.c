@@ -3,12 +3,14 @@
 #include "run/rundb/rundb_sqlite.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/ulimit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,59 +173,121 @@ int rundb_number(sqlite3 *db, const char *text, int64_t *value)
     return rundb_error(db, rc);
 }
 
-static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int at)
+enum { SCHEMA_COLUMNS = 4 };
+#define SCHEMA "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid"
+
+/* What this version makes. SQLite takes some thousand times as long to make it as to compare it. */
+struct known_schema {
+    size_t count, capacity;
+    struct {
+        char *text[SCHEMA_COLUMNS]; /* NULL: SQLite made it itself */
+    } * rows;
+};
+static struct known_schema *_Atomic known; /* for as long as the process lives */
+
+static void free_known(struct known_schema *k)
 {
-    const char *x = (const char *)sqlite3_column_text(a, at), *y = (const char *)sqlite3_column_text(b, at);
-    return x && y ? strcmp(x, y) == 0 : x == y;
+    for (size_t r = 0; r < k->count; r++)
+        for (int i = 0; i < SCHEMA_COLUMNS; i++)
+            free(k->rows[r].text[i]);
+    free(k->rows);
+    free(k);
+}
+
+/* Adds the row of which `s` is at. */
+static int add_row(struct known_schema *k, sqlite3_stmt *s)
+{
+    if (!grow_list(&k->rows, &k->capacity, k->count, sizeof *k->rows))
+        return BEZEL_ENOMEM;
+    char **text = k->rows[k->count++].text;
+    bool whole = true;
+    for (int i = 0; i < SCHEMA_COLUMNS; i++) {
+        const char *is = (const char *)sqlite3_column_text(s, i);
+        text[i] = is ? strdup(is) : NULL;
+        whole = whole && (text[i] || sqlite3_column_type(s, i) == SQLITE_NULL);
+    }
+    return whole ? 0 : BEZEL_ENOMEM;
+}
+
+static int make_known(struct known_schema *k)
+{
+    sqlite3 *own;
+    sqlite3_stmt *s = NULL;
+    int rc = SQLITE_DONE;
+    int err = rundb_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+    if (!err)
+        err = rundb_make_schema(own);
+    if (!err)
+        err = rundb_error(own, sqlite3_prepare_v2(own, SCHEMA, -1, &s, NULL));
+    while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        err = add_row(k, s);
+    if (!err)
+        err = rundb_error(own, rc);
+    sqlite3_finalize(s);
+    sqlite3_close(own);
+    return err;
+}
+
+/* NULL with *err. */
+static const struct known_schema *get_known(int *err)
+{
+    struct known_schema *k = atomic_load(&known), *none = NULL;
+    *err = 0;
+    if (k)
+        return k;
+    k = calloc(1, sizeof *k);
+    *err = k ? make_known(k) : BEZEL_ENOMEM;
+    if (!*err && atomic_compare_exchange_strong(&known, &none, k))
+        return k;
+    if (k)
+        free_known(k);
+    return none; /* another thread made it meanwhile */
+}
+
+/* Whether row `r` is of a table that format `version` lacks. */
+static bool is_lacking(const struct known_schema *k, size_t r, int64_t version)
+{
+    for (enum builtin b = rundb_first_lacking(version); b < BUILTIN_COUNT; b++)
+        if (strcmp(k->rows[r].text[1], builtin_layout(b)->table) == 0)
+            return true;
+    return false;
 }
 
 /* Steps through both schemas. Returns 0, BEZEL_EMALFORMED at the first difference, or an error. */
-static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours, int64_t version)
+static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, const struct known_schema *ours, int64_t version)
 {
-    for (;;) {
-        int rc = sqlite3_step(found), expected = sqlite3_step(ours);
+    for (size_t r = 0;; r++) {
+        while (r < ours->count && is_lacking(ours, r, version))
+            r++;
+        int rc = sqlite3_step(found);
         if (rc != SQLITE_ROW && rc != SQLITE_DONE)
             return rundb_error(db, rc);
-        if (rc == SQLITE_DONE && expected == SQLITE_DONE)
+        if (rc == SQLITE_DONE && r == ours->count)
             return 0;
-        if (rc != SQLITE_ROW || expected != SQLITE_ROW)
+        if (rc != SQLITE_ROW || r == ours->count)
             return rundb_refuse(BEZEL_EMALFORMED, "its schema has %s than that of format %d",
                                 rc == SQLITE_ROW ? "something more" : "something less", (int)version);
-        for (int i = 0; i < 4; i++)
-            if (!same_text(found, ours, i))
+        for (int i = 0; i < SCHEMA_COLUMNS; i++) {
+            const char *is = (const char *)sqlite3_column_text(found, i), *wanted = ours->rows[r].text[i];
+            if (is && wanted ? strcmp(is, wanted) != 0 : is != wanted)
                 return rundb_refuse(BEZEL_EMALFORMED, "its schema is not that of format %d: %.60s differs",
-                                    (int)version, (const char *)sqlite3_column_text(ours, 1));
+                                    (int)version, ours->rows[r].text[1]);
+        }
     }
 }
-
-#define SCHEMA "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 
 /* Compares the schema with that of `version`. Only queries of sqlite_schema run on a database with an unknown schema.
  */
 static int check_text(sqlite3 *db, int64_t version)
 {
-    static const char query[] = SCHEMA " ORDER BY rowid";
-    sqlite3_str *known = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(known, SCHEMA " WHERE name NOT IN (''");
-    for (enum builtin b = rundb_first_lacking(version); b < BUILTIN_COUNT; b++)
-        sqlite3_str_appendf(known, ", %Q", builtin_layout(b)->table);
-    sqlite3_str_appendall(known, ") ORDER BY rowid");
-    char *before = sqlite3_str_finish(known);
-    sqlite3 *own;
-    sqlite3_stmt *found = NULL, *ours = NULL;
-    int err = rundb_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
-    if (!err)
-        err = rundb_make_schema(own);
-    if (!err)
-        err = rundb_error(own, sqlite3_prepare_v2(own, before ? before : "", -1, &ours, NULL));
-    if (!err)
-        err = rundb_error(db, sqlite3_prepare_v2(db, query, -1, &found, NULL));
+    sqlite3_stmt *found = NULL;
+    int err;
+    const struct known_schema *ours = get_known(&err);
+    if (ours)
+        err = rundb_error(db, sqlite3_prepare_v2(db, SCHEMA, -1, &found, NULL));
     if (!err)
         err = compare_schemas(db, found, ours, version);
     sqlite3_finalize(found);
-    sqlite3_finalize(ours);
-    sqlite3_close(own);
-    sqlite3_free(before);
     return err;
 }
 
