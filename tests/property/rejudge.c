@@ -14,7 +14,18 @@
 
 #include <math.h>
 
-enum { RUNS = 60, WORKERS = 3, LIMITS = 5, RECORDS = 4000, GAPS = 4, METRICS = 14, ARRIVALS = 7, LEAST = 3, MOST = 4 };
+enum {
+    RUNS = 60,
+    RUNS_LIGHT = 15,
+    WORKERS = 3,
+    LIMITS = 5,
+    RECORDS = 4000,
+    GAPS = 4,
+    METRICS = 14,
+    ARRIVALS = 7,
+    LEAST = 3,
+    MOST = 4
+};
 
 #define EVERY  (100 * CLOCK_MS)
 #define LENGTH (20 * CLOCK_S)
@@ -360,6 +371,7 @@ static void draw_end(const struct scene *s, struct worker *w, bool hangs)
             w->closed = s->gap_end[i];
 }
 
+/* A run whose limits nobody has judged. */
 static void scene_begin(struct scene *s, bool lossy, bool hangs)
 {
     memset(s, 0, sizeof *s);
@@ -372,7 +384,13 @@ static void scene_begin(struct scene *s, bool lossy, bool hangs)
         draw_end(s, &s->workers[i], hangs);
     }
     store_scene(s);
-    watch(s);
+    for (int i = 0; i < LIMITS; i++)
+        s->rows[i] = (struct builtin_limit){.limit = (uint32_t)i, .worst = NAN};
+}
+
+static int runs(void)
+{
+    return getenv("BEZEL_TEST_LIGHT") ? RUNS_LIGHT : RUNS;
 }
 
 static void scene_end(struct scene *s)
@@ -421,8 +439,9 @@ static void a_gap_is_judged_as_if_there_were_none(void **state)
     (void)state;
     static struct scene s;
     int64_t again = 0, violated = 0;
-    for (int run = 0; run < RUNS; run++) {
+    for (int run = 0; run < runs(); run++) {
         scene_begin(&s, false, false);
+        watch(&s);
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
             const struct history_gap *g = &s.gaps[i];
@@ -451,16 +470,15 @@ static double extreme_of(const struct worker *w, bool least)
     return found;
 }
 
-/* As no row of a limit has a worst value here, every value beyond the bound is one that nobody judged. */
+/* Every value beyond the bound is one that nobody judged. */
 static void a_record_breaks_a_limit_only_if_it_meets_the_condition(void **state)
 {
     (void)state;
     static struct scene s;
     int without = 0, with = 0;
-    for (int run = 0; run < RUNS; run++) {
+    for (int run = 0; run < runs(); run++) {
         scene_begin(&s, false, draw(2));
         for (int i = 0; i < LIMITS; i++) {
-            s.rows[i].worst = NAN;
             s.limits[i].bound = (double)draw(1000);
             s.limits[i].kind = LIMIT_EXPECT;
             s.limits[i].metric = s.limits[i].compare == COMPARE_AT_LEAST ? LEAST : MOST;
@@ -506,11 +524,10 @@ static void a_time_between_records_that_nobody_judged_breaks_a_limit(void **stat
     (void)state;
     static struct scene s;
     int breaking = 0, read = 0;
-    for (int run = 0; run < RUNS; run++) {
+    for (int run = 0; run < runs(); run++) {
         bool is_chosen, all = draw(2);
         scene_begin(&s, false, draw(2));
         for (int i = 0; i < LIMITS; i++) {
-            s.rows[i].worst = NAN;
             s.limits[i] = (struct experiment_limit){.kind = LIMIT_EXPECT,
                                                     .metric = ARRIVALS,
                                                     .compare = COMPARE_AT_MOST,
@@ -576,7 +593,7 @@ static void a_value_at_the_last_record_breaks_a_limit(void **state)
     (void)state;
     static struct scene s;
     int breaking = 0, not = 0;
-    for (int run = 0; run < RUNS / 4; run++) {
+    for (int run = 0; run < runs() / 4; run++) {
         bool is_chosen;
         scene_begin(&s, false, false);
         for (int i = 0; i < LIMITS; i++) {
@@ -611,8 +628,9 @@ static void no_answer_is_given_that_is_not_known(void **state)
     (void)state;
     static struct scene s;
     int64_t again = 0, doubtful = 0;
-    for (int run = 0; run < RUNS; run++) {
+    for (int run = 0; run < runs(); run++) {
         scene_begin(&s, draw(2), true);
+        watch(&s);
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
             const struct history_gap *g = &s.gaps[i];
