@@ -76,6 +76,8 @@ static void check(size_t count, double share, int64_t beyond)
             assert_true(took(&c.usual[i]) <= took(&all[count / 4]) &&
                         took(&c.usual[i]) >= took(&all[count - 1 - count / 4]));
     }
+    if (count - count / 4 * 2 <= 500 && 4 * wanted <= count) /* they are as many as are compared */
+        assert_int_equal(c.usual_count, count - count / 4 * 2);
     assert_true(c.usual_count > 0 || 4 * wanted >= 2 * count || count < 4);
     for (size_t w = 1; w < c.window_count; w++)
         assert_true(c.windows[w - 1].until < c.windows[w].from);
@@ -85,6 +87,7 @@ static void check(size_t count, double share, int64_t beyond)
 static void test_the_choice(void **state)
 {
     (void)state;
+    check(1000, 0.01, 0);
     for (size_t i = 0; i < 100; i++)
         check(1 + seed_next(&seed) % (i % 10 ? 3000 : MOST), i % 7 ? 0.01 : 1, i % 3 ? 0 : 6000);
 }

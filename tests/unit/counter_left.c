@@ -140,6 +140,7 @@ static void a_running_program_goes_over_to_the_kernels_clock(void **unused)
         external_clock_leave(f.external, clock_now(), "this test says so");
         assert_true(fixture_is_noted(&f, "BEZEL-COUNTER-LEFT"));
         assert_int_equal(f.external->doorbell->counter_proven, 0);
+        assert_true(f.external->proof.left); /* for good */
         shared->left = true;
         fixture_until(&f, made_some_since);
         const struct external_process *p = external_process(f.external, 0);

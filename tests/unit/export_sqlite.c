@@ -78,9 +78,19 @@ static void what_programs_declare_otherwise_has_columns_of_its_own(void **state)
     dict_free(second.dict);
 }
 
+static void without_its_folder_there_is_none(void **state)
+{
+    char path[PATH_MAX];
+    (void)state;
+    snprintf(path, sizeof path, "%s/absent", scratch_dir);
+    assert_null(export_database_open(path));
+    assert_int_equal(export_database_close(NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_its_folder_there_is_none),
         cmocka_unit_test(what_programs_declare_otherwise_has_columns_of_its_own),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

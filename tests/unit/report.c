@@ -488,6 +488,16 @@ static void losses_of_an_aborted_run_are_unknown(void **state)
     char *text = written(&s, report_sentence, false);
     assert_non_null(strstr(text, ", none counted as lost."));
     free(text);
+    struct experiment_node node = {.name = (char *)"studio", .address = (char *)"tcp://studio:7000"};
+    s.experiment.nodes = &node;
+    s.experiment.node_count = 1;
+    text = written(&s, report_opening, false);
+    assert_non_null(strstr(text, "'bezel attach' takes the run over.\n"));
+    free(text);
+    node.address = NULL;
+    text = written(&s, report_opening, false);
+    assert_null(strstr(text, "takes the run over"));
+    free(text);
 }
 
 static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)

@@ -42,6 +42,7 @@ static int begin(void **state)
     snprintf(path, sizeof path, "%s/experiment.yaml", run);
     FILE *file = fopen(path, "w");
     if (!file || fputs("experiment: e\ncommand: [sleep, \"1\"]\nmetrics:\n"
+                       "  often: {rate: grab}\n"
                        "  path: {interval: [grab, send, show], match: frame, max: yes}\n"
                        "  way: {interval: [grab, show], match: frame, max: yes}\n",
                        file) < 0)
