@@ -113,6 +113,19 @@ static void warn_blind_metrics(struct reader *r, const struct tree *root, const 
         warn_blind_metric(r, t, e, &e->metrics[i]);
 }
 
+/* In a stream of packets what was only counted is missing as what was lost is, of whatever aspect. */
+static void warn_counted(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = tree_get(tree_get(tree_get(root, "sensing"), "aspects"), "count");
+    bool any = false;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        any = any || experiment_limit_is_on_interval(e, &e->limits[i]);
+    if (t && e->sensing.count && *e->sensing.count && any)
+        reader_warn(r, t,
+                    "the collector takes records that are only counted for lost ones: limits on intervals stay unknown "
+                    "while a process makes such records and those of the interval; turn these aspects off instead");
+}
+
 static void warn_polling(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *poll = tree_get(tree_get(root, "sensing"), "poll");
@@ -485,6 +498,7 @@ static void warn_order(struct reader *r, const struct tree *root, const struct e
 void check_warn(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     warn_blind_metrics(r, root, e);
+    warn_counted(r, root, e);
     warn_polling(r, root, e);
     warn_adapt(r, root, e);
     warn_importance(r, root, e);

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/manager/aggregate.h"
 
+#include "base/clock_units.h"
 #include "metric/histogram.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+
+#define FIRST_WAIT (2 * CLOCK_S) /* for the first node of the file, at the beginning */
 
 _Static_assert((int)MESSAGE_BUCKET_BYTES == (int)HISTOGRAM_PACKED, "a message has histograms as they are packed");
 
@@ -304,13 +307,28 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
                                    .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
 }
 
-bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j)
+/*
+ * The node that records what is judged, and where triggers on it fire: the first of the file, for which the others wait
+ * at the beginning; later the first that is there, as long as it is. None yet: the number of nodes.
+ */
+static uint32_t choose_reporter(struct aggregate *a, int64_t now)
 {
     struct aggregate_nodes present = present_nodes(a, now);
-    uint32_t reporter = a->reporter, count = a->experiment->node_count;
-    if (reporter == EXPERIMENT_NODES_MAX || !has(&present, reporter))
-        for (reporter = 0; reporter < count && !has(&present, reporter);)
-            reporter++;
+    uint32_t first = 0, count = a->experiment->node_count;
+    if (a->reporter != EXPERIMENT_NODES_MAX && has(&present, a->reporter))
+        return a->reporter;
+    while (first < count && !has(&present, first))
+        first++;
+    if (a->reporter == EXPERIMENT_NODES_MAX && first > 0 && first < count) {
+        a->chosen_from = a->chosen_from ? a->chosen_from : now;
+        first = now - a->chosen_from < FIRST_WAIT ? count : first;
+    }
+    return first;
+}
+
+bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j)
+{
+    uint32_t reporter = choose_reporter(a, now), count = a->experiment->node_count;
     if (!a->unsent || reporter == count)
         return false;
     a->reporter = reporter;

@@ -14,8 +14,8 @@
  * and no node is missing for it. It is held or violated only where the value is so with all of its uncertainty. Where
  * it is unknown, `lack` says why.
  *
- * The judgement is sent to one node, the reporter, which records it: the first node that is present, and the same one
- * until it is missing.
+ * The judgement is sent to one node, the reporter, which records it: the first node of the file, where it is present
+ * within two seconds, or else the first one that is; and the same one until it is missing.
  */
 #ifndef BEZEL_RESMGR_MANAGER_AGGREGATE_H
 #define BEZEL_RESMGR_MANAGER_AGGREGATE_H
@@ -60,7 +60,8 @@ struct aggregate {
     int64_t received_at[EXPERIMENT_NODES_MAX], stale; /* when it arrived; ns after which a node is missing */
     struct aggregate_nodes missing;                   /* for any limit */
     uint64_t sequence;
-    uint32_t reporter; /* EXPERIMENT_NODES_MAX: none yet */
+    uint32_t reporter;   /* EXPERIMENT_NODES_MAX: none yet; ... */
+    int64_t chosen_from; /* ... for the first one of the file the others have waited since; 0: they do not */
     bool unsent;
     int64_t stepped;
 };

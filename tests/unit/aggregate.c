@@ -246,6 +246,9 @@ static void one_node_is_told_until_it_is_gone(void **state)
     aggregate_step(w, now);
     assert_false(aggregate_send(w, now, &node, &j)); /* nobody is there */
     assert_true(hear(1, known(1, 0)));
+    assert_false(aggregate_send(w, now, &node, &j)); /* the first one of the file may come */
+    now += 2 * CLOCK_S;
+    assert_true(hear(1, known(1, 0)));
     assert_true(aggregate_send(w, now, &node, &j));
     assert_int_equal(node, 1);
     assert_false(aggregate_send(w, now, &node, &j));
@@ -259,6 +262,21 @@ static void one_node_is_told_until_it_is_gone(void **state)
         assert_int_equal(j.sequence, 2 + i);
         assert_int_equal(j.count, 1);
     }
+}
+
+static void the_first_node_of_the_file_is_told_where_it_comes_later(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    (void)state;
+    assert_true(hear(2, known(1, 0)));
+    aggregate_step(w, now);
+    assert_false(aggregate_send(w, now, &node, &j));
+    now += EVERY;
+    assert_true(hear(2, known(1, 0)) && hear(0, known(1, 0)));
+    aggregate_step(w, now);
+    assert_true(aggregate_send(w, now, &node, &j));
+    assert_int_equal(node, 0);
 }
 
 static void the_end_of_processes_is_no_violation(void **state)
@@ -408,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_comes_late_or_twice_is_not_heard, start, end),
         cmocka_unit_test_setup_teardown(no_node_breaks_it_and_all_together_do, start, end),
         cmocka_unit_test_setup_teardown(who_is_not_heard_for_long_is_missing_until_it_is_back, start, end),
+        cmocka_unit_test_setup_teardown(the_first_node_of_the_file_is_told_where_it_comes_later, start, end),
         cmocka_unit_test_setup_teardown(one_node_is_told_until_it_is_gone, start, end),
         cmocka_unit_test_setup_teardown(the_end_of_processes_is_no_violation, start, end),
         cmocka_unit_test_setup_teardown(only_the_collector_s_value_counts_and_no_node_is_missing, start_collected,
