@@ -14,7 +14,13 @@ struct message_managed {
     uint64_t applied; /* SETPOINTs */
 };
 
-enum message_limit_state { MESSAGE_LIMIT_UNKNOWN = 0, MESSAGE_LIMIT_HELD = 1, MESSAGE_LIMIT_VIOLATED = 2 };
+/** OPEN: in a judgement, unknown, and not judged, for values are lacking. */
+enum message_limit_state {
+    MESSAGE_LIMIT_UNKNOWN = 0,
+    MESSAGE_LIMIT_HELD = 1,
+    MESSAGE_LIMIT_VIOLATED = 2,
+    MESSAGE_LIMIT_OPEN = 3
+};
 
 struct message_observed {
     uint32_t limit; /* index in the experiment's list */

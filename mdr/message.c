@@ -219,16 +219,15 @@ TABLE(setpoint, STRUCT(message_setpoint, leadership, leadership),
       FIELDS(message_setpoint, needed, budget, not_the_monitors, starved, shed),
       ROWS(message_setpoint, knob_count, knobs, decided), CALL(check_setpoint));
 
+/* Of what is not known there is what it is at least, and since when it is silent; of what has ended, no histogram. */
 static bool check_partial(struct fields_coder *c, void *p)
 {
-    static const uint8_t none[3 * sizeof(double)];
     const struct message_partial *m = p;
-    double numbers[] = {m->value, m->over, m->unsure};
-    bool empty = memcmp(numbers, none, sizeof none) == 0 && m->silent == 0 && m->buckets == 0;
-    return fields_check(c, m->state == PARTIAL_KNOWN || empty);
+    bool alone = m->state == PARTIAL_NONE || (m->over == 0 && m->unsure == 0);
+    return fields_check(c, m->state == PARTIAL_KNOWN || (alone && m->buckets == 0));
 }
 
-TABLE(partial, FIELDS(message_partial, limit), ENUM(message_partial, state, PARTIAL_KNOWN),
+TABLE(partial, FIELDS(message_partial, limit), ENUM(message_partial, state, PARTIAL_OPEN),
       FIELDS(message_partial, value, over, unsure, silent, buckets), CALL(check_partial));
 
 static bool check_histograms(struct fields_coder *c, void *p)
@@ -243,7 +242,7 @@ static bool check_histograms(struct fields_coder *c, void *p)
 TABLE(partials, FIELDS(message_partials, life, at, step), ROWS(message_partials, count, list, partial),
       BLOB(message_partials, histogram_bytes, histograms), CALL(check_histograms));
 
-TABLE(judged, FIELDS(message_judged, limit), ENUM(message_judged, state, MESSAGE_LIMIT_VIOLATED),
+TABLE(judged, FIELDS(message_judged, limit), ENUM(message_judged, state, MESSAGE_LIMIT_OPEN),
       FIELDS(message_judged, value, worst, settling, held, violated, unknown, ago, doubtful),
       FIELDS(message_judged, trusted_ago, trusted_worst));
 

@@ -217,12 +217,12 @@ enum message_rlimit {
     RLIMITS_OF
 };
 
-enum message_partial_state { PARTIAL_UNKNOWN = 0, PARTIAL_NONE = 1, PARTIAL_KNOWN = 2 };
+enum message_partial_state { PARTIAL_UNKNOWN = 0, PARTIAL_NONE = 1, PARTIAL_KNOWN = 2, PARTIAL_OPEN = 3 };
 
 /** What a node contributes to the value of a global limit (config/experiment.h: enum experiment_join). */
 struct message_partial {
     uint32_t limit;                   /* index in the experiment's list */
-    enum message_partial_state state; /* none: this node contributes nothing */
+    enum message_partial_state state; /* none: it contributes nothing, but with others what ended processes left */
     double value;  /* for a quotient: the numerator; of a sum that is unknown: it is at least so much, if above 0 */
     double over;   /* the denominator; else 0 */
     double unsure; /* half-width of the uncertainty of `value` */

@@ -59,7 +59,7 @@ static int64_t time_of(int64_t ago, int64_t now)
 
 static struct agent_limit limit_of(const struct message_judged *j, int64_t now)
 {
-    return (struct agent_limit){.state = (enum limit_state)j->state,
+    return (struct agent_limit){.state = j->state == MESSAGE_LIMIT_OPEN ? LIMIT_UNKNOWN : (enum limit_state)j->state,
                                 .known = isfinite(j->value),
                                 .value = j->value,
                                 .slot = -1,
@@ -80,8 +80,8 @@ static bool is_node_missing(const struct node *n)
 }
 
 /*
- * Whether a limit that is unknown was not judged. Of one that the collector evaluates: it sent nothing, or nothing
- * recent, or had lost what it knew; or the value left it open, which counts from the first value on.
+ * Whether a limit that is unknown, and once was not, was not judged. Of one that the collector evaluates: it sent
+ * nothing, or nothing recent, or had lost what it knew.
  */
 static bool is_unjudged(const struct node *n, const struct message_judged *j)
 {
@@ -89,8 +89,6 @@ static bool is_unjudged(const struct node *n, const struct message_judged *j)
     bool before = j->held + j->violated > 0;
     if (!experiment_limit_is_on_interval(n->options.experiment, &n->options.experiment->limits[j->limit]))
         return before && is_node_missing(n);
-    if (lack == LACK_PRECISION || lack == LACK_CLOCKS || lack == LACK_LOST)
-        return true;
     return before && (lack == LACK_VALUES || lack == LACK_BEGIN || lack == LACK_RECENT);
 }
 
@@ -98,7 +96,7 @@ static bool is_unjudged(const struct node *n, const struct message_judged *j)
  * The time before judgement `j`, the one behind `was`, that was not judged; 0: none; -1: back to the manager before. A
  * manager that knows the state now, and counts more unknown time than before, and no violation as unknown in the
  * meantime, did not judge for that long. Nor did one that does not know the state of a limit, as it once did, because a
- * node has been missing for long, or the collector that evaluates it.
+ * node has been missing for long, or the collector that evaluates it. What is open is not judged from then on.
  */
 static int64_t gap_before(struct node *n, const struct message_judged *was, const struct message_judged *j)
 {

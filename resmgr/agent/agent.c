@@ -267,13 +267,37 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
     return slot << WATCH_ASPECT_BITS | aspect;
 }
 
+bool agent_outlives(const struct agent *agent, int metric)
+{
+    enum experiment_join join = experiment_join_of(agent->experiment, metric);
+    for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
+        if (agent->experiment->limits[i].global && agent->experiment->limits[i].metric == metric)
+            return join == JOIN_SUM || join == JOIN_RATIO;
+    return false;
+}
+
+/* What a number of records of the node is at least, with those since the latest step: no other step counts them. */
+static double agent_left(struct agent *agent, int metric, const struct agent_source *s)
+{
+    struct evaluator *r = &agent->node.readings[metric];
+    if (!s->grew || !experiment_metric_is_counted(&agent->experiment->metrics[metric]))
+        return 0;
+    evaluator_count(r, s->attempts, s->grown_at);
+    evaluator_take(r, s->grown_at);
+    return r->known ? r->value - r->resolution : r->least;
+}
+
 /* The last process with an aspect ended: the node's values of it start anew with the next process. */
 static void agent_node_reset(struct agent *agent, int aspect)
 {
-    struct agent_source *s = &agent->node.sources[aspect];
-    *s = (struct agent_source){.emptied = s->grown_at > s->emptied ? s->grown_at : s->emptied};
+    struct agent_source *s = &agent->node.sources[aspect], was = *s;
+    *s = (struct agent_source){.attempts = was.attempts,
+                               .before = was.attempts,
+                               .emptied = was.grown_at > was.emptied ? was.grown_at : was.emptied};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
-        evaluator_reset(&agent->node.readings[m]);
+        agent->left[m] = agent_left(agent, m, &was);
+        if (!agent_outlives(agent, m))
+            evaluator_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)
                 limit_judge_drop(&agent->judges[i], &agent->node.runs[i]);

@@ -246,4 +246,7 @@ uint64_t *agent_buckets(struct agent *agent, uint32_t metric, int slot);
  */
 bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value);
 
+/** What a rate or count that agent_metric() does not know is at least, since a window has not passed; else 0. */
+double agent_least(const struct agent *agent, uint32_t metric, int slot);
+
 #endif

@@ -25,8 +25,10 @@ struct agent_source {
     bool read, grew;   /* since the last step */
     bool blind;        /* since then nobody knew the counter, of the node: that of some process */
     uint64_t attempts;
+    uint64_t before; /* of the node: its attempts when the last process with the aspect ended; 0: none has */
     int64_t grown_at;
-    int64_t emptied; /* of the node: when it grew before the last process with the aspect ended; 0: none has */
+    int64_t emptied; /* of the node: when it grew before that; 0: none has */
+    int64_t began;   /* of the node: the first step behind that, when its values began anew; 0: there was none */
 };
 
 struct agent_process {
@@ -61,6 +63,7 @@ struct agent {
     struct message_partial partials[EXPERIMENT_LIMITS_MAX]; /* of global limits */
     struct agent_outcome outcome;
     struct agent_process node;
+    double left[EXPERIMENT_METRICS_MAX]; /* of counts of the node: what they were at least when it was emptied */
     bool wants_flow, wants_stored;
     double filling;          /* records a ns: the most that came into a ring, by the polls since the last step */
     uint32_t read;           /* samplers, a bit each, whose records a limit's metric reads */
@@ -76,6 +79,9 @@ struct agent {
 
 /* `sampler` as a bit, with those without which its records lack something; EXPERIMENT_SAMPLERS: none. */
 uint32_t agent_samplers_of(enum experiment_sampler sampler);
+
+/* Whether the node goes on with what its processes made that have ended: it is added to what other nodes have. */
+bool agent_outlives(const struct agent *agent, int metric);
 
 /* NULL: there is none in `slot`. */
 static inline struct agent_process *agent_process(const struct agent *agent, int slot)

@@ -58,7 +58,7 @@ static void agent_read_silences(const struct agent *agent, struct agent_process 
 {
     for (uint32_t i = 0; i < agent->aspects; i++) {
         const struct agent_source *s = &p->sources[i];
-        int64_t silent = s->read && s->attempts > 0 ? agent_silence(agent, s, now) : -1;
+        int64_t silent = s->read && s->attempts > s->before ? agent_silence(agent, s, now) : -1;
         for (int m = agent->aspect_metric[i]; m != NO_METRIC && silent >= 0; m = agent->next_metric[m])
             if (experiment_metric_is_of_arrivals(&agent->experiment->metrics[m]))
                 evaluator_silence(&p->readings[m], silent);
@@ -88,26 +88,68 @@ static bool agent_is_blind(const struct agent *agent, const struct agent_process
                                                agent_is_blind(agent, p, agent->operands[metric][1]));
 }
 
+/* Whether what metric `m` is of some records is no bound of what it is of these and others in its window. */
+static bool agent_needs_all(const struct experiment_metric *m, bool at_most)
+{
+    if (experiment_metric_is_counted(m) || m->kind == METRIC_MISSES)
+        return at_most; /* others can only add to it */
+    return m->kind != METRIC_MIN && m->kind != METRIC_MAX && m->kind != METRIC_LAST;
+}
+
 /*
  * Whether records of processes that have ended lie in the window of metric `metric` of the node: they are not counted
- * any more, and together with them the present ones may be too many.
+ * any more, and together with them the value of the present ones may break a limit.
  */
-static bool agent_misses(const struct agent *agent, const struct agent_process *p, int metric, int64_t now)
+static bool agent_misses(const struct agent *agent, int metric, bool at_most, int64_t now)
 {
     const struct experiment_metric *m = &agent->experiment->metrics[metric];
-    const struct agent_source *s = m->aspect ? &p->sources[agent->metric_aspect[metric]] : NULL;
-    return s && s->watchers > 0 && s->emptied > 0 && experiment_metric_is_counted(m) &&
-           now - s->emptied < (m->tumbles ? 2 : 1) * m->window;
+    const int *of = agent->operands[metric];
+    if (!m->aspect) /* of two: a number that is too small makes the one too large, or the other */
+        return of[0] >= 0 && (agent_misses(agent, of[0], true, now) || agent_misses(agent, of[1], true, now));
+    const struct agent_source *s = &agent->node.sources[agent->metric_aspect[metric]];
+    return s->emptied > 0 && agent_needs_all(m, at_most) && now - s->emptied < (m->tumbles ? 2 : 1) * m->window;
+}
+
+/* Whether a process of the node has the aspect of a metric, or of both that it is of. */
+static bool agent_is_watched(const struct agent *agent, int metric)
+{
+    const int *of = agent->operands[metric];
+    if (!agent->experiment->metrics[metric].aspect)
+        return of[0] >= 0 && agent_is_watched(agent, of[0]) && agent_is_watched(agent, of[1]);
+    return agent->node.sources[agent->metric_aspect[metric]].watchers > 0;
+}
+
+/* Whether a value of the node that has outlived its processes has begun anew, as others do: with a whole window. */
+static bool agent_is_anew(const struct agent *agent, int metric, int64_t now)
+{
+    const struct experiment_metric *m = &agent->experiment->metrics[metric];
+    const struct agent_source *s = m->aspect ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
+    if (!s || s->emptied == 0 || !agent_outlives(agent, metric))
+        return true;
+    return s->watchers > 0 && s->began > 0 && now - s->began >= (m->tumbles ? 2 : 1) * m->window;
+}
+
+/* At the instant behind the end of the last process: what a number of records was at least at that end. */
+static double agent_at_least(const struct agent *agent, int metric, int64_t now)
+{
+    const struct agent_source *s = &agent->node.sources[agent->metric_aspect[metric]];
+    bool is_fresh = agent->experiment->metrics[metric].aspect && now - s->emptied <= agent->experiment->adapt.every;
+    return is_fresh ? fmax(agent->left[metric], agent->node.readings[metric].least)
+                    : agent->node.readings[metric].least;
 }
 
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
     const struct evaluator *r = &p->readings[metric];
-    struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution, .least = r->least};
     int64_t silent = agent_metric_silence(agent, p, metric, now);
     bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
-    v.open = !v.known && (agent_is_blind(agent, p, metric) || (at_most && agent_misses(agent, p, metric, now)));
+    bool of_node = p == &agent->node, misses = of_node && agent_misses(agent, metric, at_most, now);
+    struct limit_judge_value v = {.known = r->known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
+                                  .value = r->value,
+                                  .resolution = r->resolution,
+                                  .least = of_node ? agent_at_least(agent, metric, now) : r->least};
+    v.open = !v.known && (agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
     if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
         v.of_records = !at_most || !experiment_metric_is_counted(&agent->experiment->metrics[metric]);
@@ -159,7 +201,23 @@ static bool agent_is_stale(const struct agent *agent, const struct evaluator *r,
     return r->known && max_age > 0 && now - r->at > max_age;
 }
 
-/* If no process here has ever recorded the aspect, the node has nothing to add: neither 0 nor unknown. */
+/* What processes that have ended left in the window, where others count together with it; else nothing. */
+static void agent_leave(const struct agent *agent, int metric, int64_t now, struct message_partial *partial)
+{
+    const struct experiment_metric *m = &agent->experiment->metrics[metric];
+    const struct agent_source *s = &agent->node.sources[agent->metric_aspect[metric]];
+    enum experiment_join join = experiment_join_of(agent->experiment, metric);
+    bool left = s->emptied > 0 && now - s->emptied < (m->tumbles ? 2 : 1) * m->window &&
+                (join == JOIN_SUM || (join == JOIN_RATIO && partial->state == PARTIAL_KNOWN));
+    *partial = (struct message_partial){.limit = partial->limit,
+                                        .state = PARTIAL_NONE,
+                                        .silent = left ? now - s->emptied : 0,
+                                        .value = left ? partial->value : 0,
+                                        .over = left ? partial->over : 0,
+                                        .unsure = left ? partial->unsure : 0};
+}
+
+/* If no process here has recorded the aspect, the node adds neither 0 nor unknown, but what is left of others. */
 static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
 {
     struct message_partial *partial = &agent->partials[limit];
@@ -173,11 +231,13 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
     struct evaluator *r = &agent->node.readings[metric];
     bool of_records = agent->experiment->metrics[metric].aspect;
     const struct agent_source *s = of_records ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
-    if (s && s->attempts == 0)
-        partial->state = PARTIAL_NONE;
-    else if (!agent_is_stale(agent, r, now))
+    if (!agent_is_stale(agent, r, now))
         evaluator_partial(r, now, partial);
-    if (s && (partial->state == PARTIAL_KNOWN || partial->value > 0))
+    if (s && s->blind)
+        *partial = (struct message_partial){.limit = limit, .state = PARTIAL_OPEN};
+    else if (s && s->attempts == s->before)
+        agent_leave(agent, metric, now, partial);
+    else if (s && (partial->state == PARTIAL_KNOWN || partial->value > 0))
         partial->silent = agent_silence(agent, s, now);
 }
 
@@ -315,6 +375,9 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
             out->cause = (int)i;
     }
     agent_clear_growth(&agent->node);
+    for (uint32_t i = 0; i < agent->aspects; i++)
+        if (agent->node.sources[i].emptied > 0 && agent->node.sources[i].began == 0)
+            agent->node.sources[i].began = now;
     for (int slot = 0; slot < agent->slots; slot++)
         if (agent->processes[slot])
             agent_clear_growth(agent->processes[slot]);
@@ -327,9 +390,9 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
 static bool agent_is_over(const struct agent *agent, uint32_t i)
 {
     int metric = agent->experiment->limits[i].metric, slot = agent->limits[i].slot;
-    if (metric == LIMIT_ON_SENSOR_CPU || !agent->experiment->metrics[metric].aspect)
+    if (metric == LIMIT_ON_SENSOR_CPU || experiment_metric_is_built_in(agent->experiment->metrics[metric].kind))
         return false;
-    return slot == NODE ? agent->node.sources[agent->metric_aspect[metric]].watchers == 0 : !agent_process(agent, slot);
+    return slot == NODE ? !agent_is_watched(agent, metric) : !agent_process(agent, slot);
 }
 
 void agent_processes_end(struct agent *agent)
@@ -408,4 +471,10 @@ bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *
         return false;
     *value = p->readings[metric].value;
     return true;
+}
+
+double agent_least(const struct agent *agent, uint32_t metric, int slot)
+{
+    const struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);
+    return p && metric < agent->experiment->metric_count ? p->readings[metric].least : 0;
 }

@@ -86,15 +86,16 @@ static int add_histogram(const struct aggregate *a, uint32_t node, const struct 
 /* An impossible partial is unknown: one faulty node must not spoil the value of all. */
 static bool is_sane(const struct message_partial *p, enum experiment_join join)
 {
-    return p && p->state != PARTIAL_UNKNOWN && isfinite(p->value) && isfinite(p->over) && isfinite(p->unsure) &&
-           p->over >= 0 && p->unsure >= 0 && p->silent >= 0 && (join != JOIN_SUM || p->value >= 0) &&
+    return p && p->state != PARTIAL_UNKNOWN && p->state != PARTIAL_OPEN && isfinite(p->value) && isfinite(p->over) &&
+           isfinite(p->unsure) && p->over >= 0 && p->unsure >= 0 && p->silent >= 0 &&
+           (join != JOIN_SUM || p->value >= 0) &&
            (join == JOIN_HISTOGRAM && p->state == PARTIAL_KNOWN) == (p->buckets > 0);
 }
 
 /* Whether a node knows only that its part of a sum is at least so much: the others may decide with that. */
 static bool has_least(const struct message_partial *p, enum experiment_join join)
 {
-    return p && p->state == PARTIAL_UNKNOWN && join == JOIN_SUM && isfinite(p->value) && p->value > 0 && p->silent >= 0;
+    return p && p->state != PARTIAL_KNOWN && join == JOIN_SUM && isfinite(p->value) && p->value > 0 && p->silent >= 0;
 }
 
 static void add(struct aggregate_value *all, double *over, const struct message_partial *p, enum experiment_join join)
@@ -104,7 +105,9 @@ static void add(struct aggregate_value *all, double *over, const struct message_
                                         .value = p->value,
                                         .silent = p->silent,
                                         .missing = all->missing,
-                                        .any_missing = all->any_missing};
+                                        .any_missing = all->any_missing,
+                                        .open = all->open,
+                                        .ended = all->ended};
     else if (join == JOIN_SUM || join == JOIN_RATIO)
         all->value += p->value;
     else
@@ -142,6 +145,30 @@ static bool decides(const struct aggregate *a, uint32_t i, enum experiment_join 
     return l->compare == COMPARE_AT_MOST ? low > l->bound : low >= l->bound;
 }
 
+/*
+ * What processes left that have ended, on nodes that add nothing else: it counts together with what others add, and at
+ * the instants behind the end of the last process of all, for the records that were made there.
+ */
+static void add_left(const struct aggregate *a, uint32_t i, enum experiment_join join, struct aggregate_nodes present,
+                     struct aggregate_value *all, double *over)
+{
+    bool ended = all->ended;
+    int64_t behind = 2 * a->experiment->adapt.every;
+    struct aggregate_value sum = *all;
+    double under = *over;
+    for (uint32_t node = 0; node < a->experiment->node_count; node++) {
+        const struct message_partial *p = has(&present, node) ? find_partial(a, node, i) : NULL;
+        if (!is_sane(p, join) || p->state != PARTIAL_NONE || (p->value == 0 && p->over == 0))
+            continue;
+        add(&sum, &under, p, join);
+    }
+    if (ended && (sum.silent > behind || (join == JOIN_SUM && !decides(a, i, join, &sum))))
+        return;
+    sum.silent = all->known ? all->silent : 0;
+    *all = sum;
+    *over = under;
+}
+
 struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct aggregate_nodes present)
 {
     enum experiment_join join = experiment_join_of(a->experiment, a->experiment->limits[i].metric);
@@ -154,6 +181,7 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
         if (!is_sane(p, join) || (p->buckets > 0 && add_histogram(a, node, p, &h) != 0)) {
             put(&all.missing, node);
             all.any_missing = true;
+            all.open = all.open || (p && p->state == PARTIAL_OPEN);
             if (has_least(p, join))
                 add(&all, &over, &(struct message_partial){.value = p->value, .silent = p->silent}, join);
         } else if (p->state == PARTIAL_KNOWN)
@@ -161,6 +189,8 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
         any_partial = any_partial || (p && p->state != PARTIAL_NONE);
     }
     all.ended = !all.any_missing && !any_partial;
+    if (join == JOIN_SUM || join == JOIN_RATIO)
+        add_left(a, i, join, present, &all, &over);
     if (all.known && join == JOIN_RATIO)
         divide(a, i, &all, over);
     if (all.known && join == JOIN_HISTOGRAM)
@@ -168,6 +198,7 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
     histogram_free(&h, NULL);
     if (all.known && (!isfinite(all.value) || (all.any_missing && !decides(a, i, join, &all))))
         all.known = false;
+    all.open = all.open && !all.known;
     return all;
 }
 
@@ -265,7 +296,7 @@ void aggregate_step(struct aggregate *a, int64_t now)
         limit_judge_begin(&l->judge, now);
         limit_judge_value(&l->judge, &l->run, -1,
                           (struct limit_judge_value){.known = all.known,
-                                                     .open = is_open(all.lack),
+                                                     .open = all.open || is_open(all.lack),
                                                      .value = all.value,
                                                      .resolution = all.unsure,
                                                      .of_records = is_of_records(a->experiment, i),
@@ -293,18 +324,19 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
 {
     const struct agent_limit *seen = &a->limits[i].seen;
     const struct limit_judge *j = &a->limits[i].judge;
-    return (struct message_judged){.limit = i,
-                                   .state = (enum message_limit_state)seen->state,
-                                   .value = seen->known ? seen->value : (double)NAN,
-                                   .worst = seen->worst,
-                                   .settling = seen->settling,
-                                   .held = seen->held,
-                                   .violated = seen->violated,
-                                   .unknown = seen->unknown,
-                                   .ago = since(a, seen->last_violated),
-                                   .doubtful = j->doubtful,
-                                   .trusted_ago = since(a, j->doubtful ? j->trusted_violated : seen->last_violated),
-                                   .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
+    return (struct message_judged){
+        .limit = i,
+        .state = seen->state == LIMIT_UNKNOWN && j->open ? MESSAGE_LIMIT_OPEN : (enum message_limit_state)seen->state,
+        .value = seen->known ? seen->value : (double)NAN,
+        .worst = seen->worst,
+        .settling = seen->settling,
+        .held = seen->held,
+        .violated = seen->violated,
+        .unknown = seen->unknown,
+        .ago = since(a, seen->last_violated),
+        .doubtful = j->doubtful,
+        .trusted_ago = since(a, j->doubtful ? j->trusted_violated : seen->last_violated),
+        .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
 }
 
 /*

@@ -39,6 +39,7 @@ struct aggregate_value {
     struct aggregate_nodes missing;
     bool any_missing;
     bool ended; /* no node has anything to add, and none is missing */
+    bool open;  /* not known, and on some node nobody counts what is made */
     /* Of a value of the collector, ns since its newest record: until the collector had that, and by now. */
     int64_t collected, age;
     enum message_lack lack;

@@ -3,7 +3,8 @@
 
 /**
  * What tests of agents share: a node with two metrics on aspect "shown" (fps per process, all of the node), one on
- * "sent", and the limits that a test states; processes that make `fps` records a second; a step each 100 ms.
+ * "sent", two more of the node, and the limits that a test states; processes that make `fps` records a second; a step
+ * each 100 ms.
  */
 #ifndef BEZEL_TESTS_LIB_AGENT_HARNESS_H
 #define BEZEL_TESTS_LIB_AGENT_HARNESS_H
@@ -21,14 +22,17 @@
 
 #include <cmocka.h>
 
-enum { FPS, ALL, SENT, EVERY = 100000000, WORKERS = 4 };
+enum { FPS, ALL, SENT, SHARE, GAPS, EVERY = 100000000, WORKERS = 4 };
 
 static struct experiment_node nodes[1];
 static char fps[] = "fps", all[] = "all", sent[] = "sent", shown[] = "shown";
+static char share[] = "share", gaps[] = "gaps", *share_of[] = {all, all, NULL};
 static struct experiment_metric metrics[] = {
     {.name = fps, .aspect = shown, .window = CLOCK_S, .per_process = true},
     {.name = all, .aspect = shown, .window = CLOCK_S},
     {.name = sent, .aspect = sent, .window = CLOCK_S, .per_process = true},
+    {.name = share, .kind = METRIC_RATIO, .operands = share_of, .window = CLOCK_S},
+    {.name = gaps, .aspect = shown, .kind = METRIC_MEAN, .arrivals = ARRIVALS_TIME, .window = CLOCK_S},
 };
 static struct experiment_limit limits[4];
 static int64_t sensor_cpu_window; /* 0: the last interval */
@@ -49,7 +53,7 @@ static inline void begin(enum experiment_policy policy, uint32_t limit_count)
     experiment = (struct experiment){
         .node_count = 1,
         .nodes = nodes,
-        .metric_count = 3,
+        .metric_count = sizeof metrics / sizeof *metrics,
         .metrics = metrics,
         .sensor_cpu_window = sensor_cpu_window,
         .limit_count = limit_count,

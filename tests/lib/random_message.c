@@ -73,11 +73,15 @@ static void random_partials(uint64_t *seed, struct message_partials *p)
     p->count = random_count(seed, MESSAGE_LIMITS_MAX);
     p->histogram_bytes = 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        p->list[i].state = (enum message_partial_state)(seed_next(seed) % 3);
-        p->list[i].buckets =
+        struct message_partial *part = &p->list[i];
+        part->state = (enum message_partial_state)(seed_next(seed) % 4);
+        part->buckets =
             (uint32_t)(seed_next(seed) % (MESSAGE_HISTOGRAMS_MAX / MESSAGE_LIMITS_MAX / MESSAGE_BUCKET_BYTES));
-        if (p->list[i].state != PARTIAL_KNOWN)
-            p->list[i] = (struct message_partial){.limit = p->list[i].limit, .state = p->list[i].state};
+        if (part->state == PARTIAL_NONE)
+            part->buckets = 0;
+        else if (part->state != PARTIAL_KNOWN)
+            *part = (struct message_partial){
+                .limit = part->limit, .state = part->state, .value = part->value, .silent = part->silent};
         p->histogram_bytes += p->list[i].buckets * MESSAGE_BUCKET_BYTES;
     }
 }
@@ -101,7 +105,7 @@ static void random_judgement(uint64_t *seed, struct message_judgement *j)
     random_bytes(seed, j, sizeof *j);
     j->count = random_count(seed, MESSAGE_LIMITS_MAX);
     for (uint32_t i = 0; i < j->count; i++)
-        j->list[i].state = (enum message_limit_state)(seed_next(seed) % 3);
+        j->list[i].state = (enum message_limit_state)(seed_next(seed) % 4);
 }
 
 static void random_save(uint64_t *seed, struct message_save *s)

@@ -239,7 +239,11 @@ static void a_number_over_processes_that_follow_one_another_is_not_known_to_hold
     (void)state;
     limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_MOST, .bound = 40};
     limits[1] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_LEAST, .bound = 1};
-    begin(POLICY_NONE, 2);
+    limits[2] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = SHARE, .compare = COMPARE_AT_MOST, .bound = 2};
+    limits[3] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = GAPS, .compare = COMPARE_AT_MOST, .bound = CLOCK_S};
+    begin(POLICY_NONE, 4);
     struct worker *w = enter(0, 30);
     go(5 * CLOCK_S, 0);
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
@@ -253,8 +257,32 @@ static void a_number_over_processes_that_follow_one_another_is_not_known_to_hold
     assert_in_range(out->limits[0].unjudged, 500 * CLOCK_MS, 700 * CLOCK_MS);
     go(3 * CLOCK_S, 0);
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
-    assert_in_range(out->limits[0].unjudged, 500 * CLOCK_MS, 700 * CLOCK_MS);
     assert_int_equal(out->limits[1].unjudged, 0);
+    for (int i = 0; i < 4; i += i ? 1 : 2) {
+        assert_int_equal(out->limits[i].state, LIMIT_HELD);
+        assert_in_range(out->limits[i].unjudged, 500 * CLOCK_MS, 700 * CLOCK_MS);
+    }
+}
+
+/* Of two processes each makes few enough, and both end before the next instant: they were too many together. */
+static void what_the_last_processes_made_at_their_end_is_judged_once(void **state)
+{
+    (void)state;
+    limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_MOST, .bound = 5};
+    for (int more = 0; more < 2; more++) {
+        begin(POLICY_NONE, 1);
+        struct worker *a = enter(0, 1), *b = enter(1, 1);
+        a->interval = b->interval = 0;
+        go(2 * CLOCK_S, 0);
+        agent_count(agent, a->watch, 3, now + EVERY / 2);
+        agent_count(agent, b->watch, more ? 5 : 2, now + EVERY / 2);
+        leave(a);
+        leave(b);
+        go(CLOCK_S / 2, 0);
+        assert_int_equal(out->limits[0].violated, more ? EVERY : 0);
+        assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+        end(NULL);
+    }
 }
 
 int main(void)
@@ -271,6 +299,7 @@ int main(void)
         AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
         AGENT_TEST(a_process_that_records_something_else_meanwhile_keeps_its_violation),
         AGENT_TEST(a_number_over_processes_that_follow_one_another_is_not_known_to_hold),
+        AGENT_TEST(what_the_last_processes_made_at_their_end_is_judged_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,22 @@ static void what_is_known_decides_where_it_can(void **state)
     assert_true(isnan(joined(METRIC_RATE, vague, nothing, unknown)));
 }
 
+/* What a process left on a node where nobody is left counts where others go on: 4 + 4 + 13 are above 20. */
+static void what_ended_processes_left_counts_while_others_go_on(void **state)
+{
+    static const struct message_partial left = {.state = PARTIAL_NONE, .value = 4},
+                                        share = {.state = PARTIAL_NONE, .value = 300, .over = 3};
+    (void)state;
+    limits[0].compare = COMPARE_AT_MOST;
+    assert_true(joined(METRIC_COUNT, left, left, known(13, 0)) == 21);
+    assert_true(joined(METRIC_COUNT, known(17, 0), left, unknown) == 21); /* whatever the third has */
+    assert_true(isnan(joined(METRIC_COUNT, known(16, 0), left, unknown)));
+    assert_true(isnan(joined(METRIC_COUNT, left, left, nothing)));
+    assert_true(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).ended);
+    assert_true(joined(METRIC_PERCENT, share, known(100, 7), nothing) == 40);
+    assert_true(joined(METRIC_MAX, known(3, 0), left, nothing) == 3); /* it was judged while it was there */
+}
+
 static void a_node_that_lies_is_missing(void **state)
 {
     static const struct message_partial lies[] = {{.state = PARTIAL_KNOWN, .value = NAN},
@@ -199,6 +215,25 @@ static void step(double a, double b, double c)
     now += EVERY;
     assert_true(hear(0, known(a, 0)) && hear(1, known(b, 0)) && hear(2, known(c, 0)));
     aggregate_step(w, now);
+}
+
+/* Where an operator turned an aspect off on one node, nobody knows the sum: that time is not judged. */
+static void what_nobody_counts_is_open(void **state)
+{
+    static const struct message_partial open = {.state = PARTIAL_OPEN};
+    struct message_judgement j;
+    uint32_t node;
+    (void)state;
+    step(6, 6, 6);
+    for (int i = 0; i < 4; i++) {
+        now += EVERY;
+        assert_true(hear(0, known(6, 0)) && hear(1, i < 2 ? open : unknown) && hear(2, known(i == 1 ? 21 : 6, 0)));
+        aggregate_step(w, now);
+        assert_true(aggregate_send(w, now, &node, &j));
+        assert_int_equal(j.list[0].state, i == 0   ? MESSAGE_LIMIT_OPEN
+                                          : i == 1 ? MESSAGE_LIMIT_VIOLATED
+                                                   : MESSAGE_LIMIT_UNKNOWN);
+    }
 }
 
 static void no_node_breaks_it_and_all_together_do(void **state)
@@ -421,6 +456,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(shares_of_nothing_are_what_they_can_be, start, end),
         cmocka_unit_test_setup_teardown(what_is_missing_leaves_the_value_unknown, start, end),
         cmocka_unit_test_setup_teardown(what_is_known_decides_where_it_can, start, end),
+        cmocka_unit_test_setup_teardown(what_ended_processes_left_counts_while_others_go_on, start, end),
+        cmocka_unit_test_setup_teardown(what_nobody_counts_is_open, start, end),
         cmocka_unit_test_setup_teardown(a_node_that_lies_is_missing, start, end),
         cmocka_unit_test_setup_teardown(a_histogram_that_is_none_is_missing, start, end),
         cmocka_unit_test_setup_teardown(what_comes_late_or_twice_is_not_heard, start, end),

@@ -158,8 +158,8 @@ static void what_contradicts_itself_is_not_encoded(void **state)
     (void)state;
     ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.needed = 1});
     ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.budget = 1});
-    ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .value = 1}}});
-    ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .silent = 1}}});
+    ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.over = 1}}});
+    ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.state = PARTIAL_NONE, .buckets = 1}}});
     ASSERT_REFUSED(.type = MESSAGE_VALUES, .values = {.count = 1, .list = {{.state = PARTIAL_NONE, .age = 1}}});
     ASSERT_REFUSED(.type = MESSAGE_VALUES, .values = {.count = 1, .list = {{.state = PARTIAL_UNKNOWN, .high = 1}}});
     ASSERT_REFUSED(.type = MESSAGE_COMMAND, .command = {.verb = VERB_START, .start = {.process = "p"}});
@@ -217,11 +217,11 @@ static void every_enum_ends_with_its_last_value(void **state)
     ASSERT_LAST(observation.limits[0].state, MESSAGE_LIMIT_VIOLATED, .type = MESSAGE_OBSERVATION,
                 .observation = {.limit_count = 1});
     ASSERT_LAST(setpoint.infeasible, MESSAGE_INFEASIBLE_GLOBAL, .type = MESSAGE_SETPOINT);
-    ASSERT_LAST(partials.list[0].state, PARTIAL_KNOWN, .type = MESSAGE_PARTIALS, .partials = {.count = 1});
+    ASSERT_LAST(partials.list[0].state, PARTIAL_OPEN, .type = MESSAGE_PARTIALS, .partials = {.count = 1});
     ASSERT_LAST(values.list[0].state, PARTIAL_KNOWN, .type = MESSAGE_VALUES, .values = {.count = 1});
     ASSERT_LAST(values.list[0].lack, LACK_LOST, .type = MESSAGE_VALUES, .values = {.count = 1});
     ASSERT_LAST(loop.lacking[0].lack, LACK_LOST, .type = MESSAGE_LOOP, .loop = {.count = 1});
-    ASSERT_LAST(judgement.list[0].state, MESSAGE_LIMIT_VIOLATED, .type = MESSAGE_JUDGEMENT, .judgement = {.count = 1});
+    ASSERT_LAST(judgement.list[0].state, MESSAGE_LIMIT_OPEN, .type = MESSAGE_JUDGEMENT, .judgement = {.count = 1});
     ASSERT_LAST(launch.output, LAUNCH_OUTPUT_STDERR, .type = MESSAGE_LAUNCH,
                 .launch = {.of = {.process = "p", .incarnation = 1}, .arguments = 1, .text_bytes = 4});
 }

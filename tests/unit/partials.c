@@ -4,7 +4,8 @@
 #include "resmgr/agent/agent.h"
 
 #include "base/clock.h"
-#include "mdr/parts.h"
+#include "mdr/manage.h"
+#include "mdr/message.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -61,10 +62,23 @@ static int end(void **state)
     return 0;
 }
 
+/* Each partial can be sent. */
+static void assert_sent(void)
+{
+    static struct message m;
+    static uint8_t bytes[MESSAGE_MAX_BYTES];
+    m = (struct message){.type = MESSAGE_PARTIALS, .partials = {.life = 1, .at = 1}};
+    for (uint32_t i = 0; i < LIMITS; i++)
+        m.partials.list[m.partials.count++] = agent_partial(agent, i);
+    assert_true(message_encode(&m, bytes, sizeof bytes) > 0);
+}
+
 static const struct agent_outcome *step(double cpu)
 {
     now += EVERY;
-    return agent_step(agent, now, &(struct policy_measure){.cpu = cpu, .elapsed = EVERY});
+    const struct agent_outcome *o = agent_step(agent, now, &(struct policy_measure){.cpu = cpu, .elapsed = EVERY});
+    assert_sent();
+    return o;
 }
 
 static void nobody_here_has_the_aspect(void **state)
@@ -124,8 +138,38 @@ static void a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_
         assert_int_equal(agent_partial(agent, RATE).silent, i * EVERY);
     }
     agent_process_remove(agent, slot);
+    double before = agent_partial(agent, RATE).value;
+    for (int i = 0; i < 12; i++, before = part.value) { /* until none of its records is in the window */
+        step(5);
+        part = agent_partial(agent, RATE);
+        assert_int_equal(part.state, PARTIAL_NONE);
+        assert_true(i < 5 ? part.value > 0 && part.value <= before : i < 7 || part.value == 0);
+    }
+}
+
+/* The next process begins before the records of the one before have left the window: the node counts both. */
+static void a_node_counts_what_is_left_of_a_process_that_ended(void **state)
+{
+    static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        int slot = agent_process_add(agent, "app");
+        agent_process_began(agent, slot, now);
+        int watch = agent_watch(agent, slot, &aspect);
+        assert_true(slot >= 0 && watch >= 0);
+        for (uint64_t i = 1; i <= 4; i++) {
+            agent_count(agent, watch, 4 * i, now + EVERY);
+            step(5);
+        }
+        assert_true(agent_partial(agent, RATE).value >= (turn ? 31 : 15));
+        agent_process_remove(agent, slot);
+        step(5);
+    }
+    int watch = agent_watch(agent, agent_process_add(agent, "app"), &aspect);
+    agent_blind(agent, watch);
     step(5);
-    assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_NONE);
+    assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_OPEN);
+    assert_true(agent_partial(agent, RATE).value == 0);
 }
 
 static void quotients_are_told_by_numerator_and_denominator(void **state)
@@ -199,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_global_limit_is_not_judged_here, start, end),
         cmocka_unit_test_setup_teardown(a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent,
                                         start, end),
+        cmocka_unit_test_setup_teardown(a_node_counts_what_is_left_of_a_process_that_ended, start, end),
         cmocka_unit_test_setup_teardown(quotients_are_told_by_numerator_and_denominator, start, end),
         cmocka_unit_test_setup_teardown(what_is_too_old_for_control_is_unknown, start, end),
         cmocka_unit_test_setup_teardown(it_is_known_when_records_are_stored, start, end),
