@@ -282,6 +282,9 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
         return false;
     if (m->kind == METRIC_INTERVAL)
         return find_unmatched(s, m, found);
+    for (int i = 0; m->operands && i < 2; i++)
+        if (names_metric(s, e, (uint32_t)experiment_metric_operand(e, m, i), found))
+            return true;
     return m->aspect && find_lacking(s, m, found);
 }
 

@@ -169,6 +169,8 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
         return "its records ended at the collector (sensing.keep)";
     if (experiment_limit_is_on_interval(e, l)) /* rejudge_intervals() judges it, where they can */
         return "its records cannot all be read";
+    if (m && m->operands)
+        return "it is of two metrics";
     if (!m || !m->aspect)
         return "no records tell its value";
     if (l->global)

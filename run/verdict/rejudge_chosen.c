@@ -72,37 +72,6 @@ static bool read_arrivals(struct run_reader *reader, int64_t row, const struct e
     return is_whole;
 }
 
-/*
- * Of a number of records: how many there are in the last window, which ends with the last record of the aspect. Of
- * windows that follow one another, the last two, neither of which may have been judged: the larger number.
- */
-static bool read_number(struct run_reader *reader, const struct summary_process *p, const struct experiment_metric *m,
-                        struct summary_chosen *c)
-{
-    struct record_item item;
-    int64_t end = INT64_MIN;
-    uint64_t n = 0, before = 0, records = 0;
-    int64_t window = INT64_MIN;
-    for (size_t b = 0; b < p->book_count; b++)
-        end = strcmp(p->books[b].name, m->aspect) == 0 ? p->books[b].last_ns : end;
-    int more = run_reader_look(reader, RUN_READER_ALL) == 0;
-    for (; more == 1 && records <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1; records++) {
-        if (!item.r || item.process->row != p->row)
-            continue;
-        struct packet_run run = record_item_run(&item);
-        int64_t time = (int64_t)packet_run_time(&run, 0);
-        if (m->tumbles && time / m->window != window) {
-            window = time / m->window;
-            before = n;
-            n = 0;
-        }
-        n += m->tumbles || time > saturate_add(end, -m->window);
-    }
-    c->min = 0;
-    c->max = verdict_number(m, n > before ? n : before);
-    return more == 0 && run_reader_totals(reader).cut == 0;
-}
-
 static bool find_extremes(const char *run, const struct summary *s, const struct experiment_metric *m,
                           struct summary_chosen *c)
 {
@@ -116,9 +85,8 @@ static bool find_extremes(const char *run, const struct summary *s, const struct
     if ((m->where && condition_read(m->where, &filter.condition, &why) != 0) ||
         run_reader_open(run, &filter, &reader) != 0)
         return false;
-    bool all = experiment_metric_is_counted(m)       ? read_number(reader, p, m, c)
-               : experiment_metric_is_of_arrivals(m) ? read_arrivals(reader, p->row, m, c)
-                                                     : read_extremes(reader, p->row, m->field, c);
+    bool all = experiment_metric_is_of_arrivals(m) ? read_arrivals(reader, p->row, m, c)
+                                                   : read_extremes(reader, p->row, m->field, c);
     run_reader_close(reader);
     return all;
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * What a limit on values stood at when a process made its last record, read from an ended run: an agent is given the
- * records of the last windows, and evaluates the metric at the time of that record. So it is as if a sampling instant
- * had been there.
+ * What a limit stood at when a process made its last record, read from an ended run: an agent is given the records of
+ * the last windows, and evaluates the metric at the time of that record. So it is as if a sampling instant had been
+ * there. A limit of all nodes together is that of one agent with the processes of all of them, at times of the run.
  */
 #include "run/verdict/rejudge_end.h"
 
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RECORDS_MOST = 20000000, NO_SLOT = -1 };
+enum { RECORDS_MOST = 20000000, NO_SLOT = -1, WATCHES_MOST = AGENT_PROCESSES_MAX << AGENT_WATCH_BITS };
 
 struct end_reading {
     const char *run;
@@ -27,14 +27,29 @@ struct end_reading {
     size_t process;
     int64_t last, first; /* that record; the first one that was read */
     struct agent *agent;
-    int *slots;     /* of the agent, by process of `s` */
-    int64_t broken; /* since this record the value is beyond the bound; INT64_MAX: it is not */
-    double value;   /* at the latest record; NaN: unknown */
+    int *slots;       /* of the agent, by process of `s` */
+    uint64_t *counts; /* records so far, by watch */
+    int *watches;     /* those that have some */
+    size_t watch_count;
+    int64_t evaluated; /* when its counts were */
+    int64_t broken;    /* since this record the value is beyond the bound; INT64_MAX: it is not */
+    double value;      /* at the latest record; NaN: unknown */
 };
 
 static bool of_one_process(const struct end_reading *r)
 {
     return r->e->metrics[r->e->limits[r->limit].metric].per_process;
+}
+
+static bool of_all_nodes(const struct end_reading *r)
+{
+    return r->e->limits[r->limit].global;
+}
+
+/* Time `at` of the clock of process `p`, as times are compared here. */
+static int64_t end_time(const struct end_reading *r, size_t p, int64_t at)
+{
+    return of_all_nodes(r) ? saturate_ns(run_clock_at(&r->s->nodes[r->s->processes[p].node].run_clock, at).ns) : at;
 }
 
 /* The place in `s` of the process that made a record; the number of processes: it is not wanted. */
@@ -49,9 +64,13 @@ static size_t end_maker(const struct end_reading *r, const struct record_item *i
 static double end_value(struct end_reading *r, int64_t now)
 {
     double value = NAN;
+    for (size_t i = 0; i < r->watch_count; i++)
+        agent_count(r->agent, r->watches[i], r->counts[r->watches[i]], now);
     agent_evaluate(r->agent, now);
-    agent_metric(r->agent, (uint32_t)r->e->limits[r->limit].metric, of_one_process(r) ? r->slots[r->process] : NO_SLOT,
-                 &value);
+    uint32_t metric = (uint32_t)r->e->limits[r->limit].metric;
+    int slot = of_one_process(r) ? r->slots[r->process] : NO_SLOT;
+    if (!agent_metric(r->agent, metric, slot, &value) && experiment_metric_is_counted(&r->e->metrics[metric]))
+        value = agent_least(r->agent, metric, slot); /* a window has not passed, and may hold too much already */
     return value;
 }
 
@@ -63,15 +82,33 @@ static void end_evaluate(struct end_reading *r, int64_t now)
     r->broken = !broken ? INT64_MAX : r->broken < now ? r->broken : now;
 }
 
+/* The counters are the numbers of records; those of the node are read so often that its windows begin as they do live.
+ */
+static void end_count(struct end_reading *r, int watch, int64_t time)
+{
+    const struct experiment_limit *l = &r->e->limits[r->limit];
+    if (r->counts[watch]++ == 0)
+        r->watches[r->watch_count++] = watch;
+    agent_count(r->agent, watch, r->counts[watch], time);
+    if (of_one_process(r) || time - r->evaluated < experiment_limit_window(r->e, l) / 100)
+        return;
+    r->evaluated = time;
+    agent_evaluate(r->agent, time);
+}
+
 /* Returns 0, or an error if it cannot be taken in. */
 static int end_take(struct end_reading *r, const struct record_item *item)
 {
     size_t p = end_maker(r, item);
-    int64_t time = saturate_ns((int64_t)item->time);
-    if (p == r->s->process_count || time > r->last)
+    if (p == r->s->process_count)
         return 0;
-    if (r->slots[p] == NO_SLOT)
+    int64_t time = end_time(r, p, saturate_ns((int64_t)item->time));
+    if (time > r->last)
+        return 0;
+    if (r->slots[p] == NO_SLOT) {
         r->slots[p] = agent_process_add(r->agent, r->s->processes[p].name);
+        agent_process_began(r->agent, r->slots[p], time - 1); /* its first record counts, too */
+    }
     if (r->slots[p] < 0)
         return r->slots[p];
     int watch = agent_watch(r->agent, r->slots[p], item->aspect);
@@ -79,6 +116,7 @@ static int end_take(struct end_reading *r, const struct record_item *item)
         return watch == BEZEL_ENOENT ? 0 : watch;
     struct packet_run run = record_item_run(item);
     agent_records(r->agent, watch, &run, time);
+    end_count(r, watch, time);
     r->first = time < r->first ? time : r->first;
     if (r->e->limits[r->limit].persistence > 0)
         end_evaluate(r, time);
@@ -131,9 +169,11 @@ static bool end_read(struct end_reading *r)
     struct record_item item;
     int64_t from = end_needs(r);
     uint64_t records = 0;
-    filter.node = r->s->nodes[p->node].name;
+    filter.node = of_all_nodes(r) ? NULL : r->s->nodes[p->node].name;
     filter.process = of_one_process(r) ? p->name : NULL;
-    if (from != INT64_MIN)
+    if (from != INT64_MIN && of_all_nodes(r))
+        filter.from = saturate_add(from, -CLOCK_S);
+    else if (from != INT64_MIN)
         filter.from = saturate_add(run_clock_at(&r->s->nodes[p->node].run_clock, from).ns, -CLOCK_S);
     if (run_reader_open(r->run, &filter, &reader) != 0)
         return false;
@@ -141,7 +181,9 @@ static bool end_read(struct end_reading *r)
     while (more == 1 && records++ < RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1)
         if (item.r && end_take(r, &item) != 0)
             more = -1;
-    bool expired = p->expired.packets > 0 && r->first > from;
+    bool expired = false;
+    for (size_t i = 0; i < r->s->process_count && r->first > from; i++)
+        expired = expired || (r->s->processes[i].expired.packets > 0 && (!of_one_process(r) || i == r->process));
     bool all = more == 0 && run_reader_totals(reader).cut == 0 && !expired;
     run_reader_close(reader);
     return all;
@@ -149,19 +191,16 @@ static bool end_read(struct end_reading *r)
 
 bool rejudge_read_end(const char *run, const struct summary *s, const struct experiment *e, struct summary_chosen *c)
 {
-    struct end_reading r = {.run = run,
-                            .s = s,
-                            .e = e,
-                            .limit = c->limit,
-                            .process = c->process,
-                            .last = verdict_end(s, e, c->limit, c->process),
-                            .first = INT64_MAX,
-                            .broken = INT64_MAX};
+    struct end_reading r = {
+        .run = run, .s = s, .e = e, .limit = c->limit, .process = c->process, .first = INT64_MAX, .broken = INT64_MAX};
     bool all = false;
+    r.last = end_time(&r, c->process, verdict_end(s, e, c->limit, c->process));
     r.slots = malloc((s->process_count + 1) * sizeof *r.slots);
+    r.counts = calloc(WATCHES_MOST, sizeof *r.counts);
+    r.watches = malloc(WATCHES_MOST * sizeof *r.watches);
     for (size_t p = 0; r.slots && p < s->process_count; p++)
         r.slots[p] = NO_SLOT;
-    if (r.slots && agent_new(e, 0, &r.agent) == 0) {
+    if (r.slots && r.counts && r.watches && agent_new(e, 0, &r.agent) == 0) {
         all = end_read(&r);
         end_evaluate(&r, r.last);
         end_next_window(&r);
@@ -170,5 +209,7 @@ bool rejudge_read_end(const char *run, const struct summary *s, const struct exp
     }
     agent_free(r.agent);
     free(r.slots);
+    free(r.counts);
+    free(r.watches);
     return all;
 }

@@ -348,6 +348,19 @@ static void bound_totals(struct verdict *v, size_t row_count)
         v->rows[i].total = v->rows[i].total < v->duration ? v->rows[i].total : v->duration;
 }
 
+/* Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all.
+ */
+static bool is_uncertain_on(const struct verdict *v, const struct summary *s, uint32_t node)
+{
+    bool uncertain = s->nodes[node].unobserved > 0 || (v->run != RUN_RUNNING && s->nodes[node].open);
+    for (size_t i = 0; i < s->process_count; i++)
+        uncertain = uncertain || (s->processes[i].node == node && s->processes[i].unobserved > 0);
+    for (size_t i = 0; i < s->note_count; i++)
+        uncertain =
+            uncertain || (s->notes[i].node == node && (verdict_is_clock_gap(s, i) || verdict_is_uncounted(s, i)));
+    return uncertain;
+}
+
 /*
  * No limit is known to have held if a node vanished, never joined or gave up draining, if processes were not observed,
  * or if a note is about records that no books count. Nor is a global limit if the manager was given up.
@@ -356,9 +369,12 @@ static void downgrade_uncertain(struct verdict *v, const struct summary *s, cons
 {
     bool uncertain = v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
+    for (size_t i = 0; i < s->limit_count; i++)
+        if (s->limits[i].epoch > 0 ? uncertain || unmanaged : uncertain && is_uncertain_on(v, s, s->limits[i].node))
+            verdict_doubt(&v->rows[i]);
     for (size_t i = 0; i < v->limit_count; i++) {
-        if (v->limits[i].is == VERDICT_HELD && (uncertain || (unmanaged && e->limits[i].global)))
-            v->limits[i].is = VERDICT_UNKNOWN;
+        if (uncertain || (unmanaged && e->limits[i].global))
+            verdict_doubt(&v->limits[i]);
         if (v->limits[i].is > v->is)
             v->is = v->limits[i].is;
     }

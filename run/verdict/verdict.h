@@ -61,19 +61,17 @@ struct verdict_limit {
  */
 int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l);
 
-/** What metric `m`, a rate or count, is at least with `n` records in its window. Pure. */
-double verdict_number(const struct experiment_metric *m, uint64_t n);
-
 /**
  * Whether limit `i` is looked at as it stood at the last record that each process made for it: nobody judged it there,
  * if the next sampling instant never came. So are limits on values of records which no record breaks by itself, or
- * which may be broken for a while, as those of `hold`. Not those of all nodes together. Pure.
+ * which may be broken for a while, as those of `hold`; on too many records; and on two metrics. Pure.
  */
 bool verdict_has_end(const struct experiment *e, uint32_t i);
 
 /**
  * The last record that process `p` made for limit `i` of verdict_has_end(), on its node's clock; of a metric of the
- * node, if it is the last one there. INT64_MIN: there is none, or the run has no end. Pure.
+ * node, if it is the last one there, and of one of all nodes, if it is the last of all. INT64_MIN: there is none, or
+ * the run has no end. Pure.
  */
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p);
 

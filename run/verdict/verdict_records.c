@@ -43,20 +43,31 @@ static double stray_of(const struct experiment_metric *m, const struct experimen
     return scale > 0 && f->count > 0 && beyond && !judged ? value : (double)NAN;
 }
 
-/* The row of limit `i` on `node`; NULL: nothing was judged there. */
-static const struct builtin_limit *row_of(const struct summary *s, uint32_t node, uint32_t i)
+/* Whether row `row` is of limit `i` on `node`, or on all nodes together. */
+static bool is_row_of(const struct summary *s, const struct experiment *e, size_t row, uint32_t node, uint32_t i)
 {
-    for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && s->limits[row].node == node)
-            return &s->limits[row];
+    return s->limits[row].limit == i && (e->limits[i].global || s->limits[row].node == node);
+}
+
+/* The latest row of limit `i` on `node`; NULL: nothing was judged there. */
+static const struct builtin_limit *row_of(const struct summary *s, const struct experiment *e, uint32_t node,
+                                          uint32_t i)
+{
+    for (size_t row = s->limit_count; row > 0; row--)
+        if (is_row_of(s, e, row - 1, node, i))
+            return &s->limits[row - 1];
     return NULL;
 }
 
 /* The worst value of limit `i` that was judged on `node`; NaN: none. */
-static double judged_worst(const struct summary *s, uint32_t node, uint32_t i)
+static double judged_worst(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i)
 {
-    const struct builtin_limit *row = row_of(s, node, i);
-    return row ? row->worst : (double)NAN;
+    double worst = NAN;
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (is_row_of(s, e, row, node, i))
+            worst = e->limits[i].compare == COMPARE_AT_LEAST ? fmin(worst, s->limits[row].worst)
+                                                             : fmax(worst, s->limits[row].worst);
+    return worst;
 }
 
 /*
@@ -77,7 +88,7 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
         f.min.d = 0;
         f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
     }
-    return stray_of(m, l, &f, chosen, judged_worst(s, p->node, i));
+    return stray_of(m, l, &f, chosen, judged_worst(s, e, p->node, i));
 }
 
 /*
@@ -109,7 +120,7 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     const struct experiment_metric *m = &e->metrics[l->metric];
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = chosen_of(s, i, number);
-    double found = NAN, worst = judged_worst(s, p->node, i);
+    double found = NAN, worst = judged_worst(s, e, p->node, i);
     for (size_t b = 0; b < p->book_count; b++) {
         const struct summary_book *book = &p->books[b];
         if (book->reduced > 0 && strcmp(book->name, m->aspect) == 0) {
@@ -125,29 +136,6 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     return found;
 }
 
-/* Whether limit `l` is an upper bound on a number of records: those of the last moments may exceed it. */
-static bool is_on_number(const struct experiment *e, const struct experiment_limit *l)
-{
-    return l->metric >= 0 && l->kind == LIMIT_EXPECT && l->compare == COMPARE_AT_MOST &&
-           experiment_metric_is_counted(&e->metrics[l->metric]);
-}
-
-/*
- * The number of records in the last window of process `number`, if it is beyond the bound and more than was judged; NaN
- * if not. Until they were read it is only known not to exceed that of all.
- */
-static double stray_number(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = &e->metrics[l->metric];
-    const struct summary_process *p = &s->processes[number];
-    struct summary_field f = {.count = 1, .min.d = 0, .max.d = -(double)INFINITY, .unit = ""};
-    for (size_t b = 0; b < p->book_count && summary_property_number(s, "ended") != 0; b++)
-        if (strcmp(p->books[b].name, m->aspect) == 0)
-            f.max.d = verdict_number(m, p->books[b].stored);
-    return stray_of(m, l, &f, chosen_of(s, i, number), judged_worst(s, p->node, i));
-}
-
 /* Whether a single record can break limit `l`. While adaptation settles it may. */
 static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
 {
@@ -155,17 +143,6 @@ static bool one_record_breaks(const struct experiment *e, const struct experimen
     return m && l->kind == LIMIT_EXPECT &&
            (((m->kind == METRIC_MAX || m->kind == METRIC_MISSES) && l->compare == COMPARE_AT_MOST) ||
             (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
-}
-
-/* Whether `m` is of values of records, or of the times between them, or of two such metrics. */
-static bool is_of_values(const struct experiment *e, const struct experiment_metric *m)
-{
-    for (int i = 0; m->operands && i < 2; i++) {
-        int of = experiment_metric_operand(e, m, i);
-        if (of < 0 || !is_of_values(e, &e->metrics[of]))
-            return false;
-    }
-    return m->operands || (m->aspect && !experiment_metric_is_counted(m));
 }
 
 static bool reads(const struct experiment *e, const struct experiment_metric *m, const char *aspect)
@@ -179,7 +156,10 @@ static bool reads(const struct experiment *e, const struct experiment_metric *m,
 bool verdict_has_end(const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
-    return l->metric >= 0 && !l->global && is_of_values(e, &e->metrics[l->metric]) && !one_record_breaks(e, l);
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    if (!m || (!m->operands && !m->aspect) || one_record_breaks(e, l))
+        return false;                                                         /* or it is on an interval */
+    return !experiment_metric_is_counted(m) || l->compare == COMPARE_AT_MOST; /* fewer are silence, which is its end */
 }
 
 /* The last record that process `p` made for limit `i`; INT64_MIN: none is stored. */
@@ -194,23 +174,46 @@ static int64_t last_record(const struct summary *s, const struct experiment *e, 
     return last;
 }
 
+/* Time `at` of a node's clock, if it is one, as times of all nodes can be compared. */
+static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
+{
+    return at == INT64_MIN ? at : saturate_ns(run_clock_at(&s->nodes[node].run_clock, at).ns);
+}
+
+/* Whether process `p` counts for limit `i` where process `of` does. */
+static bool counts_with(const struct summary *s, const struct experiment *e, uint32_t i, size_t of, size_t p)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    return l->global || (e->metrics[l->metric].per_process ? p == of : s->processes[p].node == s->processes[of].node);
+}
+
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
     const struct summary_process *of = &s->processes[p];
-    int64_t last = last_record(s, e, i, p);
+    int64_t last = last_record(s, e, i, p), at = run_time(s, of->node, last);
     if (of->role == ROLE_DAEMON || summary_property_number(s, "ended") == 0)
         return INT64_MIN; /* what samplers record while a run is drained is of no program */
-    for (size_t other = 0; !e->metrics[e->limits[i].metric].per_process && other < s->process_count; other++) {
-        int64_t later = s->processes[other].node == of->node && other != p ? last_record(s, e, i, other) : INT64_MIN;
-        if (later > last || (later == last && other < p))
+    for (size_t other = 0; other < s->process_count; other++) {
+        bool counts = other != p && counts_with(s, e, i, p, other);
+        int64_t later = counts ? run_time(s, s->processes[other].node, last_record(s, e, i, other)) : INT64_MIN;
+        if (later > at || (later == at && last != INT64_MIN && other < p))
             return INT64_MIN;
     }
     return last;
 }
 
-/* The least and largest value that metric `m` may have of `p`, or on its node: of a field, that of all its values. */
-static struct summary_field range_of(const struct summary *s, const struct experiment_metric *m,
-                                     const struct summary_process *p)
+/* What a rate or count is at most with `n` records in its window. */
+static double most_of(const struct experiment_metric *m, uint64_t n)
+{
+    return m->kind == METRIC_RATE ? (double)n * (double)CLOCK_S / (double)m->window : (double)n;
+}
+
+/*
+ * The least and largest value that metric `m` of limit `i` may have of process `p`, or on its node, or on all: of a
+ * field, that of all its values; of a number, as many records as there are.
+ */
+static struct summary_field range_of(const struct summary *s, const struct experiment *e, uint32_t i,
+                                     const struct experiment_metric *m, size_t p)
 {
     struct summary_field all = {.count = 1, .min.d = -(double)INFINITY, .max.d = (double)INFINITY, .unit = "ns"};
     if (m->kind == METRIC_PERCENT)
@@ -218,11 +221,12 @@ static struct summary_field range_of(const struct summary *s, const struct exper
     if (m->operands || m->arrivals || m->kind == METRIC_MISSES)
         return all;
     struct summary_field found = {.unit = "ns", .min.d = (double)INFINITY, .max.d = -(double)INFINITY};
-    for (size_t i = 0; i < s->process_count; i++) {
-        const struct summary_process *is_of = &s->processes[i];
-        bool counts = m->per_process ? is_of == p : is_of->node == p->node;
-        for (size_t b = 0; counts && b < is_of->book_count; b++) {
+    uint64_t stored = 0;
+    for (size_t other = 0; other < s->process_count; other++) {
+        const struct summary_process *is_of = &s->processes[other];
+        for (size_t b = 0; counts_with(s, e, i, p, other) && b < is_of->book_count; b++) {
             const struct summary_book *book = &is_of->books[b];
+            stored += strcmp(book->name, m->aspect) == 0 ? book->stored : 0;
             for (size_t f = 0; m->field && strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
                 const struct summary_field *is = &book->fields[f];
                 double scale = m->in_time ? (double)units_time(is->unit) : 1;
@@ -234,6 +238,8 @@ static struct summary_field range_of(const struct summary *s, const struct exper
             }
         }
     }
+    if (experiment_metric_is_counted(m))
+        return (struct summary_field){.count = 1, .min.d = 0, .max.d = most_of(m, stored), .unit = "ns"};
     return found;
 }
 
@@ -261,25 +267,17 @@ static double stray_end(const struct summary *s, const struct experiment *e, uin
     const struct experiment_limit *l = &e->limits[i];
     struct experiment_metric m = e->metrics[l->metric];
     const struct summary_process *p = &s->processes[number];
-    const struct builtin_limit *row = row_of(s, p->node, i);
+    const struct builtin_limit *row = row_of(s, e, p->node, i);
     bool counts = row && (l->persistence == 0 || row->last_violated > 0);
     double worst = counts ? row->worst : (double)NAN;
     int64_t at = verdict_end(s, e, i, number);
-    if (!had_settled(l, row, at))
+    if (!had_settled(l, row, l->global ? INT64_MIN : at))
         return NAN;
     if (at == INT64_MIN)
         return is_reduced(&m, p) && l->persistence == 0 ? stray_reduced(s, e, i, p, worst, true) : (double)NAN;
-    struct summary_field f = range_of(s, &m, p);
+    struct summary_field f = range_of(s, e, i, &m, number);
     m.in_time = false; /* they are in its unit */
     return stray_of(&m, l, &f, chosen_of(s, i, number), worst);
-}
-
-double verdict_number(const struct experiment_metric *m, uint64_t n)
-{
-    if (m->kind != METRIC_RATE)
-        return (double)n;
-    return (double)(n > 1 ? n - 1 : n) * (double)CLOCK_S /
-           (double)m->window; /* of several, so many times between them */
 }
 
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
@@ -289,8 +287,6 @@ double verdict_stray(const struct summary *s, const struct experiment *e, uint32
         *is_chosen = *is_chosen || verdict_end(s, e, i, p) == INT64_MIN; /* its records were reduced */
         return stray_end(s, e, i, p);
     }
-    if (is_on_number(e, &e->limits[i]))
-        return stray_number(s, e, i, p);
     if (!one_record_breaks(e, &e->limits[i]))
         return NAN;
     const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
@@ -376,16 +372,12 @@ static uint64_t count_missed(const struct summary *s, const struct experiment *e
 }
 
 /*
- * Whether lost records count against limit `l`. Of a maximum with <= and a minimum with >= they do; in the other
- * direction one more record can but help. So it is with the number of those that meet a condition; without one the
- * counters know it. Of times between records, a further one makes the longest only shorter.
+ * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
+ * other direction one more record can but help. So it is with the number of those that meet a condition; without one
+ * the counters know it. Of times between records, a further one makes the longest only shorter.
  */
-static bool counts_lost(const struct experiment *e, const struct experiment_limit *l)
+static bool counts_lost(const struct experiment_metric *m, bool at_most)
 {
-    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    if (!m || !m->aspect || experiment_limit_is_on_interval(e, l))
-        return false;
-    bool at_most = l->compare == COMPARE_AT_MOST;
     if (experiment_metric_is_counted(m))
         return m->where && at_most;
     if (m->kind == METRIC_MISSES)
@@ -406,24 +398,34 @@ static bool lost_while_settling(const struct experiment_limit *l, const struct b
 /* Whether a limit on a number of records holds, whichever of all `produced` ones meet its condition, and whenever. */
 static bool holds_anyhow(const struct experiment_limit *l, const struct experiment_metric *m, uint64_t produced)
 {
-    double most = m->kind == METRIC_RATE ? (double)produced * (double)CLOCK_S / (double)m->window : (double)produced;
-    return experiment_metric_is_counted(m) && m->per_process && most <= l->bound;
+    return experiment_metric_is_counted(m) && m->per_process && most_of(m, produced) <= l->bound;
 }
 
 /*
  * Lost records were judged by nobody. As of time that nobody judged, a limit is not known to have held if more of them
- * are lost than its tolerance allows: of a maximum, whose tolerance is 0, a single one.
+ * are lost than its tolerance allows: of a maximum, whose tolerance is 0, a single one. `m`: its metric, or one of the
+ * two that that is of: either may be too large or too small.
  */
-static void judge_missed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+static void judge_missed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i,
+                         const struct experiment_metric *m)
 {
     const struct experiment_limit *l = &e->limits[i];
-    if (!counts_lost(e, l))
+    bool is_one = m == &e->metrics[l->metric], at_most = l->compare == COMPARE_AT_MOST;
+    if (m->operands) {
+        const struct experiment_metric *a = &e->metrics[experiment_metric_operand(e, m, 0)],
+                                       *b = &e->metrics[experiment_metric_operand(e, m, 1)];
+        bool once = strcmp(a->aspect, b->aspect) == 0 && (counts_lost(a, true) || counts_lost(a, false));
+        judge_missed(v, s, e, i, a);
+        if (!once)
+            judge_missed(v, s, e, i, b);
+    }
+    if (!m->aspect || (is_one ? !counts_lost(m, at_most) : !counts_lost(m, true) && !counts_lost(m, false)))
         return;
     for (size_t p = 0; p < s->process_count; p++) {
         uint64_t produced;
-        uint64_t missed = count_missed(s, e, &s->processes[p], &e->metrics[l->metric], &produced);
-        if (holds_anyhow(l, &e->metrics[l->metric], produced) ||
-            lost_while_settling(l, row_of(s, s->processes[p].node, i), &s->processes[p]))
+        uint64_t missed = count_missed(s, e, &s->processes[p], m, &produced);
+        if ((is_one && holds_anyhow(l, m, produced)) ||
+            lost_while_settling(l, row_of(s, e, s->processes[p].node, i), &s->processes[p]))
             continue;
         v->limits[i].missed += missed;
         if (missed > 0 && (double)missed > l->tolerance * (double)produced)
@@ -443,35 +445,20 @@ static bool turns_off(const struct summary_note *note, const char *aspect)
     return is;
 }
 
-/* Whether a limit would be violated if it had been so in all of its unknown time. */
-static bool hangs_on_unknown(const struct experiment_limit *l, const struct builtin_limit *row)
+/* Why a part of the time was not judged: an operator had turned the aspect off. */
+static void find_switched(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
-    int64_t open = saturate_add(row->violated, row->unknown), whole = saturate_add(row->held, open);
-    return (double)open > l->tolerance * (double)whole;
-}
-
-/* Nobody knows which records there were while an operator had turned their aspect off: that time is unknown. */
-static void judge_switched(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const char *aspect = l->metric < 0 ? NULL : e->metrics[l->metric].aspect;
-    for (size_t n = 0; aspect && n < s->note_count; n++) {
-        const struct summary_note *note = &s->notes[n];
-        bool off = turns_off(note, aspect);
-        v->limits[i].switched = v->limits[i].switched || off;
-        for (size_t row = 0; off && row < s->limit_count; row++) {
-            const struct builtin_limit *r = &s->limits[row];
-            if (r->limit == i && (r->epoch > 0 || r->node == note->node) && hangs_on_unknown(l, r))
-                doubt_on(v, s, i, note->node);
-        }
-    }
+    const char *aspect = e->limits[i].metric < 0 ? NULL : e->metrics[e->limits[i].metric].aspect;
+    for (size_t n = 0; aspect && v->limits[i].unjudged > 0 && n < s->note_count; n++)
+        v->limits[i].switched = v->limits[i].switched || turns_off(&s->notes[n], aspect);
 }
 
 void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     for (uint32_t i = 0; i < v->limit_count; i++) {
-        judge_switched(v, s, e, i);
+        find_switched(v, s, e, i);
         judge_stray(v, s, e, i);
-        judge_missed(v, s, e, i);
+        if (e->limits[i].metric >= 0 && !experiment_limit_is_on_interval(e, &e->limits[i]))
+            judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
     }
 }

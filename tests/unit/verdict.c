@@ -400,6 +400,7 @@ static void books_do_not_balance_where_a_process_was_not_observed(void **state)
         assert_int_equal(v->balanced, who == 0);
         assert_int_equal(v->is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(v->limits[0].is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->rows[0].is, v->limits[0].is);
         assert_int_equal(verdict_exit_code(v), who ? 1 : 0);
         verdict_free(v);
         s.summary.property_count = 2; /* nor will they be, however long the run goes on */

@@ -343,7 +343,7 @@ static void what_was_not_recorded_counts_unless_nobody_wanted_it(void **state)
         s.limits[0].bound = cases[i].where ? 5 : 1e9;
         s.rows[0] = sample_row(0, 0, 9, 0);
         s.rows[0].last_violated = 0;
-        s.rows[0].unknown = cases[i].switched; /* ns */
+        s.rows[0].unknown = s.rows[0].unjudged = cases[i].switched ? 1 : 0; /* ns */
         s.rows[0].node = s.processes[1].node;
         s.summary.limit_count = 1;
         s.books[1][1].off = s.processes[1].discarded = 7;
@@ -411,7 +411,7 @@ static void the_last_window_of_a_process_may_have_too_many(void **state)
         double stray;
     } cases[] = {{METRIC_COUNT, true, 2, NAN, VERDICT_HELD, NAN}, {METRIC_COUNT, true, 3, NAN, VERDICT_UNKNOWN, 3},
                  {METRIC_COUNT, true, 3, 1, VERDICT_UNKNOWN, 3},  {METRIC_COUNT, true, 3, 4, VERDICT_HELD, NAN},
-                 {METRIC_COUNT, false, 0, 1, VERDICT_UNKNOWN, 5}, {METRIC_RATE, false, 0, 1, VERDICT_UNKNOWN, 4},
+                 {METRIC_COUNT, false, 0, 1, VERDICT_UNKNOWN, 5}, {METRIC_RATE, false, 0, 1, VERDICT_UNKNOWN, 5},
                  {METRIC_MEAN, false, 0, 1, VERDICT_HELD, NAN}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;

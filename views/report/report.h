@@ -110,8 +110,13 @@ extern const struct rows_section report_head, report_cause, report_limits, repor
 extern const struct rows_section report_violations, report_gaps, report_decisions, report_polling_changes,
     report_conclusions, report_knobs, report_firings, report_nodes;
 
+enum { REPORT_NAMED_MAX = 3 }; /* limits that the sentence names: broken ones before unknown ones */
+
 /** The sentence, and when the run started. */
 void report_opening(const struct report *r, FILE *out);
+
+/** That limit `i` could not be judged, of what, and why: a sentence without its full stop. */
+void report_unknown(const struct report *r, size_t i, FILE *out);
 
 /** Why limit `l` is infeasible, as the end of a sentence. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);

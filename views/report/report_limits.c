@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- Why a limit is infeasible ----------------------------------------------------------------------------------- */
 
@@ -199,9 +200,29 @@ static void add_unsampled(struct rows *w, const struct report *r, size_t limit)
                   report_limit_text(r, (int64_t)limit), names);
 }
 
+/* Why limits are not known to have held that the first sentence has no room for. */
+static void add_unknown(struct rows *w, const struct report *r)
+{
+    size_t named = 0, n;
+    for (size_t i = 0; i < r->verdict->limit_count; i++)
+        named += r->verdict->limits[i].is >= VERDICT_VIOLATED;
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        char *why = NULL;
+        FILE *memory = NULL;
+        if (r->verdict->limits[i].is != VERDICT_UNKNOWN || named++ < REPORT_NAMED_MAX ||
+            !(memory = open_memstream(&why, &n)))
+            continue;
+        report_unknown(r, i, memory);
+        (void)fclose(memory);
+        rows_line(w, "%s.", why);
+        free(why);
+    }
+}
+
 static void print_bases(const struct report *r, FILE *out)
 {
     struct rows w = {.report = r, .bare = true};
+    add_unknown(&w, r);
     for (size_t i = 0; i < r->summary->limit_count; i++)
         add_bases(&w, r, i);
     for (size_t i = 0; i < r->verdict->limit_count; i++)

@@ -116,6 +116,13 @@ static void put_command(const struct report *r, const struct look *look, const c
     put_word(r->run, out);
 }
 
+/* The metric whose records limit `l` is about: of two, the first. NULL: none. */
+static const struct experiment_metric *look_metric(const struct report *r, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
+    return m && m->operands ? &r->experiment->metrics[experiment_metric_operand(r->experiment, m, 0)] : m;
+}
+
 /* The condition on the field that values which break the limit meet; false: there is none to write. */
 static bool condition(const struct experiment_limit *l, const struct experiment_metric *m, char *text, size_t size)
 {
@@ -134,10 +141,12 @@ static bool condition(const struct experiment_limit *l, const struct experiment_
 static void put_records(const struct report *r, const struct look *look, FILE *out)
 {
     const struct experiment_limit *l = &r->experiment->limits[look->limit];
-    const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
+    const struct experiment_metric *m = look_metric(r, l);
     char where[DICT_NAME_MAX + DICT_TEXT_MAX + 64];
     if (m && m->kind == METRIC_INTERVAL)
         put_command(r, look, experiment_metric_aspect(m, m->interval.count - 1), NULL, out);
+    else if (m && m->aspect && m != &r->experiment->metrics[l->metric])
+        put_command(r, look, m->aspect, m->where, out);
     else if (m && m->aspect)
         put_command(r, look, m->aspect, condition(l, m, where, sizeof where) ? where : NULL, out);
     else /* what the monitor did */
@@ -161,7 +170,8 @@ static bool has_samples(const struct report *r, const struct look *look, const c
 static const char *only_program(const struct report *r, const struct look *look)
 {
     const struct experiment_limit *l = &r->experiment->limits[look->limit];
-    const char *aspect = l->metric < 0 ? NULL : r->experiment->metrics[l->metric].aspect, *only = NULL;
+    const struct experiment_metric *m = look_metric(r, l);
+    const char *aspect = m ? m->aspect : NULL, *only = NULL;
     for (size_t i = 0; aspect && i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
         for (size_t k = 0; k < p->book_count; k++) {

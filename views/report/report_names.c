@@ -16,25 +16,30 @@ static bool is_running(const struct report *r)
  */
 static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
 {
+    const struct experiment_limit *l = &r->experiment->limits[limit];
     int64_t settling = 0, unknown = 0;
     bool seen = false; /* at an instant that ends no judged time */
     for (size_t i = 0; i < r->summary->limit_count; i++) {
-        const struct builtin_limit *l = &r->summary->limits[i];
-        if (l->limit == (int64_t)limit && l->settling > settling)
-            settling = l->settling;
-        if (l->limit == (int64_t)limit && l->unknown > unknown)
-            unknown = l->unknown;
-        seen = seen || (l->limit == (int64_t)limit && !isnan(l->worst));
+        const struct builtin_limit *row = &r->summary->limits[i];
+        if (row->limit != (int64_t)limit)
+            continue;
+        settling = row->settling > settling ? row->settling : settling;
+        unknown = row->unknown > unknown ? row->unknown : unknown;
+        seen = seen || !isnan(row->worst);
     }
-    int64_t unjudged = r->verdict->limits[limit].unjudged;
+    int64_t unjudged = r->verdict->limits[limit].unjudged, lasted = r->verdict->duration;
     if (unjudged > 0 && unjudged >= unknown)
         return; /* which is the reason, and was said: its metric may have had values then */
     if (settling > unknown)
         fprintf(out,
                 ": a limit of kind hold is judged after adaptation has had %s to settle, and the run ended before that",
-                units_duration(agent_settling(r->experiment, &r->experiment->limits[limit])).s);
+                units_duration(agent_settling(r->experiment, l)).s);
+    else if (unknown > 0 && unjudged == 0 && experiment_limit_window(r->experiment, l) >= lasted)
+        fprintf(out, ": the run was over before a window of its metric, %s",
+                units_duration(experiment_limit_window(r->experiment, l)).s);
     else if (unknown > 0)
-        fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
+        fprintf(out, ": its metric had no value at any time in %s",
+                units_duration(unknown - unjudged < lasted ? unknown - unjudged : lasted).s);
     else if (settling == 0 && unjudged == 0 && seen)
         fputs(": its metric had a value at one sampling instant alone, and what counts is the time between two", out);
     else if (settling == 0 && unjudged == 0 && r->verdict->duration < 2 * r->experiment->adapt.every)

@@ -122,12 +122,8 @@ static void say_stray(const struct report *r, size_t i, FILE *out)
         say_end(r, i, out);
         return;
     }
-    int metric = r->experiment->limits[i].metric;
-    bool is_number = metric >= 0 && experiment_metric_is_counted(&r->experiment->metrics[metric]);
-    bool unread = is_number && r->verdict->limits[i].unchosen;
-    fprintf(out, is_number ? " when the last window of a process had %s%s" : " when a record had %s%s",
-            report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s,
-            unread ? " at most: its records could not all be read" : of_where(r, i));
+    fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s,
+            of_where(r, i));
 }
 
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
@@ -189,7 +185,7 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     }
 }
 
-static void say_unknown_limit(const struct report *r, size_t i, FILE *out)
+void report_unknown(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
@@ -212,7 +208,7 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     if (l->is == VERDICT_UNKNOWN) {
-        say_unknown_limit(r, i, out);
+        report_unknown(r, i, out);
         return;
     }
     bool infeasible = l->is == VERDICT_INFEASIBLE;
@@ -260,7 +256,6 @@ static bool is_against(enum verdict_is is)
 /* Names limits that were broken before those of which it is not known. */
 static void say_limits(const struct report *r, FILE *out)
 {
-    enum { NAMED_MAX = 3 };
     const struct verdict *v = r->verdict;
     size_t named = 0, held = 0, unnamed[2] = {0, 0};
     for (int unknown = 0; unknown < 2; unknown++)
@@ -268,7 +263,7 @@ static void say_limits(const struct report *r, FILE *out)
             if (v->limits[i].is == VERDICT_HELD) {
                 held += (size_t)unknown;
             } else if (is_against(v->limits[i].is) != unknown) {
-                if (named++ < NAMED_MAX) {
+                if (named++ < REPORT_NAMED_MAX) {
                     say_broken_limit(r, i, out);
                     fputs("; ", out);
                 } else {

@@ -56,6 +56,9 @@ static const char *ask(struct why_question *q, const struct experiment_limit *l,
         return ask_gaps(q, l, m);
     case METRIC_PERCENT:
         return "it is about a share of the records: `bezel why --aspect` takes their aspect";
+    case METRIC_RATIO:
+    case METRIC_DIFFERENCE:
+        return "it compares two metrics: `bezel why --aspect` takes the aspect of either";
     default:
         return "it is about the monitor: `bezel report --all` has its costs";
     }
