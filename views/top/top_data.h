@@ -91,6 +91,7 @@ struct top_data {
     int64_t refresh;        /* ns between two refreshes, where that is more than asked for; else 0 */
     size_t node_count, process_count;
     double records, bytes, lost; /* records and bytes a second, and records lost, of the SUT's processes */
+    uint64_t unobserved;         /* processes that recorded and were not observed: nothing else here is about them */
     size_t limit_count, violated, unknown;
     bool judged; /* these are of the verdict on a run that has ended; else of states at the shown time */
     char controller[TOP_TEXT_MAX]; /* a sentence */

@@ -68,7 +68,7 @@ void top_screen_cost(const struct top_data *d, char *text, size_t size)
 
 void top_screen_totals(const struct top_data *d, char *text, size_t size)
 {
-    char limits[64] = "no limits", interval[48] = "";
+    char limits[64] = "no limits", interval[48] = "", unobserved[80] = "";
     if (d->violated)
         snprintf(limits, sizeof limits, "%zu of %zu limits VIOLATED", d->violated, d->limit_count);
     else if (d->unknown)
@@ -81,10 +81,13 @@ void top_screen_totals(const struct top_data *d, char *text, size_t size)
                  d->mirror.partial ? " as far as is known" : "");
     if (d->interval != CLOCK_S)
         snprintf(interval, sizeof interval, " in %s", units_exact_duration(d->interval).s);
-    snprintf(text, size, "%s; %zu node%s, %zu process%s, %s records/s, %s/s, %s lost%s%s", limits, d->node_count,
+    if (d->unobserved)
+        snprintf(unobserved, sizeof unobserved, "; %s process%s NOT OBSERVED", units_count(d->unobserved).s,
+                 d->unobserved == 1 ? "" : "es");
+    snprintf(text, size, "%s; %zu node%s, %zu process%s, %s records/s, %s/s, %s lost%s%s%s", limits, d->node_count,
              d->node_count == 1 ? "" : "s", d->process_count, d->process_count == 1 ? "" : "es",
              top_number(d->records).s, units_bytes(d->bytes > 0 ? (uint64_t)d->bytes : 0).s, top_number(d->lost).s,
-             interval, d->reading ? "; reading on" : "");
+             interval, unobserved, d->reading ? "; reading on" : "");
 }
 
 /* The views, whose first letters are their keys; the present one in brackets. */
@@ -120,7 +123,11 @@ static void draw_head(struct top_grid *g, const struct top_state *s, const struc
     top_grid_put(g, 0, 0, g->width > right + 1 ? g->width - right - 1 : 1, false, TOP_BOLD, text);
     top_grid_put(g, g->width > right ? g->width - right : 0, 0, right, true, TOP_PLAIN, cost);
     top_screen_totals(d, text, sizeof text);
-    top_grid_put(g, 0, 1, g->width, false, d->violated ? TOP_RED : d->lost > 0 ? TOP_YELLOW : TOP_PLAIN, text);
+    top_grid_put(g, 0, 1, g->width, false,
+                 d->violated                    ? TOP_RED
+                 : d->lost > 0 || d->unobserved ? TOP_YELLOW
+                                                : TOP_PLAIN,
+                 text);
     top_grid_put(g, 0, 2, g->width, false, TOP_PLAIN, top_screen_says(d));
     draw_tabs(g, 3, d->view);
     snprintf(text, sizeof text, "%s%s%s%s%s", top_table_name(d->view), d->title[0] ? " of " : "", d->title,

@@ -526,7 +526,10 @@ static void fill_totals(const struct top_source *s, struct top_data *d)
         bytes += s->nodes[i].bytes;
         lost += s->nodes[i].lost;
         d->process_count += s->nodes[i].processes;
+        d->unobserved += s->c.nodes[i]->unobserved;
     }
+    for (size_t i = 0; i < s->c.process_count; i++)
+        d->unobserved += s->c.processes[i].process->unobserved;
     d->node_count = s->c.node_count;
     d->records = per_second(s, records);
     d->bytes = per_second(s, bytes);
