@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RECORDS_MOST = 20000000, NO_SLOT = -1, WATCHES_MOST = AGENT_PROCESSES_MAX << AGENT_WATCH_BITS };
 
@@ -115,6 +116,10 @@ static int end_take(struct end_reading *r, const struct record_item *item)
     if (watch < 0)
         return watch == BEZEL_ENOENT ? 0 : watch;
     struct packet_run run = record_item_run(item);
+    uint8_t record[PACKET_RECORD_MAX_BYTES]; /* at this time */
+    memcpy(record, run.first, run.stride);
+    packet_put_record(record, run.aspect, (uint64_t)time);
+    run.first = record;
     agent_records(r->agent, watch, &run, time);
     end_count(r, watch, time);
     r->first = time < r->first ? time : r->first;

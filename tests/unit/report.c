@@ -446,7 +446,7 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     s.rows[0].held = s.rows[0].violated = s.rows[0].settling = 0;
     check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 5.00 s; ");
     s.rows[0].unknown = 60 * CLOCK_S; /* most of the time it had no value: that is no time in which it was judged */
-    check_sentence(&s, ": fps >= 29 could not be judged: its metric had no value at any time in 55.0 s, and it was not "
+    check_sentence(&s, ": fps >= 29 could not be judged: its metric had no value at any time in 5.00 s, and it was not "
                        "judged for 5.00 s more; ");
     struct history_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
     s.summary.violations = &early;

@@ -28,6 +28,7 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         seen = seen || !isnan(row->worst);
     }
     int64_t unjudged = r->verdict->limits[limit].unjudged, lasted = r->verdict->duration;
+    unknown = unknown < lasted ? unknown : lasted;
     if (unjudged > 0 && unjudged >= unknown)
         return; /* which is the reason, and was said: its metric may have had values then */
     if (settling > unknown)
@@ -38,8 +39,7 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         fprintf(out, ": the run was over before a window of its metric, %s",
                 units_duration(experiment_limit_window(r->experiment, l)).s);
     else if (unknown > 0)
-        fprintf(out, ": its metric had no value at any time in %s",
-                units_duration(unknown - unjudged < lasted ? unknown - unjudged : lasted).s);
+        fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
     else if (settling == 0 && unjudged == 0 && seen)
         fputs(": its metric had a value at one sampling instant alone, and what counts is the time between two", out);
     else if (settling == 0 && unjudged == 0 && r->verdict->duration < 2 * r->experiment->adapt.every)
