@@ -8,6 +8,7 @@
  * the same of each class at each place, but where it says that it has not.
  */
 #include "analysis/live.h"
+#include "analysis/slack.h"
 
 #include "tests/lib/seed.h"
 
@@ -556,6 +557,23 @@ static void check_streamed(void)
     live_fini(&f);
 }
 
+/* ---- slack ------------------------------------------------------------------------------------------------------- */
+
+/* No message that is on the path could have come later. */
+static void check_slack(unsigned thread, long until)
+{
+    struct path p = {0};
+    struct slack s;
+    assert_int_equal(path_walk(&a, thread, 0, until * TICK, &p), 0);
+    assert_int_equal(slack_find(&a, thread, 0, until * TICK, &s), 0);
+    for (size_t i = 0; i < p.count; i++)
+        for (size_t k = 0; k < s.count && p.pieces[i].is == PATH_MESSAGE; k++)
+            if (s.pairs[k].from == p.pieces[i].peer && s.pairs[k].to == p.pieces[i].thread)
+                assert_int_equal(s.pairs[k].least, 0);
+    path_fini(&p);
+    slack_fini(&s);
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -572,6 +590,7 @@ static void test_random(void **state)
         }
         check_longest();
         check_streamed();
+        check_slack(0, threads[0].ended);
         activity_fini(&a);
     }
     assert_true(2 * equal > compared);

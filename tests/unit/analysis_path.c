@@ -4,7 +4,7 @@
  * Paths whose pieces are known: a master with two workers, a controller with seven calculators as a paper printed it,
  * and each reason for which something is not known.
  */
-#include "analysis/path.h"
+#include "analysis/slack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,6 +127,17 @@ static void test_master_and_two_workers(void **state)
     is_piece(5, PATH_MESSAGE, PATH_KNOWN, m, 47 * MS, 49 * MS);
     is_piece(6, PATH_RUNNING, PATH_KNOWN, m, 49 * MS, 54 * MS);
     assert_string_equal(a.names[p.pieces[3].span], "X");
+    struct slack s;
+    assert_int_equal(slack_find(&a, m, 0, 54 * MS, &s), 0);
+    assert_true(s.known);
+    assert_int_equal(s.count, 4);
+    for (size_t i = 0; i < s.count; i++) /* A had 1 us to do before it waited again */
+        assert_int_equal(s.pairs[i].least, s.pairs[i].from == c || s.pairs[i].to == c ? 0 : 17 * MS - 1000);
+    slack_fini(&s);
+    receives(m, 53 * MS, ACTIVITY_NONE, 0);
+    assert_int_equal(slack_find(&a, m, 0, 54 * MS, &s), 0);
+    assert_false(s.known);
+    slack_fini(&s);
     walk(m, 30 * MS, 51 * MS); /* clipped */
     is_piece(0, PATH_RUNNING, PATH_KNOWN, c, 30 * MS, 45 * MS);
     is_piece(3, PATH_RUNNING, PATH_KNOWN, m, 49 * MS, 51 * MS);

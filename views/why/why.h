@@ -9,6 +9,7 @@
 #ifndef BEZEL_VIEWS_WHY_WHY_H
 #define BEZEL_VIEWS_WHY_WHY_H
 
+#include "analysis/slack.h"
 #include "analysis/slow.h"
 #include "analysis/whatif.h"
 #include "base/condition.h"
@@ -56,6 +57,7 @@ struct why_answer {
     struct activity activity;
     struct slow_terms terms;
     struct path path;        /* of the slowest instance */
+    struct slack slack;      /* of messages, in it */
     size_t prediction_count; /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
     struct why_prediction *predictions;
     int64_t cpu;         /* WHY_PATH: ns on CPUs of all threads */

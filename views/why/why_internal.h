@@ -38,6 +38,9 @@ int why_read_path(const char *run, struct why_answer *a) BEZEL_MUST_CHECK;
 /** CPUs that could have been busy on average, if nothing but the path had held them back; NaN: that is not known. */
 double why_most_parallel(const struct why_answer *a);
 
+/** Whether slack is known in the slowest instance: nothing is missing, and a hundredth of its path at most unknown. */
+bool why_has_slack(const struct why_answer *a);
+
 /** Calls `put` with each sentence about what the answer rests on, and what would make more of it known. */
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
                  void *context);

@@ -135,6 +135,25 @@ static void put_terms(struct json *j, const struct why_answer *a, size_t most)
     json_array_end(j);
 }
 
+static void put_slack(struct json *j, const struct why_answer *a)
+{
+    static const char *const to[] = {"node", "process", "pid"}, *const of[] = {"sender_node", "sender", "sender_pid"};
+    json_array(j, "slack");
+    for (size_t k = 0; k < a->slack.count && why_has_slack(a); k++) {
+        const struct slack_pair *is = &a->slack.pairs[k];
+        json_object(j, NULL);
+        put_process(j, of, a, is->from);
+        json_uint(j, "sender_thread", a->activity.threads[is->from].id);
+        put_process(j, to, a, is->to);
+        json_uint(j, "thread", a->activity.threads[is->to].id);
+        json_uint(j, "messages", is->messages);
+        json_int(j, "least_ns", is->least);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_bool(j, "slack_known", why_has_slack(a));
+}
+
 static void put_slowest(struct json *j, const struct why_page *p, const struct why_answer *a)
 {
     const struct slow_instance *i = a->choice.slow;
@@ -153,6 +172,7 @@ static void put_slowest(struct json *j, const struct why_page *p, const struct w
         json_object_end(j);
     }
     json_array_end(j);
+    put_slack(j, a);
     json_uint(j, "left_out", a->path.count > PIECES_MOST ? a->path.count - PIECES_MOST : 0);
     json_object_end(j);
 }

@@ -228,7 +228,10 @@ static int walk_slowest(struct why_answer *a)
 {
     const struct slow_instance *i = a->choice.slow;
     uint32_t thread = i ? activity_find(&a->activity, i->process, i->thread) : (uint32_t)ACTIVITY_NONE;
-    return thread == ACTIVITY_NONE ? 0 : path_walk(&a->activity, thread, i->from, i->until, &a->path);
+    if (thread == ACTIVITY_NONE)
+        return 0;
+    int err = path_walk(&a->activity, thread, i->from, i->until, &a->path);
+    return err ? err : slack_find(&a->activity, thread, i->from, i->until, &a->slack);
 }
 
 int why_read(const char *run, const struct why_question *q, struct why_answer *a)
@@ -260,6 +263,7 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
 void why_free(struct why_answer *a)
 {
     path_fini(&a->path);
+    slack_fini(&a->slack);
     free(a->predictions);
     slow_terms_free(&a->terms);
     activity_fini(&a->activity);

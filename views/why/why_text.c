@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERMS_SHOWN = 8, PIECES_SHOWN = 20 };
+enum { TERMS_SHOWN = 8, PIECES_SHOWN = 20, SLACK_SHOWN = 3 };
 
 static const char *const reasons[PATH_WHYS] = {
     [PATH_KNOWN] = "?",
@@ -307,6 +307,32 @@ static void put_unknown(const struct why_answer *a, FILE *out)
             why_duration(a->terms.slow).s);
 }
 
+bool why_has_slack(const struct why_answer *a)
+{
+    int64_t unknown = 0, all = a->path.count ? a->path.pieces[a->path.count - 1].until - a->path.pieces[0].from : 0;
+    for (size_t i = 0; i < a->path.count; i++)
+        if (a->path.pieces[i].is == PATH_UNKNOWN)
+            unknown += a->path.pieces[i].until - a->path.pieces[i].from;
+    return a->slack.known && all > 0 && unknown <= all / 100;
+}
+
+/* Messages that could have come later, if that is a hundredth of the instance or more. */
+static void put_slack(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    const char *comma = "Without making it longer could have come later:";
+    int64_t least = a->path.count ? (a->path.pieces[a->path.count - 1].until - a->path.pieces[0].from) / 100 : 0;
+    size_t shown = 0;
+    for (size_t i = a->slack.count; why_has_slack(a) && i > 0 && shown < SLACK_SHOWN; i--, shown++) {
+        const struct slack_pair *is = &a->slack.pairs[i - 1];
+        if (is->least < least || is->least == 0)
+            break;
+        fprintf(out, "%s messages of %s to %s, by %s", comma, process(p, a, is->from, true).s,
+                process(p, a, is->to, true).s, why_duration((double)is->least).s);
+        comma = ";";
+    }
+    fputs(*comma == ';' ? ".\n" : "", out);
+}
+
 /* ---- the path of a run ------------------------------------------------------------------------------------------- */
 
 static void put_share(struct table *t, double ns, double all)
@@ -419,6 +445,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
         fputc('\n', out);
     }
     put_slowest(p, a, out);
+    put_slack(p, a, out);
     why_put_predictions(a, out);
     why_remarks(p, a, put_remark, out);
 }
