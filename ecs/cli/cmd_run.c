@@ -41,7 +41,6 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
                         .usage = "[OPTIONS] FILE\n[OPTIONS] -- COMMAND [ARGUMENTS]",
                         .about = about,
                         .footer = footer,
-                        .least = 1,
                         .most = UINT_MAX,
                         .stop_at_word = true /* options of COMMAND are not ours */};
     const struct options_entry entries[] = {
@@ -60,6 +59,12 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
         return code;
     a->run.runs = rundir_runs(t.runs);
     a->run.interactive = o.dashes;
+    if (o.count == 0)
+        return options_misuse(
+            "there is nothing to run yet. Three ways to begin:\n"
+            "  bezel run -- PROGRAM                  runs a program, and reports what it records\n"
+            "  bezel new --from PROGRAM FILE.yaml    writes an experiment file about it, to go on from\n"
+            "  bezel run FILE.yaml                   runs an experiment file, such as one of the examples");
     if (o.dashes)
         a->command = o.words;
     else

@@ -11,6 +11,7 @@
 int cmd_run(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_new(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct {
     {"run", "run an experiment, from a file or around a command", cmd_run},
     {"attach", "take over a run whose `bezel run` is gone, to its report", cmd_attach},
     {"check", "check an experiment file", cmd_check},
+    {"new", "write an experiment file to begin with", cmd_new},
     {"schema", "print the form of experiment files, for editors", cmd_schema},
     {"report", "print the report of a run", cmd_report},
     {"why", "say why work of a run was slow, or what violated a limit", cmd_why},
