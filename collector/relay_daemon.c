@@ -194,13 +194,16 @@ static void follow_clock(struct relay_daemon *v)
 }
 
 /* While the buffer is full, what goes out of it wakes nobody. */
-static void wait_for_something(const struct relay_daemon *v)
+static void wait_for_something(struct relay_daemon *v)
 {
     bool takes = relay_takes(v->relay);
     struct link *links[] = {takes ? v->below : NULL, relay_above(v->relay), command_server_link(v->control)};
-    int fds[] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
+    int fds[2 + RELAY_WINDOWS] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
+    size_t more;
     int64_t now = clock_now(), until = takes ? v->tick_at : now + CLOCK_MS;
-    (void)link_wait(links, 3, fds, 2, until > now ? until - now : 0);
+    int64_t most = relay_sleep(v->relay, fds + 2, &more, until > now ? until - now : 0);
+    (void)link_wait(links, 3, fds, 2 + more, most);
+    relay_awake(v->relay);
 }
 
 static void serve(struct relay_daemon *v)

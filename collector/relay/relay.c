@@ -22,6 +22,7 @@ struct under_way {
     struct relay *relay;
     struct relay_child *child;
     struct link_frame frame;
+    uint8_t copy[]; /* the frame's bytes, where they are not the link's */
 };
 
 struct relay *relay_new(struct link *below, const struct relay_options *options)
@@ -150,7 +151,7 @@ static void leave_silent_parent(struct relay *r, int64_t now)
 
 /* ---- from below -------------------------------------------------------------------------------------------------- */
 
-static int send_below(struct relay *r, const struct link_peer *to)
+int relay_send_below(struct relay *r, const struct link_peer *to)
 {
     int n = message_encode(&r->message, r->bytes, sizeof r->bytes);
     return n < 0 ? n : link_send(r->below, to, r->bytes, (size_t)n);
@@ -162,7 +163,7 @@ static void refuse(struct relay *r, const struct link_peer *peer, const char *re
     log_warn("BEZEL-PEER-REFUSED", "%s", reason);
     r->message.type = MESSAGE_REFUSE;
     message_text(r->message.refuse.reason, MESSAGE_TEXT_MAX, reason);
-    (void)!send_below(r, peer); /* without an answer it says HELLO again */
+    (void)!relay_send_below(r, peer); /* without an answer it says HELLO again */
 }
 
 /* Whether what says HELLO may be a child; else it is refused. */
@@ -260,8 +261,8 @@ static void let_go(void *data, void *hint)
     struct relay *r = u->relay;
     struct relay_child *child = u->child;
     uint64_t bytes = u->frame.size;
-    (void)data;
-    link_frame_free(&u->frame);
+    if (data != u->copy)
+        link_frame_free(&u->frame);
     free(u);
     relay_let_go(r, child, bytes);
 }
@@ -291,6 +292,17 @@ static void pass_up(struct relay *r, struct under_way *u, struct relay_child *ch
         relay_forget(r, child); /* the frame is lost, so it has to begin anew */
 }
 
+bool relay_pass_copy(struct relay *r, struct relay_child *child, const void *data, uint32_t n)
+{
+    struct under_way *u = malloc(sizeof *u + n);
+    if (!u)
+        return false;
+    memcpy(u->copy, data, n);
+    u->frame = (struct link_frame){.peer = child->peer, .data = u->copy, .size = n};
+    pass_up(r, u, child);
+    return true;
+}
+
 static struct relay_child *sender_of(struct relay *r, const struct link_frame *frame, int64_t now)
 {
     if (message_type_of(frame->data, frame->size) == MESSAGE_HELLO)
@@ -313,8 +325,15 @@ static bool take_below(struct relay *r, int64_t now)
         relay_forget(r, child);
         child = NULL;
     }
+    if (child && child->invited && message_type_of(u->frame.data, u->frame.size) == MESSAGE_DIRECT) {
+        relay_on_direct(r, child, &u->frame);
+        link_frame_free(&u->frame);
+        free(u);
+        return true;
+    }
     if (child && reach(r, now)) {
         child->heard_at = now;
+        child->heard++;
         pass_up(r, u, child);
         return true;
     }
@@ -330,7 +349,7 @@ static bool take_below(struct relay *r, int64_t now)
  * WELCOME with this collector's credit, and its port for questions. One that cannot be read, as of another version, is
  * the node's to refuse. Returns as link_send().
  */
-static int pass_welcome(struct relay *r, const struct link_frame *frame)
+static int pass_welcome(struct relay *r, const struct link_frame *frame, struct relay_child *child)
 {
     struct message_welcome *w = &r->message.welcome;
     if (message_decode(frame->data, frame->size, &r->message) != 0)
@@ -342,14 +361,18 @@ static int pass_welcome(struct relay *r, const struct link_frame *frame)
     if (w->credit_bytes == 0 || w->credit_bytes > r->credit)
         w->credit_bytes = r->credit;
     w->clock_port = r->clock_port;
-    return send_below(r, &frame->peer);
+    bool whole = !w->more;
+    int err = relay_send_below(r, &frame->peer);
+    if (!err && whole)
+        relay_invite(r, child);
+    return err;
 }
 
 static void pass_down(struct relay *r, const struct link_frame *frame, struct relay_child *child)
 {
     int type = message_type_of(frame->data, frame->size);
-    int err =
-        type == MESSAGE_WELCOME ? pass_welcome(r, frame) : link_send(r->below, &frame->peer, frame->data, frame->size);
+    int err = type == MESSAGE_WELCOME ? pass_welcome(r, frame, child)
+                                      : link_send(r->below, &frame->peer, frame->data, frame->size);
     bool leaves = type == MESSAGE_BYE || type == MESSAGE_REFUSE;
     if (err && err != BEZEL_EUNREACH) { /* it misses an answer, so it has to begin again */
         log_warn("BEZEL-RELAY-CHILD", "node %s does not receive its answers: it has to connect again", child->node);
@@ -370,7 +393,7 @@ static bool take_above(struct relay *r, int64_t now)
     r->answered_at = now;
     r->trouble[0] = '\0';
     if (child)
-        pass_down(r, &frame, child);
+        pass_down(r, &frame, child); /* which may forget it */
     else
         r->status.dropped++;
     link_frame_free(&frame);
@@ -386,7 +409,7 @@ int relay_turn(struct relay *r, int64_t now)
         taken++;
     for (int i = 0; i < TURN_FRAMES && relay_takes(r) && take_below(r, now); i++)
         taken++;
-    return taken;
+    return taken + relay_take_windows(r, TURN_FRAMES);
 }
 
 int64_t relay_tick(struct relay *r, int64_t now)

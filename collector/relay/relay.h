@@ -22,6 +22,7 @@
 enum {
     RELAY_PARENTS_MAX = 4,
     RELAY_CREDIT_LEAST = 64 << 10, /* bytes that a child gets at least */
+    RELAY_WINDOWS = 64,            /* that are read at a time; packets of further nodes take the link */
     RELAY_EXCESS = 1 << 20,        /* bytes beyond its credit that a child may have under way: messages, and a packet */
 };
 
@@ -59,6 +60,13 @@ struct link *relay_above(const struct relay *r);
 
 /** Whether to wait for frames from below: not while the queues to the parent are full. */
 bool relay_takes(const struct relay *r);
+
+/**
+ * Before sleeping `most` ns: fills `fds` with bells of windows, RELAY_WINDOWS at most, and returns how long the wait
+ * may be; 0: something can be taken. relay_awake() behind the wait.
+ */
+int64_t relay_sleep(struct relay *r, int *fds, size_t *count, int64_t most);
+void relay_awake(struct relay *r);
 
 /** The parent's clock by the last WELCOME, for those who ask for the time. */
 struct relay_clock {

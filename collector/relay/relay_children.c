@@ -55,6 +55,7 @@ void relay_forget(struct relay *r, struct relay_child *child)
     uint32_t number = 0;
     while (r->children[number] != child)
         number++;
+    relay_leave_window(r, child);
     hash_index_remove(&r->by_peer, link_peer_key(&child->peer), link_peer_sizes(&child->peer));
     struct relay_child *last = r->children[--r->status.children];
     if (last != child) {
@@ -104,6 +105,7 @@ struct relay_child *relay_add(struct relay *r, const struct link_peer *peer, con
     child->share = share;
     shares_take(r->shares, share, SHARE_PLACES);
     memcpy(child->uuid, hello->uuid, sizeof child->uuid);
+    memcpy(child->run, hello->run, sizeof child->run);
     child->attempt = hello->attempt;
     memcpy(child->node, hello->node, sizeof child->node);
     atomic_init(&child->held, 1);

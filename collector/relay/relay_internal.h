@@ -10,6 +10,7 @@
 #include "mdr/link/shares.h"
 #include "mdr/link/unidentified_peers.h"
 #include "mdr/message.h"
+#include "mdr/uplink/direct.h"
 
 #include <stdatomic.h>
 
@@ -20,10 +21,16 @@ struct relay_child {
     uint8_t uuid[16];    /* of its trace */
     uint64_t attempt;    /* of its HELLO */
     struct share *share; /* of its name */
+    uint8_t run[16];     /* of its HELLO */
     char node[MESSAGE_NAME_MAX + 1];
     int64_t heard_at;
-    _Atomic uint64_t held;    /* bytes in queues to a parent, plus 1 until it is forgotten */
-    struct relay_child *next; /* of those that were forgotten */
+    bool invited;                 /* its packets may pass directly, and it has not answered yet */
+    struct direct_reader *window; /* which is read for it; NULL: its packets take the link */
+    uint64_t proof, heard;        /* of its DIRECT; frames that came since */
+    int64_t low;                  /* the low watermark that went up */
+    bool waits;                   /* it has packets that cannot be taken now */
+    _Atomic uint64_t held;        /* bytes in queues to a parent, plus 1 until it is forgotten */
+    struct relay_child *next;     /* of those that were forgotten */
 };
 
 struct relay {
@@ -41,6 +48,7 @@ struct relay {
     struct hash_index by_peer; /* numbers of children */
     struct shares *shares;     /* of places alone */
     struct unidentified_peers *unidentified_peers;
+    unsigned windows, next_window; /* that are read; the child whose turn is next */
     uint32_t clock_port;
     struct relay_clock clock;
     struct relay_status status;
@@ -69,6 +77,20 @@ const struct relay_child *relay_other(const struct relay *r, const struct link_p
 
 /** The bytes of its node that are in queues to the parent: of this child, and of those that were forgotten. */
 uint64_t relay_held_of(const struct relay *r, const struct relay_child *child);
+
+/** Sends r->message to a child, and `n` bytes, copied, up in its name. False: there is no memory. Both may forget it.
+ */
+int relay_send_below(struct relay *r, const struct link_peer *to);
+bool relay_pass_copy(struct relay *r, struct relay_child *child, const void *data, uint32_t n);
+
+/** Packets that pass directly (relay_direct.c): invites a child; takes its DIRECT, and may forget it; leaves its
+ * window. */
+void relay_invite(struct relay *r, struct relay_child *child);
+void relay_on_direct(struct relay *r, struct relay_child *child, const struct link_frame *frame);
+void relay_leave_window(struct relay *r, struct relay_child *child);
+
+/** Passes up to `most` packets out of windows. Returns how many. */
+int relay_take_windows(struct relay *r, int most);
 
 /** Forgets a child, or all: what they send is dropped from now on. */
 void relay_forget(struct relay *r, struct relay_child *child);

@@ -16,6 +16,8 @@
  *   and where the window begins by now: if the offer ended, or the bytes were freed meanwhile (by another process that
  *   owns the window), they are not used. So a packet is checked and stored as it was when it was offered, whatever the
  *   window's owner does.
+ *   With each offer goes `said`, how many messages the sender sent over the link since DIRECT: a receiver that only
+ * passes on what it reads takes these first.
  * - The receiver acknowledges by stream: `acks` has the next packet that it lacks, `turn` changes with each set of
  *   these. The sender believes none that it did not offer.
  * - A receiver that is about to sleep sets `asleep` and looks once more. A sender that has offered something clears
@@ -42,6 +44,7 @@ struct direct_page {
 
     alignas(64) _Atomic uint64_t from; /* the sender's, with its tag; 0: nothing is offered */
     _Atomic uint64_t to;               /* likewise */
+    _Atomic uint64_t said;             /* messages that were sent over the link before what is offered */
     _Atomic uint64_t low;              /* the low watermark of what is offered, ns, times 16, with the tag */
 
     alignas(64) _Atomic uint32_t asleep; /* the receiver's, which the sender clears */
@@ -73,8 +76,12 @@ void direct_offer_close(struct direct_offer *o);
 /** Begins an offer at position `from`, or ends it (`from` UINT64_MAX). */
 void direct_offer_begin(struct direct_offer *o, uint64_t from);
 
-/** Offers what stands before `to`, and `low` with it; wakes the receiver if it sleeps. */
+/**
+ * Offers what stands before `to`, and `low` with it; wakes the receiver if it sleeps. Before that: how many messages
+ * went over the link since DIRECT, which come before these packets.
+ */
 void direct_offer_up_to(struct direct_offer *o, uint64_t to, int64_t low);
+void direct_offer_said(struct direct_offer *o, uint64_t said);
 
 /** Whether there are acknowledgements since the last call, for direct_offer_acknowledged(): the next packet wanted. */
 bool direct_offer_looks(struct direct_offer *o);
@@ -118,6 +125,9 @@ void direct_reader_take(struct direct_reader *r);
 
 /** The low watermark that holds for all that was taken, ns; 0: none. */
 int64_t direct_reader_low(const struct direct_reader *r);
+
+/** How many messages since DIRECT come before what was read. */
+uint64_t direct_reader_said(const struct direct_reader *r);
 
 /** Acknowledges packets of a stream before `next_seq`; ..._acknowledged() publishes these. */
 void direct_reader_acknowledge(struct direct_reader *r, uint32_t stream, uint64_t next_seq);

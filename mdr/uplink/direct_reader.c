@@ -24,7 +24,7 @@ struct direct_reader {
     uint64_t capacity; /* as it was checked */
     uint64_t from;     /* the offer that is read, with its tag; 0: none */
     uint64_t at;       /* position of the next packet */
-    uint64_t offered, low, low_offered;
+    uint64_t offered, said, low, low_offered;
     uint8_t *bytes; /* copied from position `copied_from` on */
     uint64_t copied_from, copied_to;
     bool acknowledges;
@@ -178,6 +178,7 @@ static bool read_offer(struct direct_reader *r)
         r->low = 0;
     }
     r->offered = to - tag_of(to);
+    r->said = atomic_load_explicit(&p->said, memory_order_relaxed); /* relaxed: X3 ordered it */
     r->low_offered = low / DIRECT_TAGS;
     return true;
 }
@@ -274,6 +275,11 @@ void direct_reader_take(struct direct_reader *r)
     r->at += packet_span(p.bytes);
     if (r->at == r->offered)
         r->low = r->low_offered;
+}
+
+uint64_t direct_reader_said(const struct direct_reader *r)
+{
+    return r->said;
 }
 
 int64_t direct_reader_low(const struct direct_reader *r)

@@ -5,6 +5,7 @@
 #include "mdr/uplink/sender_internal.h"
 
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "mdr/message.h"
 
 #include <errno.h>
@@ -27,15 +28,10 @@ static void offer_none(struct sender *f)
     take_the_link(f, why);
 }
 
-void sender_ask_direct(struct sender *f, int64_t now)
+static void ask(struct sender *f, int64_t now)
 {
-    uint8_t own[16];
     struct sender_direct *d = &f->direct;
     struct message_direct *m = &f->message.direct;
-    clock_identity(own);
-    direct_offer_close(&d->offer);
-    if (d->by_link || memcmp(own, f->clock.identity, sizeof own) != 0)
-        return; /* it is on another machine */
     if (direct_offer_open(&d->offer, f->source.dir, f->source.run, f->source.uuid) != 0) {
         offer_none(f);
         return;
@@ -47,11 +43,34 @@ void sender_ask_direct(struct sender *f, int64_t now)
         take_the_link(f, "the path of the node's folder is longer than 255 bytes: let BEZEL_DIR name a shorter one");
     else if (sender_message(f, now)) /* if the queue is full, packets take the link */
         d->answer_by = now + ANSWER_NS;
+    d->said = 0;
 }
 
-void sender_take_direct(struct sender *f, const struct message_direct *m)
+void sender_ask_direct(struct sender *f, int64_t now)
+{
+    uint8_t own[16];
+    clock_identity(own);
+    direct_offer_close(&f->direct.offer);
+    if (!f->direct.by_link && memcmp(own, f->clock.identity, sizeof own) == 0)
+        ask(f, now); /* else the receiver is on another machine */
+}
+
+static bool is_invited(const struct sender *f, const struct message_direct *m)
+{
+    uint8_t own[16];
+    char text[37];
+    clock_identity(own);
+    return m->proof == 0 && m->agreed && m->attempt == f->hello.attempt && !f->direct.by_link &&
+           !f->direct.offer.page && strcmp(m->text, uuid_print(own, text)) == 0;
+}
+
+void sender_take_direct(struct sender *f, const struct message_direct *m, int64_t now)
 {
     struct sender_direct *d = &f->direct;
+    if (f->state == UP && is_invited(f, m)) {
+        ask(f, now);
+        return;
+    }
     if (f->state != UP || !d->offer.page || m->attempt != f->hello.attempt || m->proof != d->offer.page->proof)
         return;
     d->agreed = m->agreed;
@@ -137,8 +156,10 @@ void sender_offer(struct sender *f, int64_t now)
         f->low_at = now;
     }
     d->offered = f->send_queue.sending;
-    if (any || rises)
-        direct_offer_up_to(&d->offer, d->offered, rises ? low : 0);
+    if (!any && !rises)
+        return;
+    direct_offer_said(&d->offer, d->said);
+    direct_offer_up_to(&d->offer, d->offered, rises ? low : 0);
 }
 
 void sender_direct_acknowledged(struct sender *f, int64_t now)

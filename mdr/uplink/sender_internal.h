@@ -39,6 +39,7 @@ struct sender_direct {
     int64_t answer_by;         /* the receiver was asked, and packets wait for its answer until then; 0: they do not */
     bool used;                 /* the last packet went so */
     bool lost;                 /* the receiver has given it up, or the offer ended: HELLO is to be said again */
+    uint64_t said;             /* messages that went over the link since the receiver was asked */
     uint64_t offered;          /* position up to which packets are offered */
     uint32_t stream_end;       /* the numbers of all streams that were ever offered are below this */
     struct {
@@ -111,8 +112,8 @@ struct sender_process *sender_sent(struct sender *f, const struct uplink_process
  */
 void sender_ask_direct(struct sender *f, int64_t now);
 
-/** Takes the receiver's answer. */
-void sender_take_direct(struct sender *f, const struct message_direct *m);
+/** Takes the receiver's answer, or the invitation of an inner collector on this machine, whose root is elsewhere. */
+void sender_take_direct(struct sender *f, const struct message_direct *m, int64_t now);
 
 /** Whether a packet may be sent now, by the way that f->direct.used says then. */
 bool sender_may_go(struct sender *f, const struct send_queue_packet *packet, int64_t now);

@@ -128,7 +128,7 @@ static void take_message(struct sender *f, int64_t now)
             source->saved(source->context, p.instance, true);
         break;
     case MESSAGE_DIRECT:
-        sender_take_direct(f, &m->direct);
+        sender_take_direct(f, &m->direct, now);
         break;
     case MESSAGE_BYE:
         if (f->bye_sent)

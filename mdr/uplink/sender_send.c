@@ -25,6 +25,7 @@ bool sender_message(struct sender *f, int64_t now)
     if (link_send(f->link, NULL, f->bytes, (size_t)n) != 0)
         return false;
     f->sent_at = now;
+    f->direct.said++;
     return true;
 }
 
@@ -89,6 +90,7 @@ void sender_packets(struct sender *f, int64_t now)
             break;
         if (!send_packet(f, &packet))
             break;
+        f->direct.said += !f->direct.used;
         send_queue_sent(&f->send_queue, &packet);
         f->packet_at = now;
         read_back += packet.in_window ? 0 : packet.bytes;

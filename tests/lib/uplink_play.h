@@ -42,6 +42,7 @@ static struct play {
     struct link *link; /* the receiver's */
     struct link_peer peer;
     uint32_t hellos, byes;
+    uint64_t attempt;           /* of the last HELLO */
     struct message_direct asks; /* the sender's last one */
     struct received got[PROCESSES];
     /* the source */
@@ -185,6 +186,7 @@ static inline void take_message(const struct link_frame *frame)
         assert_memory_equal(message.hello.run, run, sizeof run);
         assert_memory_equal(message.hello.uuid, uuid, sizeof uuid);
         p.peer = frame->peer;
+        p.attempt = message.hello.attempt;
         p.hellos++;
     } else if (message.type == MESSAGE_PROCESS) {
         p.got[message.process.instance - 1].descriptions++;

@@ -6,8 +6,10 @@
  */
 #include "collector/relay/relay.h"
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "mdr/link/shares.h"
 #include "mdr/message.h"
+#include "mdr/uplink/direct.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -16,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -138,7 +141,10 @@ static void node_takes(unsigned i, enum message_type type)
     }
     assert_int_equal(message_decode(frame.data, frame.size, &message), 0);
     link_frame_free(&frame);
-    assert_int_equal(message.type, type);
+    if (message.type == MESSAGE_DIRECT && message.direct.proof == 0 && type != MESSAGE_DIRECT)
+        node_takes(i, type); /* an invitation: all of these nodes are on this machine */
+    else
+        assert_int_equal(message.type, type);
 }
 
 static void root_says(const struct link_peer *to)
@@ -593,6 +599,164 @@ static void a_child_that_does_not_read_is_forgotten(void **state)
     assert_int_equal(relay_status(relays[0]).children, 0);
 }
 
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+static struct {
+    char dir[SCRATCH_PATH + 8];
+    struct folder folder;
+    struct window *window;
+    struct direct_offer offer;
+} beside; /* node 0 */
+
+static void open_window(void)
+{
+    uint64_t left;
+    snprintf(beside.dir, sizeof beside.dir, "%s/desk", scratch_dir);
+    assert_int_equal(mkdir(beside.dir, 0700), 0);
+    assert_int_equal(folder_open(beside.dir, &beside.folder), 0);
+    const uint8_t *uuid = nodes[0]->hello.uuid;
+    assert_int_equal(window_open(&beside.folder, run_id, uuid, WINDOW_BYTES_MIN, &beside.window, &left), 0);
+    fake_add_process(nodes[0], "app", 1, ROLE_SUT);
+    assert_int_equal(window_add_stream(beside.window, nodes[0]->processes[0]->said.instance, 0, 1, 0), 0);
+    assert_int_equal(direct_offer_open(&beside.offer, beside.dir, run_id, uuid), 0);
+}
+
+static void close_window(void)
+{
+    direct_offer_close(&beside.offer);
+    window_close(beside.window, true);
+    folder_close(&beside.folder);
+}
+
+static void ask_direct(void)
+{
+    nodes[0]->out->type = MESSAGE_DIRECT;
+    nodes[0]->out->direct =
+        (struct message_direct){.attempt = nodes[0]->hello.attempt, .proof = beside.offer.page->proof};
+    message_text(nodes[0]->out->direct.text, MESSAGE_TEXT_MAX, beside.dir);
+    assert_true(fake_say(nodes[0]));
+}
+
+/* The node is invited, and asks. */
+static struct link_peer meet_beside(void)
+{
+    uint8_t own[16];
+    char text[37];
+    struct link_peer peer = meet(0);
+    clock_identity(own);
+    node_takes(0, MESSAGE_DIRECT);
+    assert_true(message.direct.proof == 0 && message.direct.agreed);
+    assert_string_equal(message.direct.text, uuid_print(own, text));
+    open_window();
+    ask_direct();
+    node_takes(0, MESSAGE_DIRECT);
+    assert_true(message.direct.agreed && message.direct.proof == beside.offer.page->proof);
+    direct_offer_begin(&beside.offer, window_oldest(beside.window));
+    return peer;
+}
+
+/* The node's next packets stand in the window: returns the number of the first one. */
+static uint64_t cut(void)
+{
+    const struct fake_stream *s = &nodes[0]->processes[0]->rings[0];
+    struct packet_header h;
+    uint64_t first = s->packets;
+    fake_cut(nodes[0], 0, 0, 1);
+    for (uint64_t i = first; i < s->packets; i++) { /* the first one opens the stream */
+        uint32_t n = (uint32_t)(s->starts[i + 1] - s->starts[i]);
+        assert_int_equal(packet_get_header(s->bytes + s->starts[i], n, &h), 0);
+        uint8_t *to = window_reserve(beside.window, n);
+        assert_non_null(to);
+        memcpy(to, s->bytes + s->starts[i], n);
+        window_commit(beside.window, 0, &h);
+    }
+    return first;
+}
+
+/* The root gets the node's packets from `first` on. */
+static void assert_packets(uint64_t first, const struct link_peer *from)
+{
+    struct link_frame frame;
+    int64_t deadline = clock_now() + PATIENCE;
+    const struct fake_stream *s = &nodes[0]->processes[0]->rings[0];
+    for (uint64_t i = first; i < s->packets; i++) {
+        while (link_receive(root, &frame) != 0) {
+            move();
+            assert_true(clock_now() < deadline);
+        }
+        assert_true(link_peer_is(&frame.peer, from));
+        assert_int_equal(frame.size, s->starts[i + 1] - s->starts[i]);
+        assert_memory_equal(frame.data, s->bytes + s->starts[i], frame.size);
+        link_frame_free(&frame);
+    }
+}
+
+static void packets_of_a_window_go_up_behind_what_was_said_before_them(void **state)
+{
+    (void)state;
+    struct link_frame frame;
+    open_root();
+    add_relay((struct relay_options){0});
+    struct link_peer peer = meet_beside();
+    uint64_t first = cut();
+    direct_offer_said(&beside.offer, 1);
+    direct_offer_up_to(&beside.offer, window_end(beside.window), 5000);
+    for (int i = 0; i < 20; i++)
+        move();
+    assert_int_equal(link_receive(root, &frame), BEZEL_EAGAIN);
+    assert_true(fake_say_process(nodes[0], 0));
+    root_takes(MESSAGE_PROCESS, &frame);
+    assert_packets(first, &peer);
+    root_takes(MESSAGE_WATERMARK, &frame);
+    assert_true(link_peer_is(&frame.peer, &peer));
+    first = cut();
+    direct_offer_up_to(&beside.offer, window_end(beside.window), 0);
+    assert_packets(first, &peer);
+    close_window();
+}
+
+static void a_window_that_is_no_window_any_more_is_left(void **state)
+{
+    (void)state;
+    open_root();
+    add_relay((struct relay_options){0});
+    (void)meet_beside();
+    (void)cut();
+    direct_offer_up_to(&beside.offer, window_end(beside.window) + 2 * WINDOW_BYTES_MIN, 0);
+    node_takes(0, MESSAGE_DIRECT);
+    assert_false(message.direct.agreed);
+    assert_int_equal(relay_status(relays[0]).children, 1);
+    ask_direct(); /* not invited any more: it is the root's to answer */
+    struct link_frame frame;
+    root_takes(MESSAGE_DIRECT, &frame);
+    close_window();
+}
+
+/* A root on this machine reads windows itself. */
+static void beside_the_root_nobody_is_invited(void **state)
+{
+    (void)state;
+    struct link_frame hello;
+    open_root();
+    add_relay((struct relay_options){0});
+    greet(0);
+    root_takes(MESSAGE_HELLO, &hello);
+    message = (struct message){.type = MESSAGE_WELCOME};
+    clock_identity(message.welcome.clock);
+    root_says(&hello.peer);
+    node_takes(0, MESSAGE_WELCOME);
+    open_window();
+    beat(&hello.peer, 1);
+    struct link_frame frame;
+    while (link_receive(nodes[0]->link, &frame) != 0)
+        move();
+    assert_int_equal(message_type_of(frame.data, frame.size), MESSAGE_HEARTBEAT);
+    link_frame_free(&frame);
+    ask_direct();
+    root_takes(MESSAGE_DIRECT, &frame);
+    close_window();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,6 +776,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_floods_is_forgotten_and_nobody_else, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost, begin, end),
         cmocka_unit_test_setup_teardown(a_child_that_does_not_read_is_forgotten, begin, end),
+        cmocka_unit_test_setup_teardown(packets_of_a_window_go_up_behind_what_was_said_before_them, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_that_is_no_window_any_more_is_left, begin, end),
+        cmocka_unit_test_setup_teardown(beside_the_root_nobody_is_invited, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

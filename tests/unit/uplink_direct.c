@@ -4,6 +4,7 @@
 /* The uplink of a source whose receiver is on its machine, and reads the window. */
 #include "tests/lib/uplink_play.h"
 
+#include "base/uuid.h"
 #include "mdr/uplink/direct.h"
 
 #include <signal.h>
@@ -241,11 +242,58 @@ static void without_room_for_the_page_packets_take_the_link(void **unused)
     play_close();
 }
 
+static void invite(const uint8_t machine[16])
+{
+    char text[37];
+    message.direct = (struct message_direct){.attempt = p.attempt, .agreed = true};
+    message_text(message.direct.text, MESSAGE_TEXT_MAX, uuid_print(machine, text));
+    say(MESSAGE_DIRECT);
+    settle();
+}
+
+/* The root has another clock, but who passes its messages on is beside the sender: it asks that. */
+static void an_inner_collector_on_this_machine_may_invite(void **unused)
+{
+    uint8_t own[16];
+    struct direct_reader *reader;
+    char why[DIRECT_WHY_MAX];
+    (void)unused;
+    play_open();
+    until(greeted, false);
+    message.welcome = (struct message_welcome){.clock = "another clock"};
+    say(MESSAGE_WELCOME);
+    settle();
+    assert_true(p.got[0].next_seq == PACKETS && p.got[1].next_seq == PACKETS && !has_asked()); /* by the link */
+    invite((const uint8_t[16]){"a third machine"});
+    assert_false(has_asked());
+    clock_identity(own);
+    invite(own);
+    assert_true(has_asked());
+    assert_int_equal(direct_reader_open(p.asks.text, run, uuid, p.asks.proof, &reader, why), 0);
+    message.direct = p.asks;
+    message.direct.agreed = true;
+    message.direct.text[0] = '\0';
+    say(MESSAGE_DIRECT);
+    acknowledge_all();
+    until(is_direct, false);
+    until(window_is_empty, false);
+    p.processes[0].version++; /* its new description goes before the packet, and over the link */
+    assert_true(model_cut(p.window, 0));
+    settle();
+    assert_int_equal(read_directly(reader, UINT64_MAX), 1);
+    assert_true(direct_reader_said(reader) > 0);
+    acknowledge_all(); /* over the link, as the root does */
+    until(window_is_empty, false);
+    direct_reader_close(reader);
+    play_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_receiver_that_lies_or_never_acknowledges_frees_nothing),
         cmocka_unit_test(an_earlier_receiver_takes_nothing_and_is_not_heard),
+        cmocka_unit_test(an_inner_collector_on_this_machine_may_invite),
         cmocka_unit_test(beside_a_torn_stream_packets_take_the_link),
         cmocka_unit_test(without_room_for_the_page_packets_take_the_link),
         cmocka_unit_test(what_is_offered_moves_to_the_spool_while_nobody_takes_it),
