@@ -35,6 +35,11 @@ static void agent_index_metric(struct agent *agent, int metric)
     agent->aspect_metric[aspect] = metric;
 }
 
+void agent_loop(struct agent *agent, int64_t dead_time)
+{
+    agent->dead_time = dead_time;
+}
+
 void agent_settled(struct agent *agent, uint32_t i, int64_t since)
 {
     agent->judges[i].ever_known = true;

@@ -188,6 +188,12 @@ void agent_processes_end(struct agent *agent);
  */
 const struct agent_outcome *agent_end(struct agent *agent);
 
+/**
+ * Before the first step: a decision is in force only `dead_time` ns later, as behind a loop over other machines. Else
+ * at once: bezeld carries it out before the next measurement begins.
+ */
+void agent_loop(struct agent *agent, int64_t dead_time);
+
 /** Before the first step: the values of limit `i` have been known since `since`, so adaptation need not settle anew. */
 void agent_settled(struct agent *agent, uint32_t i, int64_t since);
 

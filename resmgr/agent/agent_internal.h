@@ -47,7 +47,8 @@ struct agent_process {
 struct agent {
     const struct experiment *experiment;
     struct policy_state policy;
-    struct policy_member member;                     /* of the policy: the node */
+    struct policy_member member; /* of the policy: the node */
+    int64_t dead_time;
     struct policy_observation seen;                  /* scratch of a step, */
     struct policy_limit hold[EXPERIMENT_LIMITS_MAX]; /* with its limits */
     struct policy_measure measure;

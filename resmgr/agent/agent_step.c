@@ -312,7 +312,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
         if (agent->experiment->limits[i].kind == LIMIT_HOLD && !agent->experiment->limits[i].global)
             seen->limits[seen->limit_count++] = agent_offer_limit(agent, i, now);
-    seen->dead_time = 0; /* bezeld carries out a decision before the next measurement begins */
+    seen->dead_time = agent->dead_time;
     seen->members[0] = *measured;
     if (agent->experiment->sensing.ring_records > 0)
         seen->members[0].filling = agent->filling / agent->experiment->sensing.ring_records;

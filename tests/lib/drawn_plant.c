@@ -83,13 +83,26 @@ struct drawn_plant drawn_plant_any(uint64_t *seed, int64_t length)
             l->rings = fmax(l->busy, floor(l->rings * between(seed, 0.2, 1.5)));
         l->until = length * (i + 1) / p.phases;
     }
+    uint64_t other = p.seed; /* so that the plants are what they were without a dead time */
+    p.dead = seed_next(&other) % 2 ? (int64_t)seed_between(&other, 1e6, 300e6) : 0;
     return p;
 }
 
 /* ---- The experiment of a run ------------------------------------------------------------------------------------- */
 
+enum { SETPOINTS = 32 };
+
+/* A decision on its way to the node. */
+struct setpoint {
+    int64_t at, period;
+    bool on, lossless;
+};
+
 struct world {
     const struct drawn_plant *p;
+    struct setpoint setpoints[SETPOINTS]; /* from `applied` to `decided`, modulo their number */
+    unsigned decided, applied;
+    bool changed; /* one came since the last sampling instant */
     uint64_t seed;
     struct experiment_node node;
     struct experiment_metric metric;
@@ -138,6 +151,7 @@ static void world_start(struct world *w, const struct drawn_plant *p, enum exper
         .adapt = {.policy = policy, .every = p->every, .period_min = CLOCK_US, .period_max = CLOCK_S}};
     if (agent_new(&w->experiment, 0, &w->agent) != 0)
         abort();
+    agent_loop(w->agent, p->dead);
     cpu_budget_start(&w->cpu_budget, &w->experiment);
 }
 
@@ -236,6 +250,35 @@ static double produced_by_now(const struct world *w)
     return w->produced + l->busy * (arrived(l, (double)w->now - w->phase_begun) - arrived(l, w->last - w->phase_begun));
 }
 
+/* The node polls as it was decided. */
+static void apply(struct world *w, const struct setpoint *s)
+{
+    w->changed = w->changed || s->period != w->period || s->on != w->on;
+    if (s->period != w->period && w->due > w->now + s->period)
+        w->due = w->now + s->period;
+    if (s->on && !w->on)
+        w->due = w->now;
+    w->on = s->on;
+    w->cpu_budget.lossless = s->lossless;
+    w->period = s->period;
+}
+
+static void apply_due(struct world *w)
+{
+    for (; w->applied != w->decided && w->setpoints[w->applied % SETPOINTS].at <= w->now; w->applied++)
+        apply(w, &w->setpoints[w->applied % SETPOINTS]);
+}
+
+/* Of more than fit the oldest one is lost. */
+static void send(struct world *w, const struct agent_outcome *o)
+{
+    w->applied += w->decided - w->applied == SETPOINTS;
+    w->setpoints[w->decided++ % SETPOINTS] =
+        (struct setpoint){w->now + w->p->dead, o->after.period, o->after.on, o->lossless};
+    apply_due(w);
+    w->changed = false; /* what is in force from here on is so all of the next interval */
+}
+
 static const struct agent_outcome *sample(struct world *w)
 {
     int64_t elapsed = w->now - w->begun, cpu = (int64_t)w->cpu;
@@ -245,7 +288,8 @@ static const struct agent_outcome *sample(struct world *w)
                                .records = w->records - w->records_begun,
                                .elapsed = elapsed,
                                .kept = w->cpu_budget.share > 0,
-                               .deferred = deferred};
+                               .deferred = deferred,
+                               .unconfirmed = w->changed || w->applied != w->decided};
     cpu_budget_begin(&w->cpu_budget, w->now, cpu, (uint64_t)(w->polls - w->polls_begun));
     w->begun = w->now;
     w->cpu_begun = (double)cpu;
@@ -255,13 +299,7 @@ static const struct agent_outcome *sample(struct world *w)
         w->due = w->now;
     agent_totals(w->agent, (uint64_t)produced_by_now(w), (uint64_t)lost_by_now(w), 0, w->now);
     const struct agent_outcome *o = agent_step(w->agent, w->now, &m);
-    if (o->after.period != o->before.period && w->due > w->now + o->after.period)
-        w->due = w->now + o->after.period;
-    if (o->after.on && !w->on)
-        w->due = w->now;
-    w->on = o->after.on;
-    w->cpu_budget.lossless = o->lossless;
-    w->period = o->after.period;
+    send(w, o);
     double share = (double)elapsed / 300e6;
     w->drift = w->drift * exp(-share) + w->p->wander * sqrt(1 - exp(-2 * share)) * 1.73 * (2 * seed_unit(&w->seed) - 1);
     w->step_due += w->p->every;
@@ -277,6 +315,7 @@ static const struct agent_outcome *turn(struct world *w)
     double late = exponential(&w->seed, w->p->late);
     pass(w, (due > w->now ? due - w->now : 0) + (int64_t)late);
     next_phase(w);
+    apply_due(w);
     if (w->on && w->now >= w->due && !is_deferred(w))
         poll(w);
     return w->now >= w->step_due ? sample(w) : NULL;

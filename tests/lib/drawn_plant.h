@@ -3,9 +3,9 @@
 
 /**
  * A node drawn at random, poll by poll on a virtual clock: rings that fill and overflow, what a turn costs, another
- * CPU's speed, bursts, loads that change, turns that come late. The agent that judges and
- * decides, and the CPU budget within the interval, are the product's. What the fixed periods come to, all of a grid in
- * the same plant, is the oracle: it says whether the limits could be held.
+ * CPU's speed, bursts, loads that change, turns that come late, and the dead time of a loop over collector and manager.
+ * The agent that judges and decides, and the CPU budget within the interval, are the product's. What the fixed periods
+ * come to, all of a grid in the same plant, is the oracle: it says whether the limits could be held.
  *
  * The limits are `hold: sensor_cpu <= N %` and `hold: lost_ratio <= N %`, with windows of 1 s and a tolerance of 1 %.
  */
@@ -34,6 +34,7 @@ struct drawn_plant {
     uint64_t seed;             /* of noise and lateness */
     int64_t every;             /* the sampling period */
     int64_t start;             /* the period at the start */
+    int64_t dead;              /* ns from a decision until the node polls by it; 0: at once, as where nodes decide */
     double budget, lost;       /* the limits, percent */
     double base;               /* percent of a CPU besides polls */
     double turn, ring, record; /* ns of CPU: a poll, each ring in it, each record in it */

@@ -30,6 +30,7 @@ static void what_a_fixed_period_holds_is_held_and_what_none_holds_is_told(void *
         uint64_t mine = seed_next(&seed);
         struct drawn_plant p = drawn_plant_any(&mine, LENGTH);
         struct drawn_oracle o = drawn_plant_oracle(&p, NEAR, STEP);
+        p.dead = 0;
         struct drawn_run r = drawn_plant_elastic(&p, o.since);
         if (o.is == DRAWN_FEASIBLE) {
             feasible++;
