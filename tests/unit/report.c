@@ -464,6 +464,29 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     check_sentence(&s, ": its limit held, judged for only 700 ms of 9.00 s; ");
 }
 
+/* What processes of a node made together is not known if each began when the one before had ended. */
+static void why_a_limit_over_followers_was_not_judged_is_said(void **state)
+{
+    (void)state;
+    for (int follows = 0; follows < 2; follows++) {
+        struct sample s;
+        sample_held(&s);
+        s.rows[0].unknown = s.rows[0].unjudged = CLOCK_S;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].per_process = false;
+        s.processes[2] = s.processes[1];
+        struct summary_book later = s.books[1][1];
+        s.processes[2].books = &later;
+        s.processes[2].book_count = 1;
+        later.first_ns = s.books[1][1].last_ns + (follows ? 1 : 0);
+        later.last_ns = later.first_ns + CLOCK_S;
+        s.rows[0].node = s.processes[1].node;
+        char *text = written(&s, report_text, true);
+        assert_int_equal(strstr(text, "a process began when the one before had ended") != NULL, follows);
+        free(text);
+    }
+}
+
 static void what_was_recorded_behind_a_jump_of_a_clock_is_not_known(void **state)
 {
     (void)state;
@@ -731,6 +754,7 @@ int main(void)
         cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),
         cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),
         cmocka_unit_test(what_a_verdict_hides_is_in_its_sentence),
+        cmocka_unit_test(why_a_limit_over_followers_was_not_judged_is_said),
         cmocka_unit_test(what_was_recorded_behind_a_jump_of_a_clock_is_not_known),
         cmocka_unit_test(losses_of_an_aborted_run_are_unknown),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),

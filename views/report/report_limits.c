@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Why a limit is infeasible ----------------------------------------------------------------------------------- */
 
@@ -125,7 +126,28 @@ static void add_limit(struct rows *w, const struct report *r, size_t limit)
 
 /* ---- What a verdict stands by, other than what was judged during the run ----------------------------------------- */
 
-/* Why limit `l` was not judged in a gap; NULL: it was, or nobody has tried yet. */
+/* Whether on the node of limit `l` a process began to record the metric's aspect when no other was there any more. */
+static bool is_of_followers(const struct report *r, const struct builtin_limit *l)
+{
+    const struct experiment_limit *limit = &r->experiment->limits[l->limit];
+    const struct experiment_metric *m = limit->metric < 0 ? NULL : &r->experiment->metrics[limit->metric];
+    if (m && m->operands)
+        m = &r->experiment->metrics[experiment_metric_operand(r->experiment, m, 0)];
+    int64_t last = INT64_MAX;
+    for (size_t i = 0; m && m->aspect && !m->per_process && i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t b = 0; p->node == l->node && b < p->book_count; b++) {
+            if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored == 0)
+                continue;
+            if (p->books[b].first_ns > last)
+                return true;
+            last = last == INT64_MAX || p->books[b].last_ns > last ? p->books[b].last_ns : last;
+        }
+    }
+    return false;
+}
+
+/* Why limit `l` was not judged in a gap, or else; NULL: it was, or nobody has tried yet. */
 static const char *why_unjudged(const struct report *r, const struct builtin_limit *l)
 {
     for (size_t i = 0; i < r->summary->gap_count; i++) {
@@ -133,7 +155,9 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
         if (g->why && g->node == l->node && g->limit == l->limit)
             return g->why;
     }
-    return NULL;
+    return l->epoch == 0 && is_of_followers(r, l)
+               ? "a process began when the one before had ended, and what both made in a window is not known"
+               : NULL;
 }
 
 static void add_bases(struct rows *w, const struct report *r, size_t i)
