@@ -33,8 +33,9 @@ struct whatif_change {
     char name[2 * MESSAGE_NAME_MAX + 2]; /* of a span, of a process or NODE/PROCESS; "": waits */
     enum path_class waits;               /* PATH_MESSAGE: how long messages are under way; PATH_LOCK, _IO, _SLEEP */
     double factor;
-    char to[2 * MESSAGE_NAME_MAX + 2]; /* of a process: a node, "": its own; of a span: a process, or NODE/PROCESS */
-    int cpu;                           /* of a process; -1: any of the node */
+    char to[2 * MESSAGE_NAME_MAX +
+            2]; /* of a process: a node, "": its own; of a span: a glob of processes, or of NODE/PROCESS */
+    int cpu;    /* of a process; -1: any of the node */
 };
 
 /**

@@ -5,7 +5,9 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 
+#include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,10 +96,18 @@ static bool is_moved(const struct build *b, const struct activity_thread *t)
     return b->process_moves && is_of_process(t, b->change->name);
 }
 
+/* Whether work of a span moves to thread `t`, of a process of that name. */
+static bool takes_work(const struct build *b, const struct activity_thread *t)
+{
+    char name[2 * MESSAGE_NAME_MAX + 2];
+    snprintf(name, sizeof name, "%s/%s", t->node, t->process);
+    return fnmatch(b->change->to, t->process, 0) == 0 || fnmatch(b->change->to, name, 0) == 0;
+}
+
 /* Work of a span that moves, by thread `t` around `at`, to the process that receives its next message. */
 static bool is_carried(const struct build *b, const struct activity_thread *t, int64_t at)
 {
-    return b->carried && !is_of_process(t, b->change->to) && is_in_span(b->a, t, b->change->name, at);
+    return b->carried && !takes_work(b, t) && is_in_span(b->a, t, b->change->name, at);
 }
 
 /* All CPUs of a node that threads were seen on. */
@@ -248,7 +258,7 @@ static void put_carried(struct build *b, uint32_t thread, uint32_t message)
     if (ns <= 0)
         return;
     b->carried[thread] = 0;
-    if (to == ACTIVITY_NONE || !is_of_process(&b->a->threads[to], b->change->to)) {
+    if (to == ACTIVITY_NONE || !takes_work(b, &b->a->threads[to])) {
         put(b, thread, RERUN_RUN, 0, ns);
         return;
     }
@@ -262,7 +272,7 @@ static void put_received(struct build *b, uint32_t thread, uint32_t m, double fl
     b->r.messages[m].flight = flight;
     put_carried(b, thread, ACTIVITY_NONE);
     put(b, thread, RERUN_RECEIVE, m, 0);
-    if (b->carried && b->receiver[m] == thread && is_of_process(&b->a->threads[thread], b->change->to))
+    if (b->carried && b->receiver[m] == thread && takes_work(b, &b->a->threads[thread]))
         put(b, thread, RERUN_RUN, m + 1, (double)NAN);
 }
 
@@ -492,6 +502,21 @@ static void free_build(struct build *b)
     rerun_fini(&b->r);
 }
 
+/* Whether nobody knows for a part of the window whether a thread that sends or receives in it, or is `own`, had a CPU.
+ */
+static bool is_unseen(const struct build *b, uint32_t own)
+{
+    for (uint32_t i = 0; i < b->a->thread_count; i++) {
+        const struct activity_thread *t = &b->a->threads[i];
+        size_t k = activity_event_at(t, b->from), last = activity_interval_before(t, b->until);
+        bool counts = i == own || (k < t->event_count && t->events[k].at <= b->until);
+        for (size_t n = activity_interval_before(t, b->from); n < last && counts; n++)
+            if (t->intervals[n].off < 0 && t->intervals[n].begin > b->from)
+                return true;
+    }
+    return false;
+}
+
 /* Which threads have steps, and the messages that threads send. */
 static void place_threads(struct build *b)
 {
@@ -562,7 +587,7 @@ double whatif_run(struct whatif_run *run)
     double took = (double)NAN;
     for (size_t i = 0; run->change && run->change->kind == WHATIF_MOVE && i < run->a->thread_count; i++)
         b.process_moves = b.process_moves || is_of_process(&run->a->threads[i], run->change->name);
-    b.failed = thread == ACTIVITY_NONE || !make_room(&b);
+    b.failed = thread == ACTIVITY_NONE || is_unseen(&b, thread) || !make_room(&b);
     if (!b.failed)
         place_threads(&b);
     if (!b.failed)

@@ -18,7 +18,7 @@
 
 #define MS INT64_C(1000000)
 
-enum { A, B, C, PERIOD = 200 };
+enum { A, B, C, PERIOD = 300 };
 
 static uint64_t seed;
 static struct activity activity;
