@@ -191,8 +191,8 @@ static void packets_come_in_order_once_a_session(void **unused)
            (unsigned long long)(window_end(w) / window_capacity(w)));
     assert_true(window_end(w) / window_capacity(w) > 3);
     offer_all();
-    while (take(UINT64_MAX, &again) > 0)
-        ;
+    for (int nothing = 0; nothing < 2;) /* at the end of the window's memory there may be no packet in what is read */
+        nothing = take(UINT64_MAX, &again) > 0 ? 0 : nothing + 1;
     for (uint32_t i = 0; i < STREAMS; i++)
         assert_int_equal(expected[i].next_seq, window_stream(w, i)->next_seq);
     assert_true(direct_reader_low(reader) >= 0);
