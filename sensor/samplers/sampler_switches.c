@@ -178,16 +178,37 @@ static int64_t queued_until(struct samplers *s, struct sampler_thread *t, uint64
     return before == SWITCHES_UNKNOWN || r->queued < before ? SWITCHES_UNKNOWN : r->queued - before;
 }
 
+/* The first records of a ring, decoded once into `events`, and where the rest begins. */
+struct taken {
+    size_t count;
+    struct switches_bytes rest;
+    bool broken;
+};
+
+static bool next_taken(const struct samplers *s, struct taken *taken, size_t number, struct switches_event *e)
+{
+    if (number >= taken->count)
+        return switches_next(&taken->rest, e, &taken->broken);
+    *e = s->switches->events[number];
+    return true;
+}
+
 /* Looks through the records of `b`: the time off the CPU in them, and how often the thread came to one. */
-static struct switches_gaps survey(const struct switches_recorder *r, struct switches_bytes b, int64_t *arrivals)
+static struct switches_gaps survey(struct samplers *s, const struct switches_recorder *r, struct switches_bytes b,
+                                   int64_t *arrivals, struct taken *taken)
 {
     struct switches_gaps g = {0}, none = {.queued = SWITCHES_UNKNOWN};
     struct switches_thread copy = r->thread;
     struct switches_event e;
     struct switches_interval i;
     bool broken = false;
+    *taken = (struct taken){.rest = b};
     *arrivals = 0;
     while (switches_next(&b, &e, &broken)) {
+        if (taken->count < SWITCHES_EVENTS) {
+            s->switches->events[taken->count++] = e;
+            taken->rest = b;
+        }
         switches_add_gap(&g, &copy, &e);
         *arrivals += e.what == SWITCHES_IN;
         (void)switches_feed(&copy, &e, &none, &i);
@@ -202,10 +223,10 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
     struct switches_bytes b = switches_ring_bytes(&r->ring, head);
     struct switches_event e;
     struct switches_interval i;
-    bool broken = false;
+    struct taken taken;
     r->full = switches_full(&b);
     int64_t arrivals;
-    struct switches_gaps g = survey(r, b, &arrivals);
+    struct switches_gaps g = survey(s, r, b, &arrivals, &taken);
     int64_t queued = queued_until(s, t, head, arrivals, now);
     if (r->full || g.queued == SWITCHES_UNKNOWN)
         g.queued = SWITCHES_UNKNOWN;
@@ -213,7 +234,7 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
         g.queued = queued;
     r->arrivals += arrivals;
     int64_t at = clock_now(); /* no record up to `head` is later */
-    while (switches_next(&b, &e, &broken)) {
+    for (size_t n = 0; next_taken(s, &taken, n, &e); n++) {
         if (e.what == SWITCHES_LOST) {
             r->ahead = INT64_MAX;
             r->queued = SWITCHES_UNKNOWN;
@@ -226,9 +247,9 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
     }
     record_lost(s, &r->thread);
     switches_ring_free_up(&r->ring, head);
-    if (broken)
+    if (taken.broken)
         sampler_note(s, NULL, now, "records of context switches that the kernel wrote cannot be read: they are lost");
-    return r->thread.state != SWITCHES_STATE_GONE && !broken;
+    return r->thread.state != SWITCHES_STATE_GONE && !taken.broken;
 }
 
 /* A thread that has been on its CPU for long has no record: what is known of it is recorded. False if it has ended. */

@@ -33,13 +33,16 @@ struct switches_recorder {
     int64_t throttled;         /* of its cgroups, up to the time off that was explained last */
 };
 
+enum { SWITCHES_EVENTS = 1024 }; /* that a ring of 32 KiB has */
+
 struct sampler_switches {
     struct journal *journal;
-    struct sampler_cpus *cpus;               /* who had them, and who woke whom */
-    const struct sampler_throttle *throttle; /* of the process whose records are taken; NULL: none */
-    double budget;                           /* share of a CPU */
-    int64_t began;                           /* the budget's window */
-    int64_t used;                            /* CPU time in it */
+    struct sampler_cpus *cpus;                     /* who had them, and who woke whom */
+    const struct sampler_throttle *throttle;       /* of the process whose records are taken; NULL: none */
+    double budget;                                 /* share of a CPU */
+    int64_t began;                                 /* the budget's window */
+    int64_t used;                                  /* CPU time in it */
+    struct switches_event events[SWITCHES_EVENTS]; /* of the ring that is read */
 };
 
 /** Makes the journal of intervals in `dir`. Returns 0 or an error of journal_open(); sampler_close_switches() in both

@@ -34,9 +34,12 @@ bool switches_next_record(struct switches_bytes *b, struct switches_record *r, b
     }
     if (b->head == b->at)
         return false;
-    uint64_t left = b->head - b->at, at = b->at;
-    if (left >= sizeof h)
-        copy(b, at, &h, sizeof h);
+    uint64_t left = b->head - b->at, from = b->at & (b->size - 1);
+    if (from + sizeof r->bytes <= b->size) /* of a known size, which is a few instructions; what follows is not read */
+        memcpy(r->bytes, b->ring + from, sizeof r->bytes);
+    else
+        copy(b, b->at, r->bytes, left < sizeof r->bytes ? left : sizeof r->bytes);
+    memcpy(&h, r->bytes, sizeof h);
     if (left < sizeof h || h.size < sizeof h || h.size > left) {
         *broken = true;
         b->at = b->head;
@@ -47,8 +50,6 @@ bool switches_next_record(struct switches_bytes *b, struct switches_record *r, b
     r->misc = h.misc;
     r->size = h.size;
     r->shift = b->shift;
-    if (h.size <= sizeof r->bytes)
-        copy(b, at, r->bytes, h.size);
     return true;
 }
 
