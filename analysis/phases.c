@@ -179,3 +179,34 @@ int phases_split(const struct phases_curve *curves, size_t count, size_t n, doub
     free(last);
     return err;
 }
+
+/* ---- joining ----------------------------------------------------------------------------------------------------- */
+
+static int by_time(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+size_t phases_join(int64_t *at, size_t count, int64_t from, int64_t until, size_t most)
+{
+    size_t n = 0;
+    if (count)
+        qsort(at, count, sizeof *at, by_time);
+    for (size_t i = 0; i < count; i++)
+        if (at[i] > from && at[i] < until && (n == 0 || at[i] > at[n - 1]))
+            at[n++] = at[i];
+    while (n + 1 > most) { /* the shortest one is joined to the one before it, the first one to the next */
+        size_t shortest = 0;
+        int64_t least = INT64_MAX;
+        for (size_t i = 0; i <= n; i++) {
+            int64_t length = (i < n ? at[i] : until) - (i ? at[i - 1] : from);
+            shortest = length < least ? i : shortest;
+            least = length < least ? length : least;
+        }
+        size_t gone = shortest ? shortest - 1 : 0;
+        memmove(at + gone, at + gone + 1, (n - gone - 1) * sizeof *at);
+        n--;
+    }
+    return n;
+}

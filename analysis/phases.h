@@ -12,6 +12,7 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct phases_curve {
     const double *values; /* at equal steps */
@@ -38,5 +39,11 @@ int phases_find(const struct phases_curve *curves, size_t count, size_t n, doubl
  */
 int phases_split(const struct phases_curve *curves, size_t count, size_t n, double penalty, size_t *at,
                  size_t *found) BEZEL_MUST_CHECK;
+
+/**
+ * Sorts `count` boundaries in time, drops those that are not between `from` and `until`, and while they make more than
+ * `most` phases joins the shortest one to that before it, the first one to the next. Returns how many are left.
+ */
+size_t phases_join(int64_t *at, size_t count, int64_t from, int64_t until, size_t most);
 
 #endif

@@ -61,7 +61,7 @@ int cmd_why(int argc, char **argv)
     struct command_mirror m = {.dir = NULL};
     bool gaps = false, path = false;
     char run[PATH_MAX], misuse[512];
-    const char *slowest = NULL, *from = NULL, *until = NULL;
+    const char *slowest = NULL, *phases = NULL, *from = NULL, *until = NULL;
     struct options o = {.program = "bezel why",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
                         .about = about,
@@ -76,6 +76,11 @@ int cmd_why(int argc, char **argv)
         {"path", 0, NULL,
          "of all that the run did, or did from --from to --until: the path to what was last, by class and place",
          .flag = &path},
+        {"phases", 0, "BY",
+         "of --path or --aspect: one answer for each phase, 8 at most: found (what the run did changed steeply), "
+         "squares "
+         "(the same by least squares), knobs, decisions, violations",
+         .value = &phases},
         {"slowest", 0, "PERCENT",
          "so many of all are slow (default: those that broke the limit, else \"1 %\"); at most 1,000 are compared",
          .value = &slowest},
@@ -106,6 +111,10 @@ int cmd_why(int argc, char **argv)
         code = options_misuse("--field, --gaps and --where go with --aspect");
     if (code == OPTIONS_GO_ON && path && (q->aspect || slowest || q->node || q->process || q->change))
         code = options_misuse("--path goes with --from and --until alone");
+    if (code == OPTIONS_GO_ON && phases && !path && !q->aspect)
+        code = options_misuse("--phases goes with --path or --aspect");
+    if (code == OPTIONS_GO_ON && phases && why_phases_by(phases, &asked.phases) != 0)
+        code = options_misuse("--phases: '%s' is none of found, squares, knobs, decisions, violations", phases);
     if (code == OPTIONS_GO_ON && gaps && q->field)
         code = options_misuse("--gaps and --field exclude each other");
     if (code == OPTIONS_GO_ON && q->where && condition_read(q->where, &condition, &why) != 0)

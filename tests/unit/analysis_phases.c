@@ -157,13 +157,27 @@ static void test_too_few_values(void **state)
     assert_int_equal(found, 0);
 }
 
+static void test_short_phases_are_joined(void **state)
+{
+    (void)state;
+    int64_t at[] = {50, 10, 90, 10, -5, 100, 93, 0};
+    assert_int_equal(phases_join(at, 8, 0, 100, 8), 4);
+    assert_true(at[0] == 10 && at[1] == 50 && at[2] == 90 && at[3] == 93);
+    assert_int_equal(phases_join(at, 4, 0, 100, 3), 2); /* that of 3, then that of 7 */
+    assert_true(at[0] == 10 && at[1] == 50);
+    int64_t first[] = {1, 50};
+    assert_int_equal(phases_join(first, 2, 0, 100, 2), 1);
+    assert_int_equal(first[0], 50);
+    assert_int_equal(phases_join(first, 1, 0, 100, 1), 0);
+}
+
 int main(void)
 {
     seed = seed_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_have_peaks),    cmocka_unit_test(test_steps_in_noise),
         cmocka_unit_test(test_noise_has_no_phases), cmocka_unit_test(test_the_least_squares),
-        cmocka_unit_test(test_too_few_values),
+        cmocka_unit_test(test_too_few_values),      cmocka_unit_test(test_short_phases_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

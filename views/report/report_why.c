@@ -105,6 +105,15 @@ static int answer(const char *run, struct why_limits *w, struct why_answer *answ
     return 0;
 }
 
+/* Returns 0 or an error, after logging why. */
+static int find_phases(const char *run, enum why_phases by, const struct why_question *q, struct why_limits *w)
+{
+    int err = why_find_phases(run, by, q, w);
+    if (err)
+        log_error("BEZEL-WHY", "cannot read %s: %s", run, rundb_why(err));
+    return err;
+}
+
 static int print(const struct why_page *p, const struct summary *s, bool json, FILE *out)
 {
     bool known = p->refusal_count == 0;
@@ -136,10 +145,13 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
         return EXIT_FAILED;
     }
     bool asks = asked->question.aspect || asked->question.of == WHY_PATH;
+    struct why_question question = asked->question;
+    question.goes_on = running;
     if (asks)
-        w.questions[w.question_count++] = asked->question;
-    w.questions[0].goes_on = asks && running;
-    int err = asks ? 0 : ask_limits(run, running, s, e, asked, &w);
+        w.questions[w.question_count++] = question;
+    int err = asks && asked->phases ? find_phases(run, asked->phases, &question, &w)
+              : asks                ? 0
+                                    : ask_limits(run, running, s, e, asked, &w);
     err = err ? err : answer(run, &w, answers, misuse, size);
     struct why_page p = report_why_page(run, running, s);
     p.answer_count = w.question_count;

@@ -39,10 +39,11 @@ struct why_question {
     const struct experiment_metric *interval;
     double share; /* as in struct slow_choice, as the next one */
     int64_t beyond;
-    int64_t from, until; /* ns of the run's time: instances that end from then on, and before then */
-    const char *change;  /* what if that were so: as whatif_read() takes it, or WHY_BEST; NULL: not asked */
-    bool goes_on;        /* WHY_PATH: more records may come */
-    size_t memory;       /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
+    int64_t from, until;    /* ns of the run's time: instances that end from then on, and before then */
+    const char *change;     /* what if that were so: as whatif_read() takes it, or WHY_BEST; NULL: not asked */
+    bool goes_on;           /* WHY_PATH: more records may come */
+    unsigned phase, phases; /* it is about this one of so many, from 1; 0: about all of its time */
+    size_t memory;          /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
 };
 
 /** What a change would do. */
@@ -128,10 +129,29 @@ struct why_limits {
     struct why_refusal refusals[WHY_LIMITS_MOST];
 };
 
+/** By what the phases of a run are told apart. */
+enum why_phases {
+    WHY_NO_PHASES,
+    WHY_FOUND,   /* steep changes of what the run did */
+    WHY_SQUARES, /* the least squares of the same */
+    WHY_KNOBS,   /* knobs were turned */
+    WHY_DECISIONS,
+    WHY_VIOLATIONS, /* they began or ended */
+    WHY_PHASES
+};
+
+/** Reads what `--phases` takes. Returns 0 or BEZEL_EINVAL. Pure. */
+int why_phases_by(const char *text, enum why_phases *by) BEZEL_MUST_CHECK;
+
+/** Puts question `q` for each phase of its time, into `w`, which is empty. Returns 0, or an error as why_read(). */
+int why_find_phases(const char *run, enum why_phases by, const struct why_question *q,
+                    struct why_limits *w) BEZEL_MUST_CHECK;
+
 /** What `bezel why` was asked. All zeros: the limits that were violated. */
 struct why_asked {
     struct why_question question; /* without an aspect: the limits that were violated put the questions */
-    bool slowest;                 /* its share counts, whatever a limit's bound says */
+    enum why_phases phases;
+    bool slowest; /* its share counts, whatever a limit's bound says */
     bool json;
 };
 

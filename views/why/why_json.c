@@ -187,6 +187,7 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
     static const char *const of[] = {"field", "gap", "interval", "path"};
     const struct slow_choice *c = &a->choice;
     json_text(j, "limit", a->question.limit);
+    json_known_int(j, "phase", a->question.phase > 0, a->question.phase);
     json_text(j, "of", of[a->question.of]);
     json_text(j, "aspect", a->question.aspect);
     json_text(j, "field", a->question.of == WHY_FIELD ? a->question.field : NULL);

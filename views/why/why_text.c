@@ -429,8 +429,20 @@ void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)
     free(text);
 }
 
+static void put_phase(const struct why_page *p, const struct why_question *q, FILE *out)
+{
+    fprintf(out, "Phase %u of %u", q->phase, q->phases);
+    if (q->from > INT64_MIN)
+        fprintf(out, ", from %.6f s", (double)(q->from - p->started) / 1e9);
+    if (q->until < INT64_MAX)
+        fprintf(out, ", until %.6f s", (double)(q->until - p->started) / 1e9);
+    fputs(":\n", out);
+}
+
 static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
+    if (a->question.phase)
+        put_phase(p, &a->question, out);
     if (a->question.of == WHY_PATH) {
         put_whole(p, a, out);
         return;
