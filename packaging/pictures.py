@@ -36,6 +36,11 @@ with Browser(scratch + "/browser", 1000, 1150) as browser:
     browser.look("location.hash = location.hash.replace(/t=[^&]*/, 't=1080000000-1240000000')")
     time.sleep(2)
     browser.picture("docs/figures/view.png")
+    browser.call("Emulation.setDeviceMetricsOverride", width=1000, height=556, deviceScaleFactor=1, mobile=False)
+    browser.open("file://" + scratch + "/rival.html")
+    browser.wait("document.querySelectorAll('canvas').length > 0")
+    time.sleep(1)
+    browser.picture("docs/figures/why.png")
     with open(scratch + "/top.html", "w") as f:
         f.write("<meta charset=utf-8><body style='margin:0;background:#111;color:#ddd'><pre style='font:14px/1.2 monospace;margin:10px'>" + html.escape(screen_of_top()))
     browser.call("Emulation.setDeviceMetricsOverride", width=880, height=490, deviceScaleFactor=1, mobile=False)

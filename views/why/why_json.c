@@ -46,6 +46,15 @@ static bool has_nobody(const struct slow_terms *t)
     return ns > 0 && ns >= t->slow / 10;
 }
 
+/* Whether it is recorded who had the CPU while some thread was ready. */
+static bool has_rivals(const struct activity *a)
+{
+    bool has = false;
+    for (size_t i = 0; i < a->thread_count; i++)
+        has = has || a->threads[i].rival_count > 0;
+    return has;
+}
+
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
                  void *context)
 {
@@ -58,8 +67,14 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
         remark(&r,
                "Switches were recorded in part: `sensing: {samplers: {switches: all}}` stores all; docs/SAMPLERS.md, "
                "Switches, says when the kernel refuses them.");
-    if (has_nobody(&a->terms))
-        remark(&r, "Who had the CPU while threads were ready is not recorded in full: bezeld needs CAP_PERFMON for it; "
+    if (has_nobody(&a->terms) && has_rivals(&a->activity))
+        remark(
+            &r,
+            "Of some times in which threads were ready nobody knows who had the CPU: of each, at most 8 of those who "
+            "had it in turn are recorded, and none while switches keeps to its budget; docs/SAMPLERS.md, Who had "
+            "the CPU.");
+    else if (has_nobody(&a->terms))
+        remark(&r, "Who had the CPU while threads were ready is not recorded: bezeld needs CAP_PERFMON for it; "
                    "docs/SAMPLERS.md, Who had the CPU.");
     if (has_why(&a->terms, PATH_BLOCKED))
         remark(&r, "Threads waited, and no record says for what: BEZEL_WAIT, or BEZEL_SENT and BEZEL_RECEIVED, in the "
