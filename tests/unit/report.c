@@ -448,6 +448,12 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
     s.rows[0].unknown = 60 * CLOCK_S; /* most of the time it had no value: that is no time in which it was judged */
     check_sentence(&s, ": fps >= 29 could not be judged: its metric had no value at any time in 5.00 s, and it was not "
                        "judged for 5.00 s more; ");
+    s.rows[0].unjudged = 0;
+    s.metrics[0].aspect = (char *)s.books[1][1].name;
+    s.metrics[0].window = 1000 * CLOCK_S;
+    check_sentence(
+        &s, ": fps >= 29 could not be judged: no process recorded for so long as its metric's window, 16 min 40 s; ");
+    s.metrics[0].window = CLOCK_S;
     struct history_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
     s.summary.violations = &early;
     s.summary.violation_count = 1;
