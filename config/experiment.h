@@ -769,6 +769,9 @@ int experiment_schema(FILE *out) BEZEL_MUST_CHECK;
 /** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
 int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
 
+/** Whether two metrics are defined alike, each of the metrics of its own experiment. False also if memory is short. */
+bool experiment_metric_is_same(const struct experiment_metric *a, const struct experiment_metric *b);
+
 /** For each metric where it is computed, and what crosses the network for it, as sentences. Returns as above. */
 int experiment_print_places(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
 

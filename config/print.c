@@ -11,6 +11,7 @@
 #include "config/triggers.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Length of the UTF-8 character at the start of `s`, which is well-formed; its code point in *code. */
@@ -288,6 +289,30 @@ static void print_metric(const struct experiment_metric *m, FILE *out)
         edges_print(&m->edges, out);
     schema_print_map(schema_metric, m, &schema_default_metric, false, out);
     fputs("}\n", out);
+}
+
+/* As text, for free(); NULL: no memory. */
+static char *metric_text(const struct experiment_metric *m)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out)
+        print_metric(m, out);
+    if (!out || fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+bool experiment_metric_is_same(const struct experiment_metric *a, const struct experiment_metric *b)
+{
+    char *of_a = metric_text(a), *of_b = metric_text(b);
+    bool same = of_a && of_b && strcmp(of_a, of_b) == 0;
+    free(of_a);
+    free(of_b);
+    return same;
 }
 
 /* The window of sensor_cpu, where a limit is on it; else nothing reads it. */

@@ -106,12 +106,45 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
     return any && *begin < *end;
 }
 
-int rejudge_anew(struct summary *s, const struct experiment *e)
+static const struct experiment_metric *find_metric(const struct experiment *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        if (strcmp(e->metrics[i].name, name) == 0)
+            return &e->metrics[i];
+    return NULL;
+}
+
+/* Whether metric `name` means in `e`, if that has it, what it means in `own`. */
+static bool is_own(const struct experiment *e, const struct experiment *own, const char *name)
+{
+    const struct experiment_metric *m = find_metric(e, name), *o = find_metric(own, name);
+    bool same = !m || (o && experiment_metric_is_same(m, o));
+    for (char **of = m ? m->operands : NULL; same && of && *of; of++)
+        same = is_own(e, own, *of);
+    return same;
+}
+
+/* Leaves out the values of metrics that mean something else in `e`. The history keeps all of them. */
+static void drop_metrics(struct summary *s, const struct experiment *e, const struct experiment *own)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->metric_count; i++) {
+        struct history_series series = s->metrics[i];
+        if (!is_own(e, own, series.metric))
+            continue;
+        s->metrics[i] = s->metrics[kept];
+        s->metrics[kept++] = series;
+    }
+    s->metric_count = kept;
+}
+
+int rejudge_anew(struct summary *s, const struct experiment *e, const struct experiment *own)
 {
     size_t most = e->limit_count * s->node_count + 1;
     int64_t begin, end;
     forget_limits(s);
     s->judged_anew = true;
+    drop_metrics(s, e, own);
     struct builtin_limit *rows = realloc(s->limits, most * sizeof *rows);
     s->limits = rows ? rows : s->limits;
     struct history_gap *gaps = realloc(s->gaps, most * sizeof *gaps);

@@ -20,9 +20,10 @@ void rejudge_join(struct summary *s, const struct experiment *e);
 
 /**
  * Removes what was judged of limits from `s`, of an ended run, and makes gaps of its nodes' times, for the limits of
- * `e`, which may be others: rejudge_gaps() and rejudge_intervals() then judge these. Returns 0 or BEZEL_ENOMEM.
+ * `e`, which may be others: rejudge_gaps() and rejudge_intervals() then judge these. Of the metrics that the run
+ * recorded, whose experiment is `own`, those stay that mean the same in `e`. Returns 0 or BEZEL_ENOMEM.
  */
-int rejudge_anew(struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
+int rejudge_anew(struct summary *s, const struct experiment *e, const struct experiment *own) BEZEL_MUST_CHECK;
 
 /**
  * Judges the gaps of `s`, of run directory `run`, and adds what it finds to the rows and violations of `s`, which

@@ -327,6 +327,17 @@ static int load_judged(const char *path, struct experiment *e)
     return err;
 }
 
+static int judge_anew(const char *run, struct summary *s, const struct experiment *e)
+{
+    struct experiment *own;
+    int err = report_load_experiment(run, &own);
+    if (err)
+        return err;
+    err = rejudge_anew(s, e, own);
+    experiment_free(own);
+    return err;
+}
+
 int report_print(const char *run, bool running, const char *metrics, int form, FILE *out)
 {
     struct experiment *e;
@@ -346,7 +357,7 @@ int report_print(const char *run, bool running, const char *metrics, int form, F
     struct summary *s;
     err = report_load_summary(run, running, &s);
     if (!err) {
-        err = metrics ? rejudge_anew(s, e) : 0;
+        err = metrics ? judge_anew(run, s, e) : 0;
         err = err ? err : print_loaded(run, running, s, e, form, out);
         summary_free(s);
     }
