@@ -191,6 +191,26 @@ static void count_path(struct compared *c, bool slow)
     }
 }
 
+/* A span reads the clock where it begins, and has a record where it ends; a message has a record. */
+static void add_recording(const struct activity *a, const struct path_piece *p, struct slow_recording *r)
+{
+    const struct activity_thread *t = &a->threads[p->thread];
+    const struct activity_inner *first = activity_innermost(t, saturate_add(p->from, 1)),
+                                *last = activity_innermost(t, saturate_add(p->until, 1));
+    double changes = last ? (double)(last - t->inner + 1 - (first ? first - t->inner + 1 : 0)) : 0;
+    double events =
+        (double)(activity_event_at(t, saturate_add(p->until, 1)) - activity_event_at(t, saturate_add(p->from, 1)));
+    r->least += (events + changes / 2) * SLOW_RECORD_LEAST;
+    r->most += (events + changes) * SLOW_RECORD_MOST;
+}
+
+bool slow_may_be_recording(const struct slow_terms *t)
+{
+    if (isnan(t->usual))
+        return t->of_slow.most >= t->slow / 2;
+    return t->of_slow.most - t->of_usual.least >= t->slow - t->usual;
+}
+
 /* Adds the path of an instance; *added: its thread is known. */
 static int add_path(struct compared *c, const struct slow_instance *is, bool slow, bool *added)
 {
@@ -205,6 +225,8 @@ static int add_path(struct compared *c, const struct slow_instance *is, bool slo
         err = term < 0 ? BEZEL_ENOMEM : 0;
         if (!err)
             c->now[term] += p->until - p->from;
+        if (p->is == PATH_RUNNING)
+            add_recording(c->a, p, slow ? &c->t->of_slow : &c->t->of_usual);
     }
     c->t->bound = c->path.bound > c->t->bound ? c->path.bound : c->t->bound;
     if (!err)
@@ -253,6 +275,10 @@ static void settle_terms(struct compared *c, size_t slow, size_t usual)
         t->usual += term->usual;
         t->slow_unknown += term->is == PATH_UNKNOWN ? term->slow : 0;
     }
+    t->of_slow.least /= slow ? (double)slow : 1;
+    t->of_slow.most /= slow ? (double)slow : 1;
+    t->of_usual.least /= usual ? (double)usual : 1;
+    t->of_usual.most /= usual ? (double)usual : 1;
     slow_sort(t);
 }
 

@@ -61,6 +61,15 @@ struct slow_term {
     int64_t slow_least, slow_most;   /* of the slow ones */
 };
 
+/** What a record costs its thread, ns: in a hot loop on a fast CPU, and with nothing of it in a cache. */
+#define SLOW_RECORD_LEAST 10
+#define SLOW_RECORD_MOST  1800
+
+/** What recording took of the time for which threads ran on paths, mean, ns. */
+struct slow_recording {
+    double least, most;
+};
+
 static inline struct slow_term slow_term_of(const struct term *t)
 {
     return (struct slow_term){.is = t->is,
@@ -76,13 +85,20 @@ struct slow_terms {
     size_t count;
     struct slow_term *terms; /* by what the slow have more, the most first */
     double slow, usual; /* mean of how long they took, ns; the sums of those of the terms. usual: NaN: there are none */
-    double slow_unknown; /* of `slow`, what is PATH_UNKNOWN */
-    int64_t bound;       /* the widest of their paths: path.bound */
-    size_t lacking;      /* instances whose thread is not known: they are PATH_UNKNOWN, and in no term */
+    double slow_unknown;                     /* of `slow`, what is PATH_UNKNOWN */
+    struct slow_recording of_slow, of_usual; /* the records of spans, waits and messages */
+    int64_t bound;                           /* the widest of their paths: path.bound */
+    size_t lacking; /* instances whose thread is not known: they are PATH_UNKNOWN, and in no term */
 };
 
 /** Compares them. `a`: settled, of c->windows. Returns 0 or BEZEL_ENOMEM; slow_terms_free() in both cases. */
 int slow_compare(const struct activity *a, const struct slow_choice *c, struct slow_terms *t) BEZEL_MUST_CHECK;
+/**
+ * Whether recording may be all that the slow have more than the usual ones, or, where there are none, half of what
+ * they took.
+ */
+bool slow_may_be_recording(const struct slow_terms *t);
+
 void slow_sort(struct slow_terms *t); /* by what the slow have more */
 void slow_terms_free(struct slow_terms *t);
 

@@ -118,6 +118,9 @@ static void test_the_terms(void **state)
             activity_add_interval(&a, 0, (struct activity_interval){at - 100, at, -1, -1, -1, ACTIVITY_PREEMPTED}));
         assert_true(activity_add_interval(
             &a, 0, (struct activity_interval){at + ready, at + ready + 10, ready, ready, ready, ACTIVITY_WAITED}));
+        if (i == 10) /* in a span, which it ends, it sends a message */
+            assert_true(activity_add_span(&a, 0, (struct activity_span){at + 32, at + 38, activity_name(&a, "s"), 0}) &&
+                        activity_add_event(&a, 0, (struct activity_event){.at = at + 35, .peer = ACTIVITY_NONE}));
         assert_true(slow_add(&c, &(struct slow_instance){at, at + ready + 10, 7, 70}));
     }
     assert_true(slow_add(&c, &(struct slow_instance){50000, 50010, 8, 80})); /* of a thread that is not known */
@@ -125,14 +128,21 @@ static void test_the_terms(void **state)
     assert_int_equal(slow_settle(&c), 0);
     assert_int_equal(slow_compare(&a, &c, &t), 0);
     assert_int_equal(c.slow_count, 3);
-    assert_int_equal(t.count, 2);
+    assert_int_equal(t.count, 3);
     assert_int_equal(t.terms[0].is, PATH_READY);
     assert_int_equal(t.terms[0].slow_most, 50);
     assert_int_equal(t.terms[1].is, PATH_RUNNING);
-    assert_int_equal(t.terms[1].slow_least, 10);
-    assert_true(fabs(t.slow - t.usual - (t.terms[0].slow - t.terms[0].usual) - (t.terms[1].slow - t.terms[1].usual)) <
-                1e-9);
-    assert_true(t.terms[0].usual == 0 && t.terms[1].usual == 10);
+    assert_int_equal(t.terms[1].slow_most, 6); /* in the span */
+    double more = 0;
+    for (size_t i = 0; i < t.count; i++)
+        more += t.terms[i].slow - t.terms[i].usual;
+    assert_true(fabs(t.slow - t.usual - more) < 1e-9);
+    assert_true(t.terms[0].usual == 0);
+    assert_true(fabs(t.of_slow.least - 2. * SLOW_RECORD_LEAST / 3) < 1e-9); /* of one of three */
+    assert_true(fabs(t.of_slow.most - 3. * SLOW_RECORD_MOST / 3) < 1e-9 && t.of_usual.most == 0);
+    assert_true(slow_may_be_recording(&t));
+    t.slow += 3 * SLOW_RECORD_MOST;
+    assert_false(slow_may_be_recording(&t));
     slow_terms_free(&t);
     slow_free(&c);
     activity_fini(&a);

@@ -81,6 +81,11 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
                    "program do, and a bezeld that root runs sees who ended a wait.");
     if (has_why(&a->terms, PATH_LOST))
         remark(&r, "Records were lost in these times; `bezel report` says why, and what to do about it.");
+    if (a->choice.slow_count && a->question.of != WHY_PATH && slow_may_be_recording(&a->terms))
+        remark(&r,
+               "Recording the slow ones took %s .. %s of them on average, by what a record costs at least and at most: "
+               "it may be what they have more.",
+               units_duration((int64_t)a->terms.of_slow.least).s, units_duration((int64_t)a->terms.of_slow.most).s);
     if (a->terms.bound > 0)
         remark(&r, "The clocks of nodes are known so well that a step from one to another is right to %s.",
                units_duration(a->terms.bound).s);
@@ -215,6 +220,12 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
     json_double(j, "slow_ns", c->slow_count ? a->terms.slow : (double)NAN);
     json_double(j, "usual_ns", c->usual_count ? a->terms.usual : (double)NAN);
     json_double(j, "unknown_ns", c->slow_count ? a->terms.slow_unknown : (double)NAN);
+    if (a->question.of != WHY_PATH) {
+        json_double(j, "slow_recording_least_ns", a->terms.of_slow.least);
+        json_double(j, "slow_recording_most_ns", a->terms.of_slow.most);
+        json_double(j, "usual_recording_least_ns", a->terms.of_usual.least);
+        json_double(j, "usual_recording_most_ns", a->terms.of_usual.most);
+    }
     json_known_int(j, "error_ns", a->terms.bound < INT64_MAX, a->terms.bound);
     if (a->question.of == WHY_PATH) {
         double elapsed = a->terms.slow;
