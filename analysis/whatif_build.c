@@ -40,7 +40,14 @@ struct build {
     uint32_t *receiver;    /* of each message, if work moves with messages: its thread; ACTIVITY_NONE: none */
     double *carried;       /* of each thread: ns of work that goes with the next message, if its receiver does it */
     double *left_to;       /* of each message: ns of work that its receiver does */
-    bool process_moves;    /* the change is that; else, if it is a move, work of a span moves with messages */
+    struct moved {         /* to where threads of node `from` move */
+        bool known;
+        int64_t from;
+        struct home to;
+        double others; /* for each ns that processes of the run work there, others have the CPU for so long; NaN:
+                          unknown */
+    } moved;
+    bool process_moves; /* the change is that; else, if it is a move, work of a span moves with messages */
     bool failed;
     bool blind; /* it waits for a thread of which nobody knows when it was on a CPU */
 };
@@ -119,22 +126,6 @@ static uint64_t cpus_of(const struct build *b, int64_t node)
     return cpus;
 }
 
-/* Where thread `t` runs in the simulation; without CPUs: nothing ran there. */
-static struct home home_of(struct build *b, const struct activity_thread *t)
-{
-    struct home h = {t->node_row, t->cpus};
-    if (!is_moved(b, t))
-        return h;
-    b->run->applies = true;
-    h.cpus = b->change->to[0] ? 0 : cpus_of(b, h.node);
-    for (size_t i = 0; b->change->to[0] && i < b->a->thread_count && !h.cpus; i++)
-        if (strcmp(b->a->threads[i].node, b->change->to) == 0)
-            h = (struct home){b->a->threads[i].node_row, cpus_of(b, b->a->threads[i].node_row)};
-    h.cpus &= b->change->cpu >= 0 ? UINT64_C(1) << b->change->cpu : UINT64_MAX;
-    return h;
-}
-
-/* For each ns that processes of the run work there, others have the CPU for so long; NaN: nobody knows. */
 static double others_at(const struct build *b, struct home h)
 {
     double ns = 0, per = 0;
@@ -143,6 +134,28 @@ static double others_at(const struct build *b, struct home h)
             whatif_sum(b->run->times, (struct whatif_key){.of = WHATIF_ON_CPU, .row = h.node, .span = cpu},
                        WHATIF_HALVES, &ns, &per);
     return per > 0 ? ns / per : (double)NAN;
+}
+
+/* Where thread `t`, which moves, goes to; without CPUs: nothing ran there. */
+static const struct moved *moved_to(struct build *b, const struct activity_thread *t)
+{
+    struct home to = {t->node_row, 0};
+    if (b->moved.known && b->moved.from == t->node_row)
+        return &b->moved;
+    to.cpus = b->change->to[0] ? 0 : cpus_of(b, to.node);
+    for (size_t i = 0; b->change->to[0] && i < b->a->thread_count && !to.cpus; i++)
+        if (strcmp(b->a->threads[i].node, b->change->to) == 0)
+            to = (struct home){b->a->threads[i].node_row, cpus_of(b, b->a->threads[i].node_row)};
+    to.cpus &= b->change->cpu >= 0 ? UINT64_C(1) << b->change->cpu : UINT64_MAX;
+    b->run->applies = true;
+    b->moved = (struct moved){true, t->node_row, to, others_at(b, to)};
+    return &b->moved;
+}
+
+/* Where thread `t` runs in the simulation. */
+static struct home home_of(struct build *b, const struct activity_thread *t)
+{
+    return is_moved(b, t) ? moved_to(b, t)->to : (struct home){t->node_row, t->cpus};
 }
 
 /* A message between two nodes is under way for so long there; NaN: nobody knows. */
@@ -311,7 +324,7 @@ static void put_others(struct build *b, uint32_t thread, int64_t ns)
     double share = typical(b, (struct whatif_key){.of = WHATIF_OTHERS, .row = t->process_row}, 0);
     note_others(b, t, 0, (double)ns);
     if (is_moved(b, t))
-        share = others_at(b, home_of(b, t));
+        share = moved_to(b, t)->others;
     if (isnan(share))
         cannot(b, WHATIF_LACKS_PLACE);
     else
