@@ -121,6 +121,19 @@ int address_read(const char *text, struct address *address, const char **why)
     return err;
 }
 
+int address_read_listen(const char *text, struct address *address, const char **why)
+{
+    char full[ADDRESS_TEXT_MAX];
+    bool port = strspn(text, "0123456789*") == strlen(text);
+    if (snprintf(full, sizeof full, SCHEME "%s%s", port ? "127.0.0.1:" : "", text) >= (int)sizeof full)
+        return wrong(why, "it is too long");
+    if (address_read(full, address, why) != 0)
+        return wrong(why, "expected: PORT, or HOST:PORT, with 1 .. 65535");
+    if (address->kind != ADDRESS_IPV4 && address->kind != ADDRESS_ANY)
+        return wrong(why, "expected: an IPv4 address of this machine, or *");
+    return 0;
+}
+
 const char *address_print(const struct address *address, char text[ADDRESS_TEXT_MAX])
 {
     bool six = address->kind == ADDRESS_IPV6;

@@ -34,6 +34,9 @@ struct address {
  */
 int address_read(const char *text, struct address *address, const char **why) BEZEL_MUST_CHECK;
 
+/** The same of PORT, on 127.0.0.1, or HOST:PORT with an IPv4 address or `*`: where something listens. */
+int address_read_listen(const char *text, struct address *address, const char **why) BEZEL_MUST_CHECK;
+
 /** Writes the address as address_read() reads it. Returns `text`. */
 const char *address_print(const struct address *address, char text[ADDRESS_TEXT_MAX]);
 

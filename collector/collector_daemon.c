@@ -52,7 +52,7 @@ struct collector_daemon {
     struct keep keep;
     struct evaluate *evaluate;
     struct watermarks *watermarks;
-    struct serve_child consumers;
+    struct serve_child consumers, metrics;
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
     bool finish;    /* take the frames that wait, and end */
@@ -452,6 +452,7 @@ static void serve(struct collector_daemon *v)
         (void)supervisor_alive(now); /* the tick turns the loop often enough */
         save_when_due(v, now);
         serve_child_look(&v->consumers, now);
+        serve_child_look(&v->metrics, now);
         if (v->end_at && (now >= v->end_at || receiver_peers(v->receiver) == 0))
             v->finish = true;
     }
@@ -490,6 +491,7 @@ static void release(struct collector_daemon *v)
         close(v->signals);
     if (v->lock >= 0)
         close(v->lock);
+    serve_child_close(&v->metrics);
     serve_child_close(&v->consumers); /* to which the run is over now */
 }
 
@@ -504,7 +506,8 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     if (!err) {
         send_ready(v);
         if (v->options->listen) { /* else only what is stored is read */
-            serve_child_open(&v->consumers, v->options);
+            serve_child_open(&v->consumers, &serve_child_serve, v->options);
+            serve_child_open(&v->metrics, &serve_child_metrics, v->options);
             serve(v);
         }
         err = finish(v);

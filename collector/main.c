@@ -109,9 +109,10 @@ static int check_role(const struct arguments *a)
 {
     const struct collector_daemon_options *o = &a->daemon;
     bool inner = a->inner.parent_count > 0;
-    if (inner && (o->run || a->discards || o->serve || !o->listen || !o->control))
+    if (inner && (o->run || a->discards || o->serve || o->metrics || o->push || !o->listen || !o->control))
         return options_misuse(
-            "--parent needs --listen and --control, and stores no run: without --run, --discard and --serve");
+            "--parent needs --listen and --control, and stores no run: without --run, --discard, --serve, --metrics "
+            "and --push");
     if (!o->proxy != !o->forward || (o->proxy && !inner))
         return options_misuse("--proxy and --forward go together, and with --parent");
     if (inner && (!a->parent_key != !o->key))
@@ -195,6 +196,12 @@ static const struct options_entry entries[] = {
      "where consumers read the run from bezel-serve, which this collector starts with its keys, again if it dies, "
      "and ends with itself: as --listen",
      .value = &given.daemon.serve},
+    {"metrics", 0, "ADDRESS",
+     "where the run's metrics are asked for, of bezel-metrics, which this collector starts likewise: PORT, on "
+     "127.0.0.1, or HOST:PORT",
+     .value = &given.daemon.metrics},
+    {"push", 0, "URL", "where bezel-metrics sends them: http://HOST:PORT/PATH or https://",
+     .value = &given.daemon.push},
     {"id", 0, "UUID", "the run's id: DIR is made where it is missing, and has to be this user's alone",
      .value = &given.daemon.id},
     {"parent", 0, "ENDPOINT",

@@ -19,18 +19,40 @@
 
 enum { PIPE_FD = 3 }; /* its parent pipe */
 
-#define EVERY     CLOCK_S
-#define PATIENCE  (SERVE_GRACE_MOST + 2 * CLOCK_S) /* until it is killed */
-#define ARG(text) ((char *)(text)) /* posix_spawn() takes argv without const, and does not write to it */
+#define EVERY    CLOCK_S
+#define PATIENCE (SERVE_GRACE_MOST + 2 * CLOCK_S) /* until it is killed */
 
 extern char **environ;
 
+static size_t serve_arguments(const struct collector_daemon_options *o, const char **arguments)
+{
+    const char *const all[] = {"--run", o->run,  "--listen", o->serve, o->keys ? "--keys" : NULL,
+                               o->keys, "--key", o->key};
+    size_t n = o->keys ? 8 : 4;
+    memcpy(arguments, all, n * sizeof *all);
+    return o->serve ? n : 0;
+}
+
+static size_t metrics_arguments(const struct collector_daemon_options *o, const char **arguments)
+{
+    size_t n = 0;
+    if (o->metrics)
+        arguments[n++] = "--listen", arguments[n++] = o->metrics;
+    if (o->push)
+        arguments[n++] = "--push", arguments[n++] = o->push;
+    if (n > 0)
+        arguments[n++] = o->run;
+    return n;
+}
+
+const struct serve_child_kind serve_child_serve = {"bezel-serve", "is not served to consumers", serve_arguments},
+                              serve_child_metrics = {"bezel-metrics", "its metrics are not given to tools",
+                                                     metrics_arguments};
+
 static int spawn(struct serve_child *c, int pipe)
 {
-    const struct collector_daemon_options *o = c->options;
-    char *const args[] = {ARG("bezel-serve"), ARG("--run"),         ARG(o->run), ARG("--listen"),
-                          ARG(o->serve),      ARG("--parent-pipe"), ARG("3"),    o->keys ? ARG("--keys") : NULL,
-                          ARG(o->keys),       ARG("--key"),         ARG(o->key), NULL};
+    const char *args[SERVE_CHILD_ARGUMENTS + 4] = {c->kind->program, "--parent-pipe", "3"};
+    (void)c->kind->arguments(c->options, args + 3);
     posix_spawn_file_actions_t actions;
     int sys = posix_spawn_file_actions_init(&actions);
     if (sys)
@@ -39,7 +61,7 @@ static int spawn(struct serve_child *c, int pipe)
     if (!sys)
         sys = posix_spawn_file_actions_addclosefrom_np(&actions, PIPE_FD + 1);
     if (!sys)
-        sys = posix_spawn(&c->pid, c->program, &actions, NULL, args, environ);
+        sys = posix_spawn(&c->pid, c->program, &actions, NULL, (char **)(uintptr_t)args, environ);
     posix_spawn_file_actions_destroy(&actions);
     return sys;
 }
@@ -62,24 +84,25 @@ static void start(struct serve_child *c)
     c->pid = 0;
     c->look_at = INT64_MAX;
     errno = sys;
-    log_error("BEZEL-SERVE", "%s cannot be started: %s; the run goes on, and is not served to consumers", c->program,
-              ulimit_reason(BEZEL_ESYS));
+    log_error("BEZEL-SERVE", "%s cannot be started: %s; the run goes on, and %s", c->program, ulimit_reason(BEZEL_ESYS),
+              c->kind->follows);
 }
 
-void serve_child_open(struct serve_child *c, const struct collector_daemon_options *options)
+void serve_child_open(struct serve_child *c, const struct serve_child_kind *kind,
+                      const struct collector_daemon_options *options)
 {
-    *c = (struct serve_child){.pipe = -1};
-    if (!options->serve)
+    const char *arguments[SERVE_CHILD_ARGUMENTS];
+    *c = (struct serve_child){.kind = kind, .pipe = -1};
+    if (kind->arguments(options, arguments) == 0)
         return;
     c->options = options;
-    if (program_find_own("bezel-serve", c->program, sizeof c->program) == 0) {
+    if (program_find_own(kind->program, c->program, sizeof c->program) == 0) {
         start(c);
         return;
     }
     c->look_at = INT64_MAX;
-    log_error("BEZEL-SERVE",
-              "there is no bezel-serve beside this program, nor in $PATH: install it; the run goes on, and "
-              "is not served to consumers");
+    log_error("BEZEL-SERVE", "there is no %s beside this program, nor in $PATH: install it; the run goes on, and %s",
+              kind->program, kind->follows);
 }
 
 void serve_child_look(struct serve_child *c, int64_t now)
@@ -96,15 +119,13 @@ void serve_child_look(struct serve_child *c, int64_t now)
         c->pid = 0;
     }
     if (c->restarts++ < SERVE_CHILD_RESTARTS) {
-        log_warn("BEZEL-SERVE-DIED", "bezel-serve has ended: it is started again");
+        log_warn("BEZEL-SERVE-DIED", "%s has ended: it is started again", c->kind->program);
         start(c);
         return;
     }
     c->look_at = INT64_MAX;
-    log_error("BEZEL-SERVE-DIED",
-              "bezel-serve has ended for the %uth time: the run goes on, and is not served to consumers "
-              "any more",
-              c->restarts);
+    log_error("BEZEL-SERVE-DIED", "%s has ended for the %uth time: the run goes on, and %s any more", c->kind->program,
+              c->restarts, c->kind->follows);
 }
 
 void serve_child_close(struct serve_child *c)

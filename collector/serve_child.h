@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * bezel-serve as a child of the collector, by which consumers on other machines read the run. It reads files alone: the
- * collector starts it, again if it has died, and ends it with itself, and knows no more of it. One that `bezel run` has
- * started leaves it to `bezel run`, whose last rows it still sends. One owner.
+ * Programs as children of the collector that hand its run on: bezel-serve to consumers, bezel-metrics to tools. They
+ * read files alone: the collector starts one, again if it has died, and ends it with itself, and knows no more of it.
+ * One that `bezel run` has started leaves it to `bezel run`, whose last rows it still sends. One owner.
  */
 #ifndef BEZEL_COLLECTOR_SERVE_CHILD_H
 #define BEZEL_COLLECTOR_SERVE_CHILD_H
@@ -16,7 +16,18 @@
 
 enum { SERVE_CHILD_RESTARTS = 5 };
 
+enum { SERVE_CHILD_ARGUMENTS = 16 };
+
+/** What a child is. */
+struct serve_child_kind {
+    const char *program, *follows; /* without it the run goes on, and ... */
+    /** Adds its own arguments, SERVE_CHILD_ARGUMENTS at most. Returns their number; 0: it is not wanted. */
+    size_t (*arguments)(const struct collector_daemon_options *o, const char **arguments);
+};
+extern const struct serve_child_kind serve_child_serve, serve_child_metrics;
+
 struct serve_child {
+    const struct serve_child_kind *kind;
     const struct collector_daemon_options *options; /* NULL: there is none to be */
     char program[PATH_MAX];
     pid_t pid; /* 0: it does not run */
@@ -25,8 +36,9 @@ struct serve_child {
     int64_t look_at; /* when it is looked at next; INT64_MAX: it is given up */
 };
 
-/** Starts it, if `options` say where it is to listen. An error is logged; the collector goes on without it. */
-void serve_child_open(struct serve_child *c, const struct collector_daemon_options *options);
+/** Starts it, if `options` want it. An error is logged; the collector goes on without it. */
+void serve_child_open(struct serve_child *c, const struct serve_child_kind *kind,
+                      const struct collector_daemon_options *options);
 
 /** Starts it again where it has died, a second later, SERVE_CHILD_RESTARTS times. */
 void serve_child_look(struct serve_child *c, int64_t now);

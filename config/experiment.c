@@ -144,6 +144,8 @@ void experiment_free(struct experiment *e)
     free(e->processes);
     free(e->store.listen);
     free(e->store.serve);
+    free(e->store.metrics);
+    free(e->store.push);
     free(e->store.keys);
     free(e->store.key);
     free(e->control_key);

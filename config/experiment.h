@@ -448,11 +448,13 @@ struct experiment_limits {
 };
 
 struct experiment_store {
-    char *listen; /* the collector's endpoint: tcp://HOST:PORT (or :*), ipc:///PATH; NULL: a socket of the run. HOST is
-                     a number, an interface or `*`; on loopback if there are no keys. With remote nodes never NULL */
-    char *serve;  /* where consumers read the run, an endpoint as `listen`; NULL: nowhere */
-    char *keys;   /* folder of keys; NULL: none */
-    char *key;    /* name of the collector's key there, default "collector"; NULL: without keys */
+    char *listen;  /* the collector's endpoint: tcp://HOST:PORT (or :*), ipc:///PATH; NULL: a socket of the run. HOST is
+                      a number, an interface or `*`; on loopback if there are no keys. With remote nodes never NULL */
+    char *serve;   /* where consumers read the run, an endpoint as `listen`; NULL: nowhere */
+    char *metrics; /* where its metrics are asked for, as address_read_listen(); NULL: nowhere; ... */
+    char *push;    /* ... and where they are sent, an URL */
+    char *keys;    /* folder of keys; NULL: none */
+    char *key;     /* name of the collector's key there, default "collector"; NULL: without keys */
     struct experiment_place keys_at;
     struct experiment_limits limits;
     int64_t sync; /* ns between syncs to stable storage, 1 ms .. 10 s: records are acknowledged after a sync; 0: sync

@@ -55,6 +55,8 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to);
 
 /** int64_t: one of schema_syncs, or a duration, ns. */
 void fields_read_serve(struct reader *r, const struct tree *t, void *to);
+void fields_read_metrics(struct reader *r, const struct tree *t, void *to);
+void fields_read_push(struct reader *r, const struct tree *t, void *to);
 void fields_read_sync(struct reader *r, const struct tree *t, void *to);
 
 /** struct experiment_sensing: what sampler `switches` does, as the word of `store` or a map (schema_switches). */

@@ -389,6 +389,31 @@ void fields_read_serve(struct reader *r, const struct tree *t, void *to)
             diagnostics_quote(text).s);
 }
 
+void fields_read_metrics(struct reader *r, const struct tree *t, void *to)
+{
+    struct address address;
+    const char *why, *text = reader_text(r, t, "an address, such as 9464");
+    if (text && address_read_listen(text, &address, &why) == 0)
+        *(char **)to = reader_copy(r, text);
+    else if (text)
+        reader_wrong(
+            r, t, "%s is not an address; allowed: PORT, on 127.0.0.1, or HOST:PORT with an IPv4 address or * as HOST",
+            diagnostics_quote(text).s);
+}
+
+void fields_read_push(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "an URL, such as http://desk:8428/api/v1/import/prometheus");
+    if (!text)
+        return;
+    if (strchr(text, '@'))
+        reader_wrong(r, t, "credentials do not belong into the file, which the run keeps: use `bezel serve --push`");
+    else if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0)
+        *(char **)to = reader_copy(r, text);
+    else
+        reader_wrong(r, t, "%s is not an URL; allowed: http://HOST:PORT/PATH, or https://", diagnostics_quote(text).s);
+}
+
 void fields_read_sync(struct reader *r, const struct tree *t, void *to)
 {
     int64_t *sync = to, every;

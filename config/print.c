@@ -363,11 +363,15 @@ static void print_store(const struct experiment *e, bool listen, FILE *out)
             s->sync > 0 ? units_exact_duration(s->sync).s : schema_word(schema_syncs, (int)s->sync));
     struct units_text keep = store_keep_print(&s->keep);
     fprintf(out, "%s%s\n", keep.s[0] ? "  keep: " : "  # keep: everything", keep.s);
-    if (s->serve) {
-        fputs("  serve: ", out);
-        schema_print_text(s->serve, out);
-        fputc('\n', out);
-    }
+    const struct {
+        const char *key, *text;
+    } passed[] = {{"serve", s->serve}, {"metrics", s->metrics}, {"push", s->push}};
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        if (passed[i].text) {
+            fprintf(out, "  %s: ", passed[i].key);
+            schema_print_text(passed[i].text, out);
+            fputc('\n', out);
+        }
     if (s->keys) {
         fputs("  keys: ", out);
         schema_print_text(s->keys, out);

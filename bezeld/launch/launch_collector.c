@@ -110,7 +110,7 @@ static void make_root(const struct experiment *e, const struct launch_collector_
         ARG(o->listen),         ARG("--sync"),   c->sync,      ARG("--connections"), c->connections, ARG("--processes"),
         c->processes,           ARG("--packet"), c->packet,    ARG("--rate"),        c->rate,        NULL};
     size_t n = sizeof args / sizeof *args - 1;
-    _Static_assert(sizeof args / sizeof *args + 8 <= sizeof c->argv / sizeof *c->argv,
+    _Static_assert(sizeof args / sizeof *args + 12 <= sizeof c->argv / sizeof *c->argv,
                    "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);
     if (c->clock[0]) {
@@ -125,10 +125,15 @@ static void make_root(const struct experiment *e, const struct launch_collector_
         c->argv[n++] = ARG("--keep");
         c->argv[n++] = c->keep;
     }
-    if (e->store.serve) {
-        c->argv[n++] = ARG("--serve");
-        c->argv[n++] = e->store.serve;
-    }
+    const struct {
+        const char *option;
+        char *value;
+    } passed[] = {{"--serve", e->store.serve}, {"--metrics", e->store.metrics}, {"--push", e->store.push}};
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        if (passed[i].value) {
+            c->argv[n++] = ARG(passed[i].option);
+            c->argv[n++] = passed[i].value;
+        }
     c->argv[n] = NULL;
 }
 

@@ -19,7 +19,7 @@
 
 struct message_command;
 
-enum { DAEMON_ARGS_MAX = 32, DAEMON_NAME_MAX = 160 };
+enum { DAEMON_ARGS_MAX = 40, DAEMON_NAME_MAX = 160 };
 
 struct daemon {
     /* Filled by the caller before daemon_start(). */

@@ -138,10 +138,15 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
         d->args[n++] = ARG("--keep");
         d->args[n++] = f->keep;
     }
-    if (e->store.serve) {
-        d->args[n++] = ARG("--serve");
-        d->args[n++] = e->store.serve;
-    }
+    const struct {
+        const char *option;
+        char *value;
+    } passed[] = {{"--serve", e->store.serve}, {"--metrics", e->store.metrics}, {"--push", e->store.push}};
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        if (passed[i].value) {
+            d->args[n++] = ARG(passed[i].option);
+            d->args[n++] = passed[i].value;
+        }
     d->args[n] = NULL;
 }
 

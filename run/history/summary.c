@@ -181,8 +181,10 @@ static int open_database(struct summary_loading *l, const char *run, uint32_t ta
 
 struct summary_latency summary_latency_of(const struct latency *l)
 {
-    return (struct summary_latency){
+    struct summary_latency s = {
         .count = l->count, .median = latency_quantile(l, 0.5), .p99 = latency_quantile(l, 0.99), .max = l->max};
+    latency_steps(l, s.steps);
+    return s;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

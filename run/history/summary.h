@@ -14,6 +14,7 @@
 #include "mdr/dict.h"
 #include "mdr/parts.h"
 #include "run/history/history.h"
+#include "run/model/latency.h"
 #include "run/model/run_clock.h"
 #include "run/store/mirror_state.h"
 
@@ -23,8 +24,9 @@
 
 struct summary_latency {
     uint64_t count;
-    int64_t median, p99, max; /* ns; of records, from their timestamp to receipt by the collector */
-    int64_t bound;            /* of their error, ns, where the two have different clocks */
+    int64_t median, p99, max;          /* ns; of records, from their timestamp to receipt by the collector */
+    int64_t bound;                     /* of their error, ns, where the two have different clocks */
+    uint64_t steps[LATENCY_STEPS + 1]; /* of latency_steps() */
 };
 
 /** A number of a field: of int64 exactly, where `is_int`; of float64 only `d`, NaN where it is unknown. */

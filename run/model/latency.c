@@ -31,6 +31,20 @@ int64_t latency_quantile(const struct latency *l, double q)
     return value < (double)l->max ? (int64_t)value : l->max;
 }
 
+/* Steps begin at powers of two, so a bucket is in one of them. */
+void latency_steps(const struct latency *l, uint64_t counts[LATENCY_STEPS + 1])
+{
+    for (uint32_t i = 0; i < l->values.capacity; i++)
+        for (int64_t k = 0; l->values.slots[i].counts && k < HISTOGRAM_STEPS; k++) {
+            int64_t bucket = l->values.slots[i].row * HISTOGRAM_STEPS + k;
+            double first = histogram_number(histogram_first(&l->values, bucket));
+            size_t step = 0;
+            while (step < LATENCY_STEPS && first >= ldexp(1, LATENCY_STEP_FIRST + LATENCY_STEP_BITS * (int)step))
+                step++;
+            counts[step] += l->values.slots[i].counts[k];
+        }
+}
+
 size_t latency_pack(const struct latency *l, uint8_t *blob)
 {
     bytes_put_u64(blob, (uint64_t)l->max);

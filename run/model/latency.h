@@ -12,6 +12,9 @@
 
 #include <stdint.h>
 
+/* Steps of latency_steps(): step i has latencies below 1 << (LATENCY_STEP_FIRST + LATENCY_STEP_BITS * i) ns. */
+enum { LATENCY_STEPS = 14, LATENCY_STEP_FIRST = 10, LATENCY_STEP_BITS = 2 };
+
 /** All zeros: none. */
 struct latency {
     uint64_t count;
@@ -30,6 +33,9 @@ int64_t latency_bucket_start(int64_t ns);
  * maximum; 0 if there is none.
  */
 int64_t latency_quantile(const struct latency *l, double q);
+
+/** Adds to `counts` how many are in each step, and not in the one before; behind them those that are in none. */
+void latency_steps(const struct latency *l, uint64_t counts[LATENCY_STEPS + 1]);
 
 /**
  * As a blob: the maximum (u64), then the histogram, packed. latency_pack() returns the number of bytes written into

@@ -28,7 +28,7 @@ static int start(void **unused)
     static const struct web_file files[] = {{"/", "text/plain", "page"}, {NULL, NULL, NULL}};
     (void)unused;
     assert_int_equal(gate_init(&gate, false, NULL), 0);
-    return web_start(&(struct web_options){0, &gate, files}, &web);
+    return web_start(&(struct web_options){NULL, 0, &gate, files}, &web);
 }
 
 static int stop(void **unused)

@@ -11,8 +11,8 @@
 #include "views/page/control.h"
 #include "views/page/door_file.h"
 #include "views/page/page_request.h"
-#include "views/page/report_maker.h"
 #include "views/page/run_view.h"
+#include "views/page/text_maker.h"
 #include "views/web/pages.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ struct server {
     struct door_file door;
     struct run_view *run;
     struct control control;
-    struct report_maker maker;
+    struct text_maker maker;
     struct linked *linked; /* NULL: this view is not linked with others */
     struct page pages[WEB_PAGES];
     size_t turn;     /* the page that is served first */
@@ -350,7 +350,7 @@ static void take_report(struct server *s, int64_t now)
     int64_t before = s->maker.cpu_ns;
     char *text;
     size_t n;
-    if (!report_maker_step(&s->maker, &text, &n))
+    if (!text_maker_step(&s->maker, &text, &n))
         return;
     int64_t took = s->maker.cpu_ns - before; /* of a busy machine the time would put the next one off for long */
     s->report_at = now + (took * REPORT_SHARE > REPORT_NS ? took * REPORT_SHARE : REPORT_NS);
@@ -368,8 +368,10 @@ static void make_report(struct server *s, int64_t now)
     s->unreported = s->unreported || s->grew;
     if (s->maker.pid || now < s->report_at || (s->reports > 0 && !s->unreported && !s->live))
         return;
+    const char *const arguments[] = {s->maker.program, "--run", s->o->run, s->live ? "--report=live" : "--report=ended",
+                                     NULL};
     s->unreported = false;
-    if (report_maker_start(&s->maker, s->live) == 0)
+    if (text_maker_start(&s->maker, arguments) == 0)
         return;
     log_warn("BEZEL-VIEW-REPORT", "no process can be started that makes the report: %s", strerror(errno));
     s->report_at = now + REPORT_NS;
@@ -455,7 +457,7 @@ static int start(struct server *s, const volatile sig_atomic_t *stop)
         {"/elements.js", "text/javascript", view_elements_js}, {"/report.js", "text/javascript", view_report_js},
         {"/live.js", "text/javascript", view_live_js},         {"/rows.js", "text/javascript", view_rows_js},
         {"/view.js", "text/javascript", view_view_js},         {NULL, NULL, NULL}};
-    struct web_options web = {s->o->port, &s->gate, files};
+    struct web_options web = {NULL, s->o->port, &s->gate, files};
     if (open_run(s, stop) != 0)
         return EXIT_FAILED;
     int err = gate_init(&s->gate, s->o->control, s->o->allowed);
@@ -523,8 +525,7 @@ static void serve(struct server *s, const volatile sig_atomic_t *stop)
 int view_server_run(const struct view_server_options *o, const volatile sig_atomic_t *stop)
 {
     static struct server s; /* the requests of all pages are large */
-    s = (struct server){
-        .o = o, .control = {.program = o->bezel, .run = o->run}, .maker = {.program = o->self, .run = o->run}};
+    s = (struct server){.o = o, .control = {.program = o->bezel, .run = o->run}, .maker = {.program = o->self}};
     int code = start(&s, stop);
     if (code == EXIT_OK) {
         if (linked_open(run_view_id(s.run), &s.linked) != 0)
@@ -538,7 +539,7 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
     if (s.door.path[0])
         door_file_remove(&s.door);
     control_stop(&s.control);
-    report_maker_stop(&s.maker);
+    text_maker_stop(&s.maker);
     linked_close(s.linked);
     run_view_close(s.run);
     free(s.report);

@@ -11,13 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1024, ASK_SECONDS = 5 };
+enum { HEADER_MAX = 1024, CHUNK = 64 << 10 };
 
 struct frame {
     struct frame *next;
     size_t bytes;
     bool text;
     unsigned char room[]; /* LWS_PRE bytes, then the payload */
+};
+
+/* A text that was published, as long as it is the newest one or a connection sends it. */
+struct published {
+    unsigned users;
+    size_t length;
+    char text[];
 };
 
 struct page {
@@ -30,7 +37,8 @@ struct page {
 };
 
 struct web {
-    struct gate gate; /* of the service's thread */
+    struct gate gate; /* of the service's thread, as the next two */
+    bool open, local; /* there is no gate; it serves this machine alone */
     const struct web_file *files;
     struct lws_context *context;
     pthread_t thread;
@@ -38,7 +46,8 @@ struct web {
     pthread_cond_t come;
     bool stop;
     uint32_t numbers;
-    uint64_t refused;
+    struct web_counts counts;
+    struct published *newest;
     struct page pages[WEB_PAGES];
     struct web_event events[WEB_EVENTS];
     size_t event_first, event_count;
@@ -46,9 +55,12 @@ struct web {
 
 /* What libwebsockets keeps for each connection. */
 struct connection {
-    const struct web_file *file; /* of an answer by HTTP: its body is due */
-    const char *body;
-    struct page *page; /* of a WebSocket */
+    const char *body; /* of an answer by HTTP: what is left of it; NULL: nothing */
+    size_t length;
+    bool asked_for;              /* it is what was asked for */
+    bool written;                /* all of it is written; who asked may not have taken it yet */
+    struct published *published; /* what the body belongs to; NULL: it is static */
+    struct page *page;           /* of a WebSocket */
 };
 
 /* ---- events and frames: with the lock ---------------------------------------------------------------------------- */
@@ -122,8 +134,27 @@ static bool has_cookie(const struct web *w, struct lws *wsi)
 static void count_refused(struct web *w)
 {
     pthread_mutex_lock(&w->lock);
-    w->refused++;
+    w->counts.refused++;
     pthread_mutex_unlock(&w->lock);
+}
+
+/* With the lock. */
+static void release(struct published *p)
+{
+    if (p && --p->users == 0)
+        free(p);
+}
+
+static void end_body(struct web *w, struct connection *c, bool whole)
+{
+    if (!c->body)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->counts.answered += whole && c->asked_for;
+    w->counts.cut += !whole && c->asked_for;
+    release(c->published);
+    pthread_mutex_unlock(&w->lock);
+    *c = (struct connection){.page = c->page};
 }
 
 static int add_header(struct lws *wsi, const char *name, const char *value, unsigned char **p, unsigned char *end)
@@ -136,12 +167,11 @@ static int add_header(struct lws *wsi, const char *name, const char *value, unsi
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src "
                              "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/* Begins the answer: its head now, its body when there is room for it. */
-static int answer(struct lws *wsi, struct connection *c, unsigned status, const char *type, const char *body,
-                  const char *cookie)
+/* Begins the answer with the body of `c`: its head now, the body when there is room for it. */
+static int begin(struct lws *wsi, struct connection *c, unsigned status, const char *type, const char *cookie)
 {
     unsigned char room[LWS_PRE + 2048], *start = room + LWS_PRE, *p = start, *end = room + sizeof room - 1;
-    if (lws_add_http_common_headers(wsi, status, type, strlen(body), &p, end) ||
+    if (lws_add_http_common_headers(wsi, status, type, c->length, &p, end) ||
         add_header(wsi, "content-security-policy:", policy, &p, end) ||
         add_header(wsi, "x-content-type-options:", "nosniff", &p, end) ||
         add_header(wsi, "cross-origin-resource-policy:", "same-origin", &p, end) ||
@@ -150,24 +180,58 @@ static int answer(struct lws *wsi, struct connection *c, unsigned status, const 
         (cookie && add_header(wsi, "set-cookie:", cookie, &p, end)) ||
         lws_finalize_write_http_header(wsi, start, &p, end))
         return 1;
-    c->body = body;
     lws_callback_on_writable(wsi);
     return 0;
 }
 
-static int write_body(struct lws *wsi, struct connection *c)
+static int answer(struct lws *wsi, struct connection *c, unsigned status, const char *type, const char *body,
+                  const char *cookie)
 {
-    size_t n = c->body ? strlen(c->body) : 0;
-    unsigned char *copy = malloc(LWS_PRE + n + 1); /* it writes in front of the bytes */
-    if (!copy || !c->body) {
-        free(copy);
-        return 1;
+    *c = (struct connection){.body = body, .length = strlen(body)};
+    return begin(wsi, c, status, type, cookie);
+}
+
+static int answer_file(struct web *w, struct lws *wsi, struct connection *c, const struct web_file *f)
+{
+    struct published *p = NULL;
+    pthread_mutex_lock(&w->lock);
+    if (!f->text && w->newest) {
+        p = w->newest;
+        p->users++;
     }
-    memcpy(copy + LWS_PRE, c->body, n);
-    c->body = NULL;
-    int wrote = lws_write(wsi, copy + LWS_PRE, n, LWS_WRITE_HTTP_FINAL);
-    free(copy);
-    return wrote < 0 || lws_http_transaction_completed(wsi) ? 1 : 0;
+    pthread_mutex_unlock(&w->lock);
+    const char *text = p ? p->text : f->text ? f->text : "";
+    *c = (struct connection){.body = text, .length = p ? p->length : strlen(text), .asked_for = true, .published = p};
+    return begin(wsi, c, HTTP_STATUS_OK, f->type, NULL);
+}
+
+/* Writes a part of the body. One who does not take it is disconnected. */
+static int write_body(struct web *w, struct lws *wsi, struct connection *c)
+{
+    unsigned char part[LWS_PRE + CHUNK]; /* it writes in front of the bytes */
+    if (!c->body)
+        return 1;
+    if (c->written) { /* and what was written is on its way */
+        end_body(w, c, true);
+        return lws_http_transaction_completed(wsi) ? 1 : 0;
+    }
+    size_t n = c->length < CHUNK ? c->length : CHUNK;
+    bool last = n == c->length;
+    memcpy(part + LWS_PRE, c->body, n);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, WEB_PATIENCE_S);
+    if (lws_write(wsi, part + LWS_PRE, n, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
+        return 1;
+    c->body += n;
+    c->length -= n;
+    c->written = last;
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+/* The connection ends; who has all that was written may be the first to end it. */
+static void on_http_end(struct web *w, struct lws *wsi, struct connection *c)
+{
+    end_body(w, c, c->written && !lws_partial_buffered(wsi));
 }
 
 /* Gives the token's browser its cookie. Scripts do not see it, and requests that other sites cause do not have it. */
@@ -187,15 +251,15 @@ static int on_http(struct web *w, struct lws *wsi, struct connection *c, const c
     const char *token = lws_get_urlarg_by_name(wsi, "token=", room, sizeof room);
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) /* nothing else is done, and the token stays what it is */
         return count_refused(w), answer(wsi, c, HTTP_STATUS_METHOD_NOT_ALLOWED, "text/plain", "", NULL);
-    if (!is_host(wsi))
+    if ((!w->open || w->local) && !is_host(wsi))
         return count_refused(w), answer(wsi, c, HTTP_STATUS_FORBIDDEN, "text/html; charset=utf-8", closed_door, NULL);
-    if (token && strcmp(uri, "/") == 0 && gate_take_token(&w->gate, token))
+    if (!w->open && token && strcmp(uri, "/") == 0 && gate_take_token(&w->gate, token))
         return admit(w, wsi, c);
-    if (!has_cookie(w, wsi))
+    if (!w->open && !has_cookie(w, wsi))
         return count_refused(w), answer(wsi, c, HTTP_STATUS_FORBIDDEN, "text/html; charset=utf-8", closed_door, NULL);
     for (const struct web_file *f = w->files; f->path; f++)
         if (strcmp(f->path, uri) == 0)
-            return answer(wsi, c, HTTP_STATUS_OK, f->type, f->text, NULL);
+            return answer_file(w, wsi, c, f);
     return answer(wsi, c, HTTP_STATUS_NOT_FOUND, "text/html; charset=utf-8", nothing_there, NULL);
 }
 
@@ -204,8 +268,8 @@ static int on_http(struct web *w, struct lws *wsi, struct connection *c, const c
 static bool may_upgrade(struct web *w, struct lws *wsi)
 {
     char host[HEADER_MAX], origin[HEADER_MAX];
-    bool may = header(wsi, WSI_TOKEN_HOST, host) && gate_is_host(host) && header(wsi, WSI_TOKEN_ORIGIN, origin) &&
-               gate_is_origin(&w->gate, origin, host) && has_cookie(w, wsi);
+    bool may = !w->open && header(wsi, WSI_TOKEN_HOST, host) && gate_is_host(host) &&
+               header(wsi, WSI_TOKEN_ORIGIN, origin) && gate_is_origin(&w->gate, origin, host) && has_cookie(w, wsi);
     if (!may)
         count_refused(w);
     return may;
@@ -223,7 +287,7 @@ static int on_open(struct web *w, struct lws *wsi, struct connection *c)
         if (!add_event(w, WEB_OPENED, p->number, NULL, 0))
             p = NULL;
     }
-    w->refused += !p;
+    w->counts.refused += !p;
     pthread_mutex_unlock(&w->lock);
     if (!p)
         lws_close_reason(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION, (unsigned char *)(uintptr_t)full, sizeof full - 1);
@@ -310,7 +374,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_HTTP:
         return on_http(w, wsi, user, in);
     case LWS_CALLBACK_HTTP_WRITEABLE:
-        return write_body(wsi, user);
+        return write_body(w, wsi, user);
+    case LWS_CALLBACK_CLOSED_HTTP:
+        if (user)
+            on_http_end(w, wsi, user);
+        return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: /* not to HTTP/2, which browsers do not ask for in the clear */
         return strcmp(in, "websocket") == 0 ? 0 : -1;
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
@@ -354,20 +422,20 @@ static void *serve(void *web)
 
 /* ---- the program's thread ---------------------------------------------------------------------------------------- */
 
-static int make_context(struct web *w, uint16_t port)
+static int make_context(struct web *w, const char *interface, uint16_t port)
 {
     struct lws_context_creation_info info = {
         .port = port,
-        .iface = "127.0.0.1",
+        .iface = !interface ? "127.0.0.1" : interface[0] ? interface : NULL,
         .protocols = protocols,
         .options = LWS_SERVER_OPTION_DISABLE_IPV6 | LWS_SERVER_OPTION_VALIDATE_UTF8,
         .gid = -1,
         .uid = -1,
         .user = w,
         .fd_limit_per_thread = WEB_CONNECTIONS,
-        .timeout_secs = ASK_SECONDS,
-        .keepalive_timeout = ASK_SECONDS,
-        .server_string = "bezel-view",
+        .timeout_secs = WEB_PATIENCE_S,
+        .keepalive_timeout = WEB_PATIENCE_S,
+        .server_string = "bezel",
     };
     lws_set_log_level(0, NULL);
     errno = 0;
@@ -381,14 +449,17 @@ int web_start(const struct web_options *o, struct web **web)
     pthread_condattr_t attributes;
     if (!w)
         return BEZEL_ENOMEM;
-    w->gate = *o->gate;
+    w->open = !o->gate;
+    w->local = !o->interface;
+    if (o->gate)
+        w->gate = *o->gate;
     w->files = o->files;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&w->come, &attributes);
     pthread_condattr_destroy(&attributes);
-    int err = make_context(w, o->port);
+    int err = make_context(w, o->interface, o->port);
     if (!err && (errno = pthread_create(&w->thread, NULL, serve, w)) != 0) {
         lws_context_destroy(w->context);
         err = BEZEL_ESYS;
@@ -415,6 +486,7 @@ void web_stop(struct web *w)
         free_page(&w->pages[i]);
     for (size_t i = 0; i < w->event_count; i++)
         free(w->events[(w->event_first + i) % WEB_EVENTS].text);
+    release(w->newest);
     pthread_cond_destroy(&w->come);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -466,11 +538,24 @@ int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool tex
     return err;
 }
 
-uint64_t web_refused(const struct web *w)
+int web_publish(struct web *w, const char *text, size_t n)
 {
-    struct web *it = (struct web *)(uintptr_t)w;
-    pthread_mutex_lock(&it->lock);
-    uint64_t refused = it->refused;
-    pthread_mutex_unlock(&it->lock);
-    return refused;
+    struct published *p = malloc(sizeof *p + n);
+    if (!p)
+        return BEZEL_ENOMEM;
+    *p = (struct published){.users = 1, .length = n};
+    memcpy(p->text, text, n);
+    pthread_mutex_lock(&w->lock);
+    release(w->newest);
+    w->newest = p;
+    pthread_mutex_unlock(&w->lock);
+    return 0;
+}
+
+struct web_counts web_counts(struct web *w)
+{
+    pthread_mutex_lock(&w->lock);
+    struct web_counts counts = w->counts;
+    pthread_mutex_unlock(&w->lock);
+    return counts;
 }

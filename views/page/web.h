@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The web server of `bezel view`: files by HTTP, and a WebSocket for each page, on 127.0.0.1. libwebsockets runs in a
- * thread of its own, since Debian's build has no external poll; the program's thread sees events and sends frames. All
- * is bounded: WEB_PAGES pages, WEB_EVENTS events in all that wait, WEB_FRAMES frames and WEB_BYTES for each page.
- * web_next(), web_send() and web_stop() belong to one thread.
+ * The web server of `bezel view` and `bezel serve --metrics`: files by HTTP, and a WebSocket for each page.
+ * libwebsockets runs in a thread of its own, since Debian's build has no external poll; the program's thread sees
+ * events, sends frames and publishes texts. All is bounded: WEB_PAGES pages, WEB_EVENTS events in all that wait,
+ * WEB_FRAMES frames and WEB_BYTES for each page; and who does not read an answer for WEB_PATIENCE_S is disconnected.
+ * All functions but web_port() and web_counts() belong to one thread.
  */
 #ifndef BEZEL_VIEWS_PAGE_WEB_H
 #define BEZEL_VIEWS_PAGE_WEB_H
@@ -20,16 +21,19 @@ enum {
     WEB_EVENTS = 256,
     WEB_FRAMES = 16,
     WEB_BYTES = 16 << 20,
+    WEB_PATIENCE_S = 5,
 };
 
 struct web_file {
     const char *path, *type; /* "/view.js", "text/javascript" */
-    const char *text;
+    const char *text;        /* NULL: what web_publish() gave last */
 };
 
 struct web_options {
+    const char *interface;        /* its name or address; NULL: 127.0.0.1; "": all of them */
     uint16_t port;                /* 0: a free one */
-    const struct gate *gate;      /* copied */
+    const struct gate *gate;      /* copied; NULL: everybody may read the files, by any name where `interface` is not
+                                     NULL, and there are no pages */
     const struct web_file *files; /* the last one has no path; borrowed. The first one is the page */
 };
 
@@ -65,7 +69,13 @@ bool web_next(struct web *w, int64_t timeout_ns, struct web_event *e) BEZEL_MUST
  */
 int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool text) BEZEL_MUST_CHECK;
 
-/** How many connections were refused so far: no token, a foreign origin, or too many. */
-uint64_t web_refused(const struct web *w);
+/** Makes a copy of `text` of `n` bytes what files without a text have from now on. Returns 0 or BEZEL_ENOMEM. */
+int web_publish(struct web *w, const char *text, size_t n) BEZEL_MUST_CHECK;
+
+/** How many requests got what they asked for so far, were not read to their end, or were refused. */
+struct web_counts {
+    uint64_t answered, cut, refused;
+};
+struct web_counts web_counts(struct web *w);
 
 #endif

@@ -188,6 +188,9 @@ const char *report_limit_text(const struct report *r, int64_t index);
 /** A value of its metric as text, in the limit's unit. */
 struct units_text report_limit_value(const struct report *r, int64_t index, double value);
 
+/** How many numbers came into bucket `bucket` of a histogram in the process or node of `like`; NULL: in all. */
+double report_bucket_count(const struct summary *s, const struct history_series *like, const char *bucket);
+
 /** The unit of metric `name`, as JSON has it: "ns", "1/s", "%", or that of the field; NULL: it is not known. */
 const char *report_metric_unit(const struct report *r, const char *name);
 

@@ -18,11 +18,11 @@ struct counted_row {
     double count, all;
 };
 
-static double count_of(const struct report *r, const struct history_series *like, const char *bucket)
+double report_bucket_count(const struct summary *s, const struct history_series *like, const char *bucket)
 {
     double sum = 0;
-    for (size_t i = 0; i < r->summary->metric_count; i++) {
-        const struct history_series *m = &r->summary->metrics[i];
+    for (size_t i = 0; i < s->metric_count; i++) {
+        const struct history_series *m = &s->metrics[i];
         bool is_its = !like || (m->node == like->node && strcmp(m->process, like->process) == 0);
         sum += is_its && m->count > 0 && strcmp(m->metric, bucket) == 0 ? m->mean * (double)m->count : 0;
     }
@@ -66,7 +66,7 @@ static void add_buckets(struct rows *w, const struct report *r, const struct exp
     double counts[BUCKETS_MAX];
     for (uint32_t b = 0; b <= m->edges.count; b++) {
         experiment_bucket_name(m, b, name, sizeof name);
-        counts[b] = count_of(r, like, name);
+        counts[b] = report_bucket_count(r->summary, like, name);
     }
     add_counts(w, m, like ? report_node_name(r, like->node) : NULL, like ? like->process : NULL, counts);
 }

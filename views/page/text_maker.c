@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "views/page/report_maker.h"
+#include "views/page/text_maker.h"
 
 #include "base/clock.h"
 #include "base/exit_code.h"
@@ -16,15 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES_MOST = 16 << 20 }; /* a report keeps to two MB */
+enum { BYTES_MOST = 32 << 20 }; /* a report keeps to two MB */
 
 extern char **environ;
 
-int report_maker_start(struct report_maker *m, bool live)
+int text_maker_start(struct text_maker *m, const char *const *arguments)
 {
-    const char *const arguments[] = {m->program, "--run", m->run, live ? "--report=live" : "--report=ended", NULL};
     posix_spawn_file_actions_t files;
-    m->output = memfd_create("bezel-view-report", MFD_CLOEXEC);
+    m->output = memfd_create("bezel-text", MFD_CLOEXEC);
     if (m->output < 0)
         return err_from_errno(errno);
     posix_spawn_file_actions_init(&files);
@@ -60,7 +59,7 @@ static int64_t ns_of(const struct timeval *t)
     return t->tv_sec * CLOCK_S + t->tv_usec * CLOCK_US;
 }
 
-bool report_maker_step(struct report_maker *m, char **text, size_t *n)
+bool text_maker_step(struct text_maker *m, char **text, size_t *n)
 {
     struct rusage use;
     int status;
@@ -74,7 +73,7 @@ bool report_maker_step(struct report_maker *m, char **text, size_t *n)
     return true;
 }
 
-void report_maker_stop(struct report_maker *m)
+void text_maker_stop(struct text_maker *m)
 {
     if (!m->pid)
         return;

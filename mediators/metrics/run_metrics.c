@@ -1,0 +1,651 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mediators/metrics/run_metrics.h"
+
+#include "base/saturate.h"
+#include "run/read/run_reader.h"
+#include "views/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Instances of one process name on a node are one group: their books and latencies are added, so that a program that
+ * starts again and again does not make series without end.
+ */
+struct run_metrics_group {
+    uint32_t node;
+    enum message_role role;
+    const char *name;
+    struct verdict_books books;
+    uint64_t steps[LATENCY_STEPS + 1];
+};
+
+#define SECONDS(ns) ((double)(ns) / 1e9)
+
+/* ---- reading a run ----------------------------------------------------------------------------------------------- */
+
+/* Whether nothing came of a node for so long that what it said last may not be so any more. */
+static bool is_silent(const struct run_metrics *r, const struct summary_node *n)
+{
+    return r->running && n->open && saturate_sub(r->now, saturate_add(n->last_at, n->ahead)) > RUN_METRICS_FRESH;
+}
+
+/* Takes back that limits held of which a node, or one that has not come yet, may know better. */
+static void doubt(struct run_metrics *r)
+{
+    bool silent = false;
+    for (size_t i = 0; r->running && i < r->summary->node_count; i++)
+        silent = silent || is_silent(r, &r->summary->nodes[i]);
+    for (uint32_t i = 0; r->running && i < r->experiment->node_count; i++)
+        silent = silent || verdict_is_unjoined(r->summary, r->experiment->nodes[i].name);
+    if (!silent)
+        return;
+    for (size_t i = 0; i < r->verdict->limit_count; i++)
+        verdict_doubt(&r->verdict->limits[i]);
+    r->verdict->is = r->verdict->is == VERDICT_HELD ? VERDICT_UNKNOWN : r->verdict->is;
+}
+
+/* A machine that was booted anew is a new node with its old name. */
+static int find_newest(struct run_metrics *r)
+{
+    const struct summary *s = r->summary;
+    r->newest = calloc(s->node_count + 1, sizeof *r->newest);
+    if (!r->newest)
+        return BEZEL_ENOMEM;
+    for (uint32_t i = 0; i < s->node_count; i++)
+        for (uint32_t k = i; k < s->node_count; k++)
+            if (strcmp(s->nodes[i].name, s->nodes[k].name) == 0)
+                r->newest[i] = k;
+    return 0;
+}
+
+/* The number of a node, the same for all of one name; node_count: there is none. */
+static uint32_t node_of(const struct run_metrics *r, uint32_t node)
+{
+    return node < r->summary->node_count ? r->newest[node] : (uint32_t)r->summary->node_count;
+}
+
+static int compare_processes(const void *a, const void *b, void *run)
+{
+    const struct run_metrics *r = run;
+    const struct summary *s = r->summary;
+    const struct summary_process *p = &s->processes[*(const size_t *)a], *q = &s->processes[*(const size_t *)b];
+    if (node_of(r, p->node) != node_of(r, q->node))
+        return node_of(r, p->node) < node_of(r, q->node) ? -1 : 1;
+    if (p->role != q->role)
+        return p->role < q->role ? -1 : 1;
+    return strcmp(p->name, q->name);
+}
+
+static void add_books(struct verdict_books *sum, const struct verdict_books *b)
+{
+    sum->attempts += b->attempts;
+    sum->stored += b->stored;
+    sum->reduced += b->reduced;
+    sum->full += b->full;
+    sum->window += b->window;
+    sum->spool += b->spool;
+    sum->off += b->off;
+    sum->overwritten += b->overwritten;
+    sum->no_ring += b->no_ring;
+    sum->reducer += b->reducer;
+    sum->unfinished += b->unfinished;
+    sum->unstored += b->unstored;
+    sum->rest += b->rest;
+}
+
+static void add_to_group(struct run_metrics *r, size_t process)
+{
+    const struct summary_process *p = &r->summary->processes[process];
+    struct run_metrics_group *g = r->group_count ? &r->groups[r->group_count - 1] : NULL;
+    uint32_t node = node_of(r, p->node);
+    if (!g || g->node != node || g->role != p->role || strcmp(g->name, p->name) != 0) {
+        g = &r->groups[r->group_count++];
+        *g = (struct run_metrics_group){.node = node, .role = p->role, .name = p->name};
+    }
+    add_books(&g->books, &r->verdict->books[process]);
+    for (size_t i = 0; i <= LATENCY_STEPS; i++)
+        g->steps[i] += p->latency.steps[i];
+}
+
+static int group(struct run_metrics *r)
+{
+    size_t n = r->summary->process_count, *order = calloc(n + 1, sizeof *order);
+    r->groups = calloc(n + 1, sizeof *r->groups);
+    if (!order || !r->groups) {
+        free(order);
+        return BEZEL_ENOMEM;
+    }
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof *order, compare_processes, r);
+    for (size_t i = 0; i < n; i++)
+        add_to_group(r, order[i]);
+    free(order);
+    return 0;
+}
+
+int run_metrics_load(struct run_metrics *r)
+{
+    struct interval_table intervals;
+    r->running = run_reader_goes_on(r->path);
+    r->now = clock_now() + clock_realtime_offset();
+    int err = report_load_experiment(r->path, &r->experiment);
+    if (err)
+        r->experiment = NULL;
+    if (!err && (err = report_load_summary(r->path, r->running, &r->summary)) != 0)
+        r->summary = NULL;
+    if (!err &&
+        (err = report_judge(r->path, r->running, r->summary, r->experiment, REPORT_DATA, &intervals, &r->verdict)) != 0)
+        r->verdict = NULL;
+    if (!err)
+        interval_table_free(&intervals);
+    if (!err)
+        err = find_newest(r);
+    if (!err)
+        err = group(r);
+    if (err) {
+        run_metrics_free(r);
+        return err;
+    }
+    r->running = r->verdict->run == RUN_RUNNING;
+    doubt(r);
+    return 0;
+}
+
+void run_metrics_free(struct run_metrics *r)
+{
+    free(r->newest);
+    free(r->groups);
+    if (r->verdict)
+        verdict_free(r->verdict);
+    if (r->summary)
+        summary_free(r->summary);
+    if (r->experiment)
+        experiment_free(r->experiment);
+    r->newest = NULL;
+    r->groups = NULL;
+    r->verdict = NULL;
+    r->summary = NULL;
+    r->experiment = NULL;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+#define LABELS(...) ((const struct exposition_label[]){__VA_ARGS__, {0}})
+
+static const char *const run_states[] = {"ended", "running", "aborted", NULL};
+static const char *const verdicts[] = {"held", "unknown", "violated", "infeasible", NULL};
+
+static const char *node_name(const struct run_metrics *r, uint32_t node)
+{
+    return node < r->summary->node_count ? r->summary->nodes[node].name : "?";
+}
+
+static void add_run(struct exposition *x, const struct run_metrics *r)
+{
+    const char *name = summary_property(r->summary, "name");
+    exposition_number(
+        x, LABELS({"experiment", name ? name : r->experiment->name}, {"id", summary_property(r->summary, "run")}), 1);
+}
+
+static void add_state(struct exposition *x, const struct run_metrics *r)
+{
+    exposition_states(x, NULL, run_states, (size_t)r->verdict->run);
+}
+
+/* A run without limits has no verdict on them. */
+static void add_verdict(struct exposition *x, const struct run_metrics *r)
+{
+    if (r->verdict->limit_count > 0)
+        exposition_states(x, NULL, verdicts, (size_t)r->verdict->is);
+}
+
+static void add_complete(struct exposition *x, const struct run_metrics *r)
+{
+    static const char *const names[] = {"balanced", "unknown", "unbalanced", NULL};
+    const struct verdict *v = r->verdict;
+    bool known = v->run == RUN_ENDED && !v->partial && !v->behind;
+    exposition_states(x, NULL, names, !known ? 1 : v->balanced ? 0 : 2);
+}
+
+static void add_unobserved(struct exposition *x, const struct run_metrics *r)
+{
+    exposition_count(x, NULL, r->verdict->unobserved);
+}
+
+static void add_started(struct exposition *x, const struct run_metrics *r)
+{
+    exposition_number(x, NULL, SECONDS(r->verdict->started));
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+enum { LIMIT_MAX = EXPOSITION_LABEL_MAX };
+
+/* The text of limit `i`; where an earlier one has the same, with its number among these. Returns `text`. */
+static const char *limit_text(const struct run_metrics *r, int64_t i, char text[LIMIT_MAX])
+{
+    const struct experiment *e = r->experiment;
+    unsigned same = 1;
+    if (i < 0 || i >= e->limit_count)
+        return "?";
+    for (int64_t k = 0; k < i; k++)
+        same += strcmp(e->limits[k].text, e->limits[i].text) == 0;
+    if (same == 1)
+        return e->limits[i].text;
+    snprintf(text, LIMIT_MAX, "%s (%u)", e->limits[i].text, same);
+    return text;
+}
+
+static void add_limits(struct exposition *x, const struct run_metrics *r)
+{
+    char text[LIMIT_MAX];
+    for (size_t i = 0; i < r->verdict->limit_count; i++)
+        exposition_states(x, LABELS({"limit", limit_text(r, (int64_t)i, text)}), verdicts,
+                          (size_t)r->verdict->limits[i].is);
+}
+
+/* Of two rows of a limit, whether `later` tells of the same as `row`, and of a later time. */
+static bool replaces(const struct builtin_limit *later, const struct builtin_limit *row)
+{
+    if (later->limit != row->limit || (later->epoch > 0) != (row->epoch > 0))
+        return false;
+    return row->epoch > 0 ? later->epoch > row->epoch || (later->epoch == row->epoch && later > row)
+                          : later->node == row->node && later > row;
+}
+
+/*
+ * A node has a row for each life of its bezeld, all nodes one for each manager and the node that recorded it. The rows
+ * of a node follow one another.
+ */
+static bool is_latest(const struct run_metrics *r, size_t row)
+{
+    const struct summary *s = r->summary;
+    const struct builtin_limit *l = &s->limits[row];
+    if (!l->epoch && node_of(r, l->node) != l->node)
+        return false;
+    for (size_t i = l->epoch ? 0 : row + 1; i < s->limit_count && (l->epoch || s->limits[i].node == l->node); i++)
+        if (replaces(&s->limits[i], l))
+            return false;
+    return true;
+}
+
+/* Whether row `l` tells of a limit as it is now, or was at the end. */
+static bool is_known(const struct run_metrics *r, const struct builtin_limit *l)
+{
+    const struct summary *s = r->summary;
+    if (l->state < 0 || l->state > 2 || l->node >= s->node_count)
+        return false;
+    int64_t at = saturate_add(l->at, s->nodes[l->node].ahead);
+    return !r->running || (s->nodes[l->node].open && saturate_sub(r->now, at) <= RUN_METRICS_FRESH);
+}
+
+static void add_nodes_limits(struct exposition *x, const struct run_metrics *r,
+                             void (*add)(struct exposition *x, const struct run_metrics *r,
+                                         const struct builtin_limit *l, const struct exposition_label *labels))
+{
+    char text[LIMIT_MAX];
+    for (size_t i = 0; i < r->summary->limit_count; i++) {
+        const struct builtin_limit *l = &r->summary->limits[i];
+        const char *node = l->epoch ? NULL : node_name(r, l->node); /* without the label: over all nodes */
+        if (is_latest(r, i))
+            add(x, r, l, LABELS({"limit", limit_text(r, l->limit, text)}, {"node", node}));
+    }
+}
+
+static void add_limit_state(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
+                            const struct exposition_label *labels)
+{
+    static const char *const states[] = {"unknown", "held", "violated", NULL};
+    exposition_states(x, labels, states, is_known(r, l) ? (size_t)l->state : 0);
+}
+
+static void add_limit_states(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes_limits(x, r, add_limit_state);
+}
+
+static void add_limit_value(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
+                            const struct exposition_label *labels)
+{
+    exposition_number(x, labels, is_known(r, l) ? l->value : (double)NAN);
+}
+
+static void add_limit_values(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes_limits(x, r, add_limit_value);
+}
+
+static void add_limit_violated(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
+                               const struct exposition_label *labels)
+{
+    (void)r;
+    exposition_number(x, labels, SECONDS(l->violated));
+}
+
+static void add_limits_violated(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes_limits(x, r, add_limit_violated);
+}
+
+static void add_bounds(struct exposition *x, const struct run_metrics *r)
+{
+    char text[LIMIT_MAX];
+    for (uint32_t i = 0; i < r->experiment->limit_count; i++) {
+        const struct experiment_limit *l = &r->experiment->limits[i];
+        const char *metric = l->metric == LIMIT_ON_SENSOR_CPU ? "sensor_cpu" : r->experiment->metrics[l->metric].name;
+        exposition_number(x,
+                          LABELS({"limit", limit_text(r, i, text)}, {"metric", metric},
+                                 {"compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<="}),
+                          l->bound);
+    }
+}
+
+/* ---- books ------------------------------------------------------------------------------------------------------- */
+
+static const struct cause {
+    const char *name;
+    size_t at; /* of the count, in struct verdict_books */
+} causes[] = {
+    {"full", offsetof(struct verdict_books, full)},
+    {"window", offsetof(struct verdict_books, window)},
+    {"spool", offsetof(struct verdict_books, spool)},
+    {"off", offsetof(struct verdict_books, off)},
+    {"overwritten", offsetof(struct verdict_books, overwritten)},
+    {"no_ring", offsetof(struct verdict_books, no_ring)},
+    {"reducer", offsetof(struct verdict_books, reducer)},
+    {"unfinished", offsetof(struct verdict_books, unfinished)},
+    {"unstored", offsetof(struct verdict_books, unstored)},
+};
+
+enum { CAUSES = sizeof causes / sizeof *causes, LABELS_OF_GROUP = 4 };
+
+static uint64_t count_at(const struct verdict_books *b, size_t at)
+{
+    return *(const uint64_t *)(const void *)((const char *)b + at);
+}
+
+static void label_group(const struct run_metrics *r, const struct run_metrics_group *g, const char *cause,
+                        struct exposition_label labels[LABELS_OF_GROUP + 1])
+{
+    const struct exposition_label all[LABELS_OF_GROUP + 1] = {{"node", node_name(r, g->node)},
+                                                              {"process", g->name},
+                                                              {"role", g->role == ROLE_SUT ? "program" : "monitor"},
+                                                              {"cause", cause}};
+    memcpy(labels, all, sizeof all);
+}
+
+static void add_count(struct exposition *x, const struct run_metrics *r, size_t at)
+{
+    struct exposition_label labels[LABELS_OF_GROUP + 1];
+    for (size_t i = 0; i < r->group_count; i++) {
+        label_group(r, &r->groups[i], NULL, labels);
+        exposition_count(x, labels, count_at(&r->groups[i].books, at));
+    }
+}
+
+static void add_produced(struct exposition *x, const struct run_metrics *r)
+{
+    add_count(x, r, offsetof(struct verdict_books, attempts));
+}
+
+static void add_stored(struct exposition *x, const struct run_metrics *r)
+{
+    add_count(x, r, offsetof(struct verdict_books, stored));
+}
+
+static void add_reduced(struct exposition *x, const struct run_metrics *r)
+{
+    add_count(x, r, offsetof(struct verdict_books, reduced));
+}
+
+static void add_lost(struct exposition *x, const struct run_metrics *r)
+{
+    struct exposition_label labels[LABELS_OF_GROUP + 1];
+    for (size_t i = 0; i < r->group_count; i++)
+        for (size_t k = 0; k < CAUSES; k++) {
+            label_group(r, &r->groups[i], causes[k].name, labels);
+            exposition_count(x, labels, count_at(&r->groups[i].books, causes[k].at));
+        }
+}
+
+static void add_rest(struct exposition *x, const struct run_metrics *r)
+{
+    struct exposition_label labels[LABELS_OF_GROUP + 1];
+    for (size_t i = 0; i < r->group_count; i++) {
+        label_group(r, &r->groups[i], NULL, labels);
+        exposition_number(x, labels, (double)r->groups[i].books.rest);
+    }
+}
+
+static void add_latencies(struct exposition *x, const struct run_metrics *r)
+{
+    struct exposition_label labels[LABELS_OF_GROUP + 1];
+    double edges[LATENCY_STEPS];
+    for (int i = 0; i < LATENCY_STEPS; i++) /* a step has the latencies below its end, in whole ns */
+        edges[i] = SECONDS(ldexp(1, LATENCY_STEP_FIRST + LATENCY_STEP_BITS * i) - 1);
+    for (size_t i = 0; i < r->group_count; i++) {
+        label_group(r, &r->groups[i], NULL, labels);
+        if (r->groups[i].role == ROLE_SUT)
+            exposition_histogram(x, labels, edges, r->groups[i].steps, LATENCY_STEPS, (double)NAN);
+    }
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
+
+/* Whether series `name` is a bucket of a histogram, which has a family of its own. */
+static bool is_bucket(const struct experiment *e, const char *name)
+{
+    char bucket[EXPERIMENT_BUCKET_NAME_SIZE];
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        for (uint32_t b = 0; e->metrics[i].kind == METRIC_HISTOGRAM && b <= e->metrics[i].edges.count; b++) {
+            experiment_bucket_name(&e->metrics[i], b, bucket, sizeof bucket);
+            if (strcmp(bucket, name) == 0)
+                return true;
+        }
+    return false;
+}
+
+static bool is_fresh(const struct run_metrics *r, const struct history_series *m)
+{
+    const struct summary *s = r->summary;
+    return !r->running ||
+           (m->node < s->node_count &&
+            saturate_sub(r->now, saturate_add(m->last_at, s->nodes[m->node].ahead)) <= RUN_METRICS_FRESH);
+}
+
+static void add_metrics(struct exposition *x, const struct run_metrics *r)
+{
+    const struct report of = {.summary = r->summary, .experiment = r->experiment};
+    for (size_t i = 0; i < r->summary->metric_count; i++) {
+        const struct history_series *m = &r->summary->metrics[i];
+        if (node_of(r, m->node) == m->node && !is_bucket(r->experiment, m->metric))
+            exposition_number(x,
+                              LABELS({"metric", m->metric}, {"node", node_name(r, m->node)}, {"process", m->process},
+                                     {"unit", report_metric_unit(&of, m->metric)}),
+                              is_fresh(r, m) ? m->last : (double)NAN);
+    }
+}
+
+static void add_buckets(struct exposition *x, const struct run_metrics *r, const struct experiment_metric *m,
+                        const struct history_series *like)
+{
+    const struct report of = {.summary = r->summary, .experiment = r->experiment};
+    char bucket[EXPERIMENT_BUCKET_NAME_SIZE];
+    uint64_t counts[EXPERIMENT_EDGES_MAX + 1];
+    for (uint32_t b = 0; b <= m->edges.count; b++) {
+        experiment_bucket_name(m, b, bucket, sizeof bucket);
+        counts[b] = (uint64_t)report_bucket_count(r->summary, like, bucket);
+    }
+    exposition_histogram(x,
+                         LABELS({"metric", m->name}, {"node", node_name(r, like->node)}, {"process", like->process},
+                                {"unit", report_metric_unit(&of, m->name)}),
+                         m->edges.at, counts, m->edges.count, (double)NAN);
+}
+
+static void add_histograms(struct exposition *x, const struct run_metrics *r)
+{
+    char first[EXPERIMENT_BUCKET_NAME_SIZE];
+    for (uint32_t i = 0; i < r->experiment->metric_count; i++) {
+        const struct experiment_metric *m = &r->experiment->metrics[i];
+        if (m->kind != METRIC_HISTOGRAM)
+            continue;
+        experiment_bucket_name(m, 0, first, sizeof first);
+        for (size_t k = 0; k < r->summary->metric_count; k++)
+            if (strcmp(r->summary->metrics[k].metric, first) == 0 &&
+                node_of(r, r->summary->metrics[k].node) == r->summary->metrics[k].node)
+                add_buckets(x, r, m, &r->summary->metrics[k]);
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static void add_nodes(struct exposition *x, const struct run_metrics *r,
+                      double (*value)(const struct run_metrics *r, const struct summary_node *n))
+{
+    for (uint32_t i = 0; i < r->summary->node_count; i++)
+        if (node_of(r, i) == i)
+            exposition_number(x, LABELS({"node", r->summary->nodes[i].name}), value(r, &r->summary->nodes[i]));
+}
+
+static double heard_of(const struct run_metrics *r, const struct summary_node *n)
+{
+    (void)r;
+    return n->last_at ? SECONDS(saturate_add(n->last_at, n->ahead)) : (double)NAN;
+}
+
+static void add_heard(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes(x, r, heard_of);
+}
+
+static double sensor_cpu_of(const struct run_metrics *r, const struct summary_node *n)
+{
+    (void)r;
+    return n->sensor_cpu_mean / 100;
+}
+
+static void add_sensor_cpu(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes(x, r, sensor_cpu_of);
+}
+
+static double cpu_of(const struct run_metrics *r, const struct summary_node *n)
+{
+    (void)r;
+    return SECONDS(n->cpu_ns);
+}
+
+static void add_cpu(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes(x, r, cpu_of);
+}
+
+/* A bound of 0 of a node that has converted no time says nothing. */
+static double clock_error_of(const struct run_metrics *r, const struct summary_node *n)
+{
+    (void)r;
+    const struct builtin_clocks *c = &n->clock;
+    return c->counter + c->kernel + c->program > 0 ? SECONDS(c->error) : (double)NAN;
+}
+
+static void add_clock_error(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes(x, r, clock_error_of);
+}
+
+static double run_clock_error_of(const struct run_metrics *r, const struct summary_node *n)
+{
+    int64_t worst = run_clock_worst(&n->run_clock);
+    (void)r;
+    return worst < 0 ? (double)NAN : SECONDS(worst);
+}
+
+static void add_run_clock_error(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes(x, r, run_clock_error_of);
+}
+
+static double jumps_of(const struct run_metrics *r, const struct summary_node *n)
+{
+    (void)r;
+    return (double)n->clock.jumps;
+}
+
+static void add_jumps(struct exposition *x, const struct run_metrics *r)
+{
+    add_nodes(x, r, jumps_of);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+/* The first ones are kept where not all have room. */
+static const struct {
+    struct exposition_family family;
+    void (*add)(struct exposition *x, const struct run_metrics *r);
+} families[] = {
+    {{"bezel_run", EXPOSITION_INFO, NULL, "A run."}, add_run},
+    {{"bezel_run_state", EXPOSITION_STATES, NULL, "Whether the run goes on."}, add_state},
+    {{"bezel_run_verdict", EXPOSITION_STATES, NULL, "The verdict on all limits, so far or at the end."}, add_verdict},
+    {{"bezel_run_books", EXPOSITION_STATES, NULL, "Whether each record is stored, or lost with a known cause."},
+     add_complete},
+    {{"bezel_run_unobserved_processes", EXPOSITION_GAUGE, NULL,
+      "Processes that recorded and were not observed: their records are unknown."},
+     add_unobserved},
+    {{"bezel_run_started_timestamp_seconds", EXPOSITION_GAUGE, "seconds", "When the run started."}, add_started},
+    {{"bezel_limit_verdict", EXPOSITION_STATES, NULL, "The verdict on a limit over all nodes, so far or at the end."},
+     add_limits},
+    {{"bezel_limit_state", EXPOSITION_STATES, NULL, "The state of a limit on a node now, or at the end."},
+     add_limit_states},
+    {{"bezel_limit_bound", EXPOSITION_GAUGE, NULL, "The bound of a limit, in its unit; times are in ns."}, add_bounds},
+    {{"bezel_limit_value", EXPOSITION_GAUGE, NULL, "The value that a limit was judged by last; NaN: it is unknown."},
+     add_limit_values},
+    {{"bezel_limit_violated_seconds", EXPOSITION_COUNTER, "seconds", "For how long a limit was violated on a node."},
+     add_limits_violated},
+    {{"bezel_records_lost", EXPOSITION_COUNTER, NULL, "Records lost, by their cause."}, add_lost},
+    {{"bezel_records_produced", EXPOSITION_COUNTER, NULL, "Records that programs tried to write."}, add_produced},
+    {{"bezel_records_stored", EXPOSITION_COUNTER, NULL, "Records stored."}, add_stored},
+    {{"bezel_records_reduced", EXPOSITION_COUNTER, NULL, "Records in whose place a value of a metric was stored."},
+     add_reduced},
+    {{"bezel_records_rest", EXPOSITION_GAUGE, NULL,
+      "Records that are neither stored nor lost: under way, or at the end unexplained."},
+     add_rest},
+    {{"bezel_node_heard_timestamp_seconds", EXPOSITION_GAUGE, "seconds", "When the node has recorded itself last."},
+     add_heard},
+    {{"bezel_sensor_cpu_ratio", EXPOSITION_GAUGE, "ratio", "The part of a CPU that bezeld used, over the run."},
+     add_sensor_cpu},
+    {{"bezel_sensor_cpu_seconds", EXPOSITION_COUNTER, "seconds", "CPU time of bezeld."}, add_cpu},
+    {{"bezel_clock_error_seconds", EXPOSITION_GAUGE, "seconds",
+      "Bound of the error of times on the node's clock; NaN: it is unknown."},
+     add_clock_error},
+    {{"bezel_run_clock_error_seconds", EXPOSITION_GAUGE, "seconds",
+      "Bound of the error of the node's clock against that of the run; NaN: it is unknown."},
+     add_run_clock_error},
+    {{"bezel_clock_jumps", EXPOSITION_COUNTER, NULL, "Jumps of clocks that were in use."}, add_jumps},
+    {{"bezel_metric_value", EXPOSITION_GAUGE, NULL,
+      "The last value of a metric, in its unit; NaN: it is unknown, or nobody has said it lately."},
+     add_metrics},
+    {{"bezel_metric_distribution", EXPOSITION_HISTOGRAM, NULL, "A metric that is a histogram, in its unit."},
+     add_histograms},
+    {{"bezel_monitoring_latency_seconds", EXPOSITION_HISTOGRAM, "seconds",
+      "Time from a record's timestamp to its receipt by the collector."},
+     add_latencies},
+};
+
+void run_metrics_write(struct exposition *x, struct run_metrics *runs, size_t count)
+{
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+        exposition_begin(x, &families[f].family);
+        for (size_t i = 0; i < count; i++) {
+            x->run = runs[i].name;
+            x->left_out = &runs[i].left_out;
+            if (runs[i].verdict)
+                families[f].add(x, &runs[i]);
+        }
+    }
+    x->run = NULL;
+    x->left_out = NULL;
+}
