@@ -89,7 +89,7 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
     if (a->terms.bound > 0)
         remark(&r, "The clocks of nodes are known so well that a step from one to another is right to %s.",
                units_duration(a->terms.bound).s);
-    if (a->activity.forgotten)
+    if (a->activity.forgotten && a->activity.unsent)
         remark(&r, "%s sendings were forgotten, as memory for messages is bounded: their messages count as not sent.",
                units_count(a->activity.forgotten).s);
     if (a->late_spans)
