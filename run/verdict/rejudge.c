@@ -84,26 +84,46 @@ static void forget_limits(struct summary *s)
         s->snapshots[i].limit = -1;
 }
 
-/* When programs of node `node` recorded, on its clock; of the limit's aspect, where it is of one. False: never. */
+static bool has_stored(const struct summary_process *p, const char *aspect)
+{
+    for (size_t b = 0; b < p->book_count; b++)
+        if (p->books[b].stored > 0 && strcmp(p->books[b].name, aspect) == 0)
+            return true;
+    return false;
+}
+
+/* Of a daemon only its samplers' records are judged (bezeld/node/observer.c). */
+static bool is_judged(const struct summary_process *p, const struct summary_book *b)
+{
+    return b->stored > 0 && (p->role == ROLE_DAEMON) == (experiment_sampler_of(b->name) != EXPERIMENT_SAMPLERS);
+}
+
+/*
+ * When programs of node `node` recorded, on its clock: where the limit is of one aspect, from the first record of it to
+ * the last one, of whatever aspect, of those that have it. Who goes on with another one is silent in it, and has not
+ * ended. False: never.
+ */
 static bool recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node, int64_t *begin,
                      int64_t *end)
 {
     const struct experiment_limit *l = &e->limits[limit];
     const char *aspect = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : e->metrics[l->metric].aspect;
-    bool any = false;
     *begin = INT64_MAX;
     *end = INT64_MIN;
-    for (size_t i = 0; i < s->process_count; i++)
-        for (size_t b = 0; s->processes[i].node == node && b < s->processes[i].book_count; b++) {
-            const struct summary_book *book = &s->processes[i].books[b];
-            bool own = aspect ? strcmp(book->name, aspect) == 0 : s->processes[i].role == ROLE_SUT;
-            if (!own || book->stored == 0)
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        if (p->node != node || (aspect ? !has_stored(p, aspect) : p->role != ROLE_SUT))
+            continue;
+        for (size_t b = 0; b < p->book_count; b++) {
+            const struct summary_book *book = &p->books[b];
+            if (!is_judged(p, book))
                 continue;
-            any = true;
-            *begin = book->first_ns < *begin ? book->first_ns : *begin;
+            bool begins = !aspect || strcmp(book->name, aspect) == 0;
+            *begin = begins && book->first_ns < *begin ? book->first_ns : *begin;
             *end = book->last_ns > *end ? book->last_ns : *end;
         }
-    return any && *begin < *end;
+    }
+    return *begin < *end;
 }
 
 static const struct experiment_metric *find_metric(const struct experiment *e, const char *name)
