@@ -672,6 +672,16 @@ size_t activity_interval_before(const struct activity_thread *t, int64_t at)
     return count_before(t->intervals, t->interval_count, sizeof *t->intervals, at);
 }
 
+int64_t activity_cpu(const struct activity_thread *t, int64_t from, int64_t until)
+{
+    int64_t cpu = 0;
+    for (size_t i = activity_interval_before(t, until); i > 0 && t->intervals[i - 1].end > from; i--) {
+        const struct activity_interval *is = &t->intervals[i - 1];
+        cpu += (is->end < until ? is->end : until) - (is->begin > from ? is->begin : from);
+    }
+    return cpu;
+}
+
 size_t activity_rival_before(const struct activity_thread *t, int64_t at)
 {
     return count_before(t->rivals, t->rival_count, sizeof *t->rivals, at);
@@ -699,13 +709,10 @@ static size_t forget(struct activity *a, void *list, size_t *count, size_t size,
     return gone;
 }
 
-int64_t activity_forget(struct activity *a, uint32_t thread, int64_t before)
+void activity_forget(struct activity *a, uint32_t thread, int64_t before)
 {
     struct activity_thread *t = &a->threads[thread];
-    int64_t cpu = 0;
-    size_t kept = 0, intervals = activity_interval_before(t, before);
-    for (size_t i = 0; i + 1 < intervals; i++)
-        cpu += t->intervals[i].end - t->intervals[i].begin;
+    size_t kept = 0;
     for (size_t i = 0; i < t->span_count; i++)
         if (t->spans[i].end >= before)
             t->spans[kept++] = t->spans[i];
@@ -715,7 +722,6 @@ int64_t activity_forget(struct activity *a, uint32_t thread, int64_t before)
     forget(a, t->events, &t->event_count, sizeof *t->events, before);
     forget(a, t->rivals, &t->rival_count, sizeof *t->rivals, before);
     forget(a, t->waits, &t->wait_count, sizeof *t->waits, before);
-    return cpu;
 }
 
 void activity_forget_gaps(struct activity *a, int64_t before)

@@ -179,9 +179,9 @@ int activity_settle(struct activity *a) BEZEL_MUST_CHECK;
 
 /**
  * Forgets what `thread` did before `before`, but for the last of each kind, and gives back its memory; the activity is
- * settled. Returns the ns on CPUs of the intervals that are forgotten. The next: the same of gaps of all threads.
+ * settled. The next: the same of gaps of all threads.
  */
-int64_t activity_forget(struct activity *a, uint32_t thread, int64_t before);
+void activity_forget(struct activity *a, uint32_t thread, int64_t before);
 void activity_forget_gaps(struct activity *a, int64_t before);
 
 /** The thread `id` of the process in row `process_row`; ACTIVITY_NONE: it is not known. */
@@ -216,6 +216,9 @@ size_t activity_event_at(const struct activity_thread *t, int64_t at);
 
 /** The number of the last interval that begins before `at`, plus 1; 0: none does. */
 size_t activity_interval_before(const struct activity_thread *t, int64_t at);
+
+/** ns that thread `t` had a CPU from `from` to `until`, of its intervals that are kept. */
+int64_t activity_cpu(const struct activity_thread *t, int64_t from, int64_t until);
 
 /** The number of the last rival of thread `t` that had the CPU before `at`, plus 1; 0: none did. */
 size_t activity_rival_before(const struct activity_thread *t, int64_t at);

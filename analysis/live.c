@@ -200,7 +200,10 @@ static void commit(struct live *f, uint32_t thread, int64_t kept)
     if (since <= t->since)
         return;
     t->since = since;
-    f->cpu += activity_forget(&f->activity, thread, since - MARGIN);
+    const struct activity_thread *is = &f->activity.threads[thread];
+    f->cpu += activity_cpu(is, f->from, INT64_MAX);
+    activity_forget(&f->activity, thread, since - MARGIN);
+    f->cpu -= activity_cpu(is, f->from, INT64_MAX);
 }
 
 int live_mark(struct live *f, int64_t until)
@@ -299,11 +302,10 @@ int live_terms(struct live *f, uint32_t thread, int64_t until, struct slow_terms
     return 0;
 }
 
-int64_t live_cpu(const struct live *f)
+int64_t live_cpu(const struct live *f, int64_t until)
 {
     int64_t cpu = f->cpu;
     for (size_t i = 0; i < f->activity.thread_count; i++)
-        for (size_t k = 0; k < f->activity.threads[i].interval_count; k++)
-            cpu += f->activity.threads[i].intervals[k].end - f->activity.threads[i].intervals[k].begin;
+        cpu += activity_cpu(&f->activity.threads[i], f->from, until);
     return cpu;
 }

@@ -39,7 +39,7 @@ struct live {
 
     /* Private. */
     int64_t marked, kept, seen; /* of the latest marks; that before; `newest` when it was settled */
-    int64_t cpu;                /* of what is forgotten */
+    int64_t cpu;                /* since `from`, of what is forgotten */
     bool has_intervals;         /* some thread has */
     size_t thread_count;
     struct live_thread {
@@ -74,7 +74,7 @@ uint32_t live_latest(const struct live *f, int64_t until, int64_t *at);
  */
 int live_terms(struct live *f, uint32_t thread, int64_t until, struct slow_terms *t) BEZEL_MUST_CHECK;
 
-/** ns on CPUs of all threads so far. */
-int64_t live_cpu(const struct live *f);
+/** ns on CPUs of all threads from `from` to `until`, which is not before the marks. The activity is settled. */
+int64_t live_cpu(const struct live *f, int64_t until);
 
 #endif

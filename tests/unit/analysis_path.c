@@ -4,6 +4,7 @@
  * Paths whose pieces are known: a master with two workers, a controller with seven calculators as a paper printed it,
  * and each reason for which something is not known.
  */
+#include "analysis/live.h"
 #include "analysis/slack.h"
 
 #include <setjmp.h>
@@ -200,6 +201,57 @@ static void test_ready_and_what_lies_between(void **state)
     is_piece(2, PATH_UNKNOWN, PATH_BETWEEN, t, 50, 70);
     is_piece(3, PATH_READY, PATH_KNOWN, t, 70, 100);
     is_piece(4, PATH_RUNNING, PATH_KNOWN, t, 100, 200);
+}
+
+/* Of each interval only what lies in the window, whichever of its ends does. */
+static void test_cpu_of_a_window(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("t", 1);
+    assert_int_equal(activity_cpu(&a.threads[t], 0, INT64_MAX), 0);
+    runs(t, 0, 10, 0);
+    runs(t, 100, 200, 0);
+    runs(t, 300, 330, 0);
+    assert_int_equal(activity_cpu(&a.threads[t], INT64_MIN, INT64_MAX), 140);
+    assert_int_equal(activity_cpu(&a.threads[t], 5, 310), 115);
+    assert_int_equal(activity_cpu(&a.threads[t], 120, 150), 30);
+    assert_int_equal(activity_cpu(&a.threads[t], 100, 200), 100);
+    assert_int_equal(activity_cpu(&a.threads[t], 200, 300), 0);
+    assert_int_equal(activity_cpu(&a.threads[t], 330, INT64_MAX), 0);
+    assert_int_equal(activity_cpu(&a.threads[t], 250, 240), 0);
+}
+
+/* 70 of each 100 ms in one thread, which has a CPU at `from`, and 10 in another one, from long before to long behind.
+ */
+static void feed_cpu(struct live *f, int64_t marks_from)
+{
+    const struct activity_thread is = {.node_row = 1, .process_row = 1, .first = 0};
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(activity_add_thread(&f->activity, &is), i);
+    for (int64_t at = 0; at < 10000 * MS; at += 100 * MS) {
+        struct activity_interval one = {.begin = at, .end = at + 70 * MS, .off = 30 * MS},
+                                 two = {.begin = at + 50 * MS, .end = at + 60 * MS, .off = 90 * MS};
+        assert_true(activity_add_interval(&f->activity, 0, one) && activity_add_interval(&f->activity, 1, two));
+        f->newest = at + 70 * MS;
+        if (at >= marks_from && at % (500 * MS) == 0)
+            assert_int_equal(live_mark(f, at), 0);
+    }
+    assert_int_equal(activity_settle(&f->activity), 0);
+}
+
+static void test_cpu_since_the_path_began(void **state)
+{
+    (void)state;
+    const int64_t marks_from[] = {INT64_MAX, 4500 * MS, 0}; /* nothing is forgotten; something is; also from before */
+    for (size_t i = 0; i < 3; i++) {
+        struct live f;
+        assert_int_equal(live_init(&f, 4020 * MS), 0);
+        feed_cpu(&f, marks_from[i]);
+        assert_int_equal(f.activity.threads[0].interval_count == 100, i == 0);
+        assert_int_equal(live_cpu(&f, INT64_MAX), (60 * 80 - 20) * MS);
+        assert_int_equal(live_cpu(&f, 9955 * MS), (60 * 80 - 20 - 15 - 5) * MS);
+        live_fini(&f);
+    }
 }
 
 /* A message that was sent later than the thread might have been ready shows that it was not. */
@@ -462,6 +514,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_master_and_two_workers, start, finish),
         cmocka_unit_test_setup_teardown(test_controller_of_a_paper, start, finish),
         cmocka_unit_test_setup_teardown(test_ready_and_what_lies_between, start, finish),
+        cmocka_unit_test_setup_teardown(test_cpu_of_a_window, start, finish),
+        cmocka_unit_test(test_cpu_since_the_path_began),
         cmocka_unit_test_setup_teardown(test_a_message_narrows_the_bounds, start, finish),
         cmocka_unit_test_setup_teardown(test_nothing_recorded, start, finish),
         cmocka_unit_test_setup_teardown(test_a_span_around_the_receiving, start, finish),
