@@ -258,6 +258,10 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     struct builtin_limit *l = row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
+    int64_t longer = s->judged_anew && g->end > l->at ? g->end - l->at : 0; /* by a silence behind the last record */
+    l->at += longer;
+    l->unknown = saturate_add(l->unknown, longer);
+    l->unjudged = saturate_add(l->unjudged, longer);
     l->worst = worse(e, g->limit, l->worst, g->worst);
     l->held = saturate_add(l->held, g->held);
     l->violated = saturate_add(l->violated, g->violated);

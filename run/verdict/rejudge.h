@@ -28,7 +28,8 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
 /**
  * Judges the gaps of `s`, of run directory `run`, and adds what it finds to the rows and violations of `s`, which
  * rejudge_join() has joined. It reads the trace, of which only the records near gaps. Nothing is judged while the run
- * goes on. Returns 0, also where gaps stay, or BEZEL_ENOMEM.
+ * goes on. Behind gaps of rejudge_anew(), a silence before the end of a process that may have violated the limit is
+ * added as time that is not judged. Returns 0, also where gaps stay, or BEZEL_ENOMEM.
  */
 int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
 

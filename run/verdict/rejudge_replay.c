@@ -525,11 +525,39 @@ static void replay_settle(struct replay *r)
     }
 }
 
+/* Until when a process may have been there behind gap `g`, silent for so long that it would have violated its limit. */
+static int64_t replay_hangs(const struct replay *r, const struct history_gap *g)
+{
+    const struct experiment_limit *l = &r->e.limits[g->limit];
+    const struct experiment_metric *m = &r->e.metrics[l->metric];
+    bool is_broken = l->compare == COMPARE_AT_LEAST ? experiment_metric_is_counted(m) /* by silence */
+                                                    : experiment_metric_is_of_arrivals(m);
+    int64_t until = g->end;
+    for (size_t i = 0; i < r->process_count && is_broken; i++) {
+        const struct replay_process *p = &r->processes[i];
+        bool hangs = p->closed < INT64_MAX && saturate_sub(p->closed, p->end) > agent_settling(&r->e, l);
+        if (hangs && p->closed > until && replay_has_aspect(p, m->aspect))
+            until = p->closed;
+    }
+    return until;
+}
+
+/* Of another file's limits nobody has judged the time behind the last record. */
+static void replay_lengthen(const struct replay *r, struct history_gap *g)
+{
+    int64_t until = r->s->judged_anew ? replay_hangs(r, g) : g->end;
+    g->unknown += until - g->end;
+    g->doubtful += until - g->end;
+    g->end = until;
+}
+
 static void replay_conclude(struct replay *r)
 {
     for (size_t i = r->first; i < r->last; i++) {
         struct history_gap *g = r->gaps[i].gap;
         g->judged = !g->why && !r->err;
+        if (g->judged)
+            replay_lengthen(r, g);
         if (!g->judged)
             g->held = g->violated = g->unknown = g->doubtful = 0;
         else if (g->doubtful)

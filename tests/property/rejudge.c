@@ -648,6 +648,64 @@ static void no_answer_is_given_that_is_not_known(void **state)
     assert_true(again > 0 && doubtful > 0);
 }
 
+/* When the last worker ended that was silent for so long that limit `i` was violated; `end`: none was. */
+static int64_t end_of_hanging(const struct scene *s, int i, int64_t end)
+{
+    const struct experiment_limit *l = &s->limits[i];
+    const struct experiment_metric *m = &s->metrics[l->metric];
+    bool arrives = experiment_metric_is_of_arrivals(m), counts = experiment_metric_is_counted(m);
+    int64_t until = end;
+    for (int w = 0; w < WORKERS && (l->compare == COMPARE_AT_LEAST ? counts : arrives); w++) {
+        const struct worker *of = &s->workers[w];
+        bool hung = of->closed - of->times[of->count - 1] > m->window + 10 * EVERY;
+        until = hung && of->closed > until ? of->closed : until;
+    }
+    return until;
+}
+
+/* As rejudge_anew() leaves them: all of the time with records is one gap of each limit. */
+static void judge_all_anew(struct scene *s, int64_t end)
+{
+    s->s.judged_anew = true;
+    s->s.gap_count = LIMITS;
+    for (uint32_t i = 0; i < LIMITS; i++) {
+        s->gaps[i] = (struct history_gap){.limit = i, .begin = s->begin, .end = end};
+        s->rows[i] = (struct builtin_limit){
+            .limit = i, .at = end, .worst = NAN, .unknown = end - s->begin, .unjudged = end - s->begin};
+    }
+}
+
+static void a_silence_behind_the_last_record_is_not_judged(void **state)
+{
+    (void)state;
+    static struct scene s;
+    int hung = 0, ended = 0;
+    for (int run = 0; run < runs() / 2; run++) {
+        scene_begin(&s, false, true);
+        s.limits[0].metric = 0;
+        s.limits[0].compare = COMPARE_AT_LEAST; /* a rate, which every silence violates */
+        int64_t end = s.begin;
+        for (int w = 0; w < WORKERS; w++)
+            end = s.workers[w].times[s.workers[w].count - 1] > end ? s.workers[w].times[s.workers[w].count - 1] : end;
+        judge_all_anew(&s, end);
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (int i = 0; i < LIMITS; i++) {
+            int64_t until = end_of_hanging(&s, i, end);
+            assert_true(s.gaps[i].judged);
+            assert_int_equal(s.gaps[i].end, until);
+            assert_int_equal(s.rows[i].at, until);
+            assert_int_equal(s.rows[i].unjudged, s.gaps[i].doubtful);
+            assert_true(s.rows[i].unjudged >= until - end);
+            assert_int_equal(s.rows[i].held + s.rows[i].violated + s.rows[i].unknown, until - s.begin);
+            hung += until > end;
+            ended += until == end;
+        }
+        scene_end(&s);
+    }
+    printf("%d limits had a silence behind the last record, %d had none\n", hung, ended);
+    assert_true(ended > 0 && (hung > 0 || getenv("BEZEL_TEST_LIGHT"))); /* which has few runs */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -656,6 +714,7 @@ int main(void)
         cmocka_unit_test(a_time_between_records_that_nobody_judged_breaks_a_limit),
         cmocka_unit_test(a_value_at_the_last_record_breaks_a_limit),
         cmocka_unit_test(no_answer_is_given_that_is_not_known),
+        cmocka_unit_test(a_silence_behind_the_last_record_is_not_judged),
     };
     seed = seed_start();
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
