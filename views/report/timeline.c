@@ -40,6 +40,8 @@ const struct rows_section report_violations = {
 
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
+    if (r->summary->judged_anew)
+        return "it is of another file, and nobody judged it during the run";
     if (g->never)
         return "bezel-resmgr did not judge it";
     if (report_is_global(r, g->limit))
