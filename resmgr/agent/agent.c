@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent/agent_internal.h"
 
+#include "base/clock_units.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ns that may pass unjudged of a value that can leave its bound and come back: a gap stays unknown, or it does not. */
+#define AGENT_HOLE_UNKNOWN      (500 * CLOCK_MS)
+#define AGENT_HOLE_JUDGED_AGAIN (200 * CLOCK_MS)
 
 /* ---- Lifecycle --------------------------------------------------------------------------------------------------- */
 
@@ -51,10 +57,26 @@ int64_t agent_settling(const struct experiment *e, const struct experiment_limit
     return experiment_limit_window(e, limit) + AGENT_SETTLING * e->adapt.every;
 }
 
+/*
+ * Whether the value at the end of a hole tells whether the limit was broken inside it: what broke a maximum or minimum
+ * is in the window still, and a built-in metric changes by what bezeld does, which did nothing.
+ */
+static bool agent_hole_shows(const struct experiment *e, const struct experiment_limit *limit)
+{
+    const struct experiment_metric *m = limit->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[limit->metric];
+    return !m || experiment_metric_is_built_in(m->kind) ||
+           (m->kind == METRIC_MAX && limit->compare == COMPARE_AT_MOST) ||
+           (m->kind == METRIC_MIN && limit->compare == COMPARE_AT_LEAST);
+}
+
 int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit)
 {
-    bool of_records = limit->metric != LIMIT_ON_SENSOR_CPU && e->metrics[limit->metric].aspect;
-    int64_t window = experiment_limit_window(e, limit), covered = of_records && !limit->global ? window / 4 : window;
+    const char *aspect = limit->metric == LIMIT_ON_SENSOR_CPU ? NULL : e->metrics[limit->metric].aspect;
+    bool of_records = aspect && !limit->global, judged_again = of_records && !experiment_reduces(e, aspect);
+    int64_t window = experiment_limit_window(e, limit), covered = of_records ? window / 4 : window;
+    int64_t most = judged_again ? AGENT_HOLE_JUDGED_AGAIN : AGENT_HOLE_UNKNOWN;
+    if (covered > most && !agent_hole_shows(e, limit))
+        covered = most;
     return covered > 2 * e->adapt.every ? covered : 2 * e->adapt.every;
 }
 

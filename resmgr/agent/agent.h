@@ -201,10 +201,11 @@ void agent_settled(struct agent *agent, uint32_t i, int64_t since);
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);
 
 /**
- * The longest time between two judged instants, ns, for which the judgement of the later one counts. Two sampling
- * periods; for a metric of records a quarter of its window if that is more, as a value moves little in that time, and
- * gaps are judged again from the records (run/verdict/rejudge.h). For a limit that is not judged again: the whole
- * window, which a value covers. Pure.
+ * The longest time between two judged instants, ns, for which the judgement of the later one counts: at least two
+ * sampling periods. More where the later value shows what broke the limit between them, which is still in its window:
+ * of a maximum with <= or a minimum with >=, a quarter of the window, or all of it over all nodes; of a built-in
+ * metric, all of it. Any other value may have left its bound and come back: for it no more than 200 ms count where the
+ * gap is judged again from the records (run/verdict/rejudge.h), and 500 ms where it stays unknown. Pure.
  */
 int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit);
 

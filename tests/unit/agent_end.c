@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Processes that end are not silent ones, and what they end in is no violation; one judgement alone is
- * unit/limit_judge's. */
+/* Processes that end are not silent ones, and what they end in is no violation; how long a hole may be that is no gap.
+ * One judgement alone is unit/limit_judge's. */
 #include "tests/lib/agent_harness.h"
 
 static void processes_that_end_together_leave_no_violation(void **state)
@@ -285,6 +285,38 @@ static void what_the_last_processes_made_at_their_end_is_judged_once(void **stat
     }
 }
 
+static void a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_it(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        bool at_least, global;
+        int64_t every, reach; /* ms */
+    } cases[] = {
+        {METRIC_MAX, false, false, 100, 2500},      {METRIC_MIN, true, false, 100, 2500},
+        {METRIC_MAX, true, false, 100, 200},        {METRIC_MIN, false, false, 100, 200},
+        {METRIC_LAST, false, false, 100, 200},      {METRIC_FIRST, false, false, 100, 200},
+        {METRIC_RATE, false, false, 100, 200},      {METRIC_COUNT, false, false, 100, 200},
+        {METRIC_PERCENT, false, false, 100, 200},   {METRIC_MEAN, true, false, 100, 200},
+        {METRIC_QUANTILE, false, false, 100, 200},  {METRIC_TIME_MEAN, false, false, 100, 200},
+        {METRIC_MISSES, false, false, 100, 200},    {METRIC_LAST, false, false, 1, 200},
+        {METRIC_LAST, false, false, 2000, 4000},    {METRIC_MAX, false, true, 100, 10000},
+        {METRIC_LAST, false, true, 100, 500},       {METRIC_RATIO, false, false, 100, 500},
+        {METRIC_LATENCY, false, false, 100, 10000},
+    };
+    begin(POLICY_NONE, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool has_aspect = cases[i].kind != METRIC_RATIO && cases[i].kind != METRIC_LATENCY;
+        struct experiment_metric m = {
+            .kind = cases[i].kind, .aspect = has_aspect ? shown : NULL, .window = 10 * CLOCK_S};
+        struct experiment_limit l = {.compare = cases[i].at_least ? COMPARE_AT_LEAST : COMPARE_AT_MOST,
+                                     .global = cases[i].global};
+        struct experiment e = {.metric_count = 1, .metrics = &m, .adapt = {.every = cases[i].every * CLOCK_MS}};
+        if (agent_reach(&e, &l) != cases[i].reach * CLOCK_MS)
+            fail_msg("case %zu: a reach of %lld ms", i, (long long)(agent_reach(&e, &l) / CLOCK_MS));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +332,7 @@ int main(void)
         AGENT_TEST(a_process_that_records_something_else_meanwhile_keeps_its_violation),
         AGENT_TEST(a_number_over_processes_that_follow_one_another_is_not_known_to_hold),
         AGENT_TEST(what_the_last_processes_made_at_their_end_is_judged_once),
+        AGENT_TEST(a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
