@@ -391,6 +391,19 @@ static void warn_rates(struct reader *r, const struct tree *root, const struct e
             warn_rate(r, root, e, t, &e->limits[i]);
 }
 
+/*
+ * Whether there are records that no window of a limit's metric has at a sampling instant. Counters know all of a number
+ * of records without a condition, and intervals are judged one by one.
+ */
+static bool is_sampled_sparsely(const struct experiment *e, uint32_t metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    bool of_records = m->aspect && experiment_metric_reads_records(m), any = false;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        any = any || e->limits[i].metric == (int)metric;
+    return any && of_records && m->window < e->adapt.every;
+}
+
 /* Records arrive in polls only, so a window shorter than the polling period is empty most of the time. */
 static void warn_metric_windows(struct reader *r, const struct tree *root, const struct experiment *e)
 {
@@ -411,6 +424,12 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
                         "%s is shorter than the time that records may wait for others, %s (sensing.forward.or): the "
                         "window may be empty most of the time",
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.accumulate_or).s);
+        else if (is_sampled_sparsely(e, i))
+            reader_warn(
+                r, value_or(t, "window", t),
+                "%s is shorter than adapt.every, %s: records between the windows are not judged; lengthen the window, "
+                "or shorten adapt.every",
+                units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s);
 }
 
 /* The polling period alone may reach a latency bound, at the start or after the policy has lengthened it. */

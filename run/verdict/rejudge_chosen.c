@@ -39,7 +39,7 @@ static bool read_extremes(struct run_reader *reader, int64_t row, const char *fi
             return false;
         if (!item.r || item.process->row != row)
             continue;
-        double value = number_of(&item, field);
+        double value = field ? number_of(&item, field) : 1; /* of a number of records: that there is one */
         c->min = isfinite(value) ? fmin(c->min, value) : c->min;
         c->max = isfinite(value) ? fmax(c->max, value) : c->max;
     }

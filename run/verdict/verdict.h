@@ -69,6 +69,12 @@ int64_t verdict_more_violated(const struct summary *s, const struct experiment *
 bool verdict_has_end(const struct experiment *e, uint32_t i);
 
 /**
+ * Whether limit `l` is broken by any record that meets the condition of its metric, and windows are so short that
+ * sampling instants may see too few of them: a count, rate or percentage <= 0. Pure.
+ */
+bool verdict_forbids(const struct experiment *e, const struct experiment_limit *l);
+
+/**
  * The last record that process `p` made for limit `i` of verdict_has_end(), on its node's clock; of a metric of the
  * node, if it is the last one there, and of one of all nodes, if it is the last of all. INT64_MIN: there is none, or
  * the run has no end. Pure.

@@ -70,6 +70,14 @@ static double judged_worst(const struct summary *s, const struct experiment *e, 
     return worst;
 }
 
+/* Whether a judged value broke limit `i` on `node`: then it matters no more that others, of records, would. */
+static bool judged_broken(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    double worst = judged_worst(s, e, node, i);
+    return l->compare == COMPARE_AT_LEAST ? worst < l->bound : worst > l->bound;
+}
+
 /*
  * The same of a limit on times between the records of process `number`. Until its records were read, the longest time
  * is only known not to exceed all the time of the aspect; so it is after the end of the run alone that it counts.
@@ -136,13 +144,45 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     return found;
 }
 
+/* What a rate or count is at most with `n` records in its window. */
+static double most_of(const struct experiment_metric *m, uint64_t n)
+{
+    return m->kind == METRIC_RATE ? (double)n * (double)CLOCK_S / (double)m->window : (double)n;
+}
+
+bool verdict_forbids(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    bool is_share = m && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m));
+    return is_share && m->where && l->kind == LIMIT_EXPECT && l->compare == COMPARE_AT_MOST && l->bound <= 0 &&
+           l->persistence == 0 && m->window < 2 * e->adapt.every;
+}
+
+/*
+ * What limit `i`, of verdict_forbids(), is at a record of process `number` that meets its condition; NaN: there is
+ * none. Of an ended run any record may, until they were read.
+ */
+static double stray_forbidden(const struct summary *s, const struct experiment *e, uint32_t i, size_t number)
+{
+    const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
+    const struct summary_process *p = &s->processes[number];
+    const struct summary_chosen *chosen = chosen_of(s, i, number);
+    bool any = chosen && chosen->max > 0;
+    for (size_t b = 0; !chosen && b < p->book_count && summary_property_number(s, "ended") != 0; b++)
+        any = any || (p->books[b].stored > 0 && strcmp(p->books[b].name, m->aspect) == 0);
+    return !any ? (double)NAN : m->kind == METRIC_PERCENT ? 100 : most_of(m, 1);
+}
+
 /* Whether a single record can break limit `l`. While adaptation settles it may. */
 static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    return m && l->kind == LIMIT_EXPECT &&
-           (((m->kind == METRIC_MAX || m->kind == METRIC_MISSES) && l->compare == COMPARE_AT_MOST) ||
-            (m->kind == METRIC_MIN && l->compare == COMPARE_AT_LEAST));
+    if (!m || l->kind != LIMIT_EXPECT)
+        return false;
+    bool is_largest =
+        m->kind == METRIC_MAX || m->kind == METRIC_MISSES || (m->kind == METRIC_QUANTILE && m->share >= 1);
+    bool is_least = m->kind == METRIC_MIN || (m->kind == METRIC_QUANTILE && m->share <= 0);
+    return l->compare == COMPARE_AT_MOST ? is_largest || verdict_forbids(e, l) : is_least;
 }
 
 static bool reads(const struct experiment *e, const struct experiment_metric *m, const char *aspect)
@@ -200,12 +240,6 @@ int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_
             return INT64_MIN;
     }
     return last;
-}
-
-/* What a rate or count is at most with `n` records in its window. */
-static double most_of(const struct experiment_metric *m, uint64_t n)
-{
-    return m->kind == METRIC_RATE ? (double)n * (double)CLOCK_S / (double)m->window : (double)n;
 }
 
 /*
@@ -292,6 +326,11 @@ double verdict_stray(const struct summary *s, const struct experiment *e, uint32
     const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
     bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
     *is_chosen = (!m->where && !is_of_arrivals) || chosen_of(s, i, p);
+    if (m->kind != METRIC_MAX && m->kind != METRIC_MIN && m->kind != METRIC_MISSES &&
+        judged_broken(s, e, s->processes[p].node, i))
+        return NAN;
+    if (verdict_forbids(e, &e->limits[i]))
+        return stray_forbidden(s, e, i, p);
     if (is_of_arrivals)
         return stray_arrivals(s, e, i, p);
     return find_stray(s, e, i, p);

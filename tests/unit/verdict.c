@@ -141,21 +141,28 @@ static void a_record_that_nobody_judged_is_in_the_verdict(void **state)
         double worst, tolerance; /* ms */
         enum verdict_is is;
         bool strays;
+        double share;
     } cases[] = {
-        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_UNKNOWN, true},
-        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0.01, VERDICT_HELD, true},
-        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 45, 0, VERDICT_HELD, false},
-        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_HOLD, 12, 0, VERDICT_HELD, false},
-        {METRIC_MEAN, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false},
-        {METRIC_MIN, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false},
-        {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 30, 0, VERDICT_UNKNOWN, true},
-        {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 0.5, 0, VERDICT_HELD, false},
+        {METRIC_QUANTILE, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_UNKNOWN, true, 1},
+        {METRIC_QUANTILE, COMPARE_AT_MOST, LIMIT_EXPECT, 44, 0, VERDICT_HELD, false, 1}, /* which is broken already */
+        {METRIC_QUANTILE, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false, 0.99},
+        {METRIC_QUANTILE, COMPARE_AT_LEAST, LIMIT_EXPECT, 30, 0, VERDICT_UNKNOWN, true, 0},
+        {METRIC_QUANTILE, COMPARE_AT_LEAST, LIMIT_EXPECT, 30, 0, VERDICT_HELD, false, 1},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_UNKNOWN, true, 0},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0.01, VERDICT_HELD, true, 0},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_EXPECT, 45, 0, VERDICT_HELD, false, 0},
+        {METRIC_MAX, COMPARE_AT_MOST, LIMIT_HOLD, 12, 0, VERDICT_HELD, false, 0},
+        {METRIC_MEAN, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false, 0},
+        {METRIC_MIN, COMPARE_AT_MOST, LIMIT_EXPECT, 12, 0, VERDICT_HELD, false, 0},
+        {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 30, 0, VERDICT_UNKNOWN, true, 0},
+        {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 0.5, 0, VERDICT_HELD, false, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
         sample_held(&s);
         s.experiment.limit_count = s.summary.limit_count = 1;
         s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].share = cases[i].share;
         s.metrics[0].field = (char *)"latency";
         s.metrics[0].in_time = true;
         s.limits[0].kind = cases[i].limit;

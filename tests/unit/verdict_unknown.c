@@ -445,6 +445,57 @@ static void the_last_window_of_a_process_may_have_too_many(void **state)
     }
 }
 
+/* Of a condition that no record may meet: whether one of a process did, as far as that was read; windows of `window`.
+ */
+static void a_record_that_may_not_be_is_known_between_short_windows(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        int64_t window;
+        double bound, worst, met; /* NaN: none did; -1: that was not read */
+        enum verdict_is is;
+        double stray;
+    } cases[] = {{METRIC_PERCENT, 10 * CLOCK_MS, 0, 0, 1, VERDICT_UNKNOWN, 100},
+                 {METRIC_COUNT, 10 * CLOCK_MS, 0, NAN, 1, VERDICT_UNKNOWN, 1},
+                 {METRIC_RATE, 10 * CLOCK_MS, 0, 0, 1, VERDICT_UNKNOWN, 100},
+                 {METRIC_PERCENT, 10 * CLOCK_MS, 0, 0, -1, VERDICT_UNKNOWN, 100},
+                 {METRIC_PERCENT, 10 * CLOCK_MS, 0, 0, NAN, VERDICT_HELD, NAN},
+                 {METRIC_PERCENT, 10 * CLOCK_MS, 0, 5, 1, VERDICT_HELD, NAN}, /* one was judged */
+                 {METRIC_PERCENT, 10 * CLOCK_MS, 50, 0, NAN, VERDICT_HELD, NAN},
+                 {METRIC_PERCENT, 200 * CLOCK_MS, 0, 0, NAN, VERDICT_HELD, NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        for (size_t p = 0; p < s.summary.process_count; p++)
+            for (size_t b = 0; b < s.processes[p].book_count; b++)
+                if (p != 1 && strcmp(s.processes[p].books[b].name, s.books[1][1].name) == 0)
+                    s.processes[p].books[b].attempts = s.processes[p].books[b].stored = 0;
+        struct summary_chosen chosen = {.limit = 0, .process = 1, .min = cases[i].met, .max = cases[i].met};
+        s.summary.chosen = &chosen;
+        s.summary.chosen_count = !(cases[i].met < 0);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.experiment.adapt.every = 100 * CLOCK_MS;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].where = (char *)"latency > 50";
+        s.metrics[0].window = cases[i].window;
+        s.limits[0] =
+            (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = cases[i].bound};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = cases[i].worst;
+        s.rows[0].node = s.processes[1].node;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->limits[0].strays != !isnan(cases[i].stray))
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        if (v->limits[0].strays) {
+            assert_float_equal(v->limits[0].stray, cases[i].stray, 1e-9);
+            assert_int_equal(v->limits[0].unchosen, cases[i].met < 0);
+        }
+        verdict_free(v);
+    }
+}
+
 /* At the last record of a process its limit stood at `end` (NaN: it held there), if that was read. */
 static void what_only_the_last_records_break_is_in_the_verdict(void **state)
 {
@@ -517,6 +568,7 @@ int main(void)
         cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
         cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),
         cmocka_unit_test(the_last_window_of_a_process_may_have_too_many),
+        cmocka_unit_test(a_record_that_may_not_be_is_known_between_short_windows),
         cmocka_unit_test(what_only_the_last_records_break_is_in_the_verdict),
         cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
     };

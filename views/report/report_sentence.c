@@ -122,6 +122,12 @@ static void say_stray(const struct report *r, size_t i, FILE *out)
         say_end(r, i, out);
         return;
     }
+    if (verdict_forbids(r->experiment, &r->experiment->limits[i])) {
+        fputs(r->verdict->limits[i].unchosen ? " where its records could not all be read"
+                                             : " when a record met 'where'",
+              out);
+        return;
+    }
     fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s,
             of_where(r, i));
 }
