@@ -454,7 +454,7 @@ static bool is_fresh(const struct run_metrics *r, const struct history_series *m
     const struct summary *s = r->summary;
     return !r->running ||
            (m->node < s->node_count &&
-            saturate_sub(r->now, saturate_add(m->last_at, s->nodes[m->node].ahead)) <= RUN_METRICS_FRESH);
+            saturate_sub(r->now, saturate_add(m->known_at, s->nodes[m->node].ahead)) <= RUN_METRICS_FRESH);
 }
 
 static void add_metrics(struct exposition *x, const struct run_metrics *r)

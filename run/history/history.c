@@ -182,7 +182,10 @@ static void count_value(struct history_series *s, int64_t at, double value)
     s->min = fmin(s->min, value);
     s->max = fmax(s->max, value);
     s->mean = fmin(fmax(s->sum / (double)s->count, s->min), s->max); /* rounding could move it outside */
-    s->last = is_latest || isnan(s->last) ? value : s->last;
+    if (is_latest || isnan(s->last)) {
+        s->last = value;
+        s->known_at = at;
+    }
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */

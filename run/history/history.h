@@ -40,8 +40,9 @@ struct history_series {
     double mean, min, max, last;  /* of these; NaN: there is none */
     double sum;
     struct history_columns columns;
-    int64_t last_at; /* of the value that came last ... */
-    size_t open;     /* ... and the number of its open violation, from 1; 0: none */
+    int64_t known_at; /* the time of `last` */
+    int64_t last_at;  /* of a limit: of the value that came last ... */
+    size_t open;      /* ... and the number of its open violation, from 1; 0: none */
 };
 
 /** From the first observation that found it to the first that did not, or the last one. */
