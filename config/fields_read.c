@@ -448,7 +448,7 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to)
 {
     struct address address;
     const char *why, *text = reader_text(r, t, "an endpoint ipc:///PATH or tcp://HOST:PORT");
-    if (!text)
+    if (!text || strcmp(text, "local") == 0) /* whatever an inventory says of this name */
         return;
     bool tcp = address_read(text, &address, &why) == 0 && address.kind != ADDRESS_ANY && address.port != 0;
     if (tcp || is_ipc(text))
@@ -456,7 +456,7 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to)
     else
         reader_wrong(r, t,
                      "%s is not where a persistent bezeld can be reached; expected: ipc:///PATH (at most 107 bytes) on "
-                     "this machine, or tcp://HOST:PORT. Without 'address', a bezeld is started for the run",
+                     "this machine, tcp://HOST:PORT, or local. Without 'address', a bezeld is started for the run",
                      diagnostics_quote(text).s);
 }
 

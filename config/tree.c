@@ -56,6 +56,23 @@ static struct experiment_place place_of_offset(const char *text, size_t offset)
     return at;
 }
 
+size_t tree_offset(const char *text, size_t n, struct experiment_place at)
+{
+    size_t i = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* libyaml counts no mark of the encoding */
+    struct experiment_place here = {1, 1};
+    while (i < n && (here.line < at.line || (here.line == at.line && here.column < at.column))) {
+        size_t ends = line_break(text + i, n - i);
+        if (ends && here.line == at.line)
+            return i;
+        here =
+            ends ? (struct experiment_place){here.line + 1, 1} : (struct experiment_place){here.line, here.column + 1};
+        i += ends ? ends : 1;
+        while (!ends && i < n && ((unsigned char)text[i] & 0xc0) == 0x80)
+            i++;
+    }
+    return i;
+}
+
 /* Adds an error about `t`, or about the file if NULL. Returns BEZEL_EMALFORMED or BEZEL_ENOMEM. */
 __attribute__((format(printf, 4, 5))) static int complain(struct builder *b, struct experiment_place at,
                                                           const struct tree *t, const char *format, ...)

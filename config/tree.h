@@ -37,6 +37,9 @@ int tree_read(const char *text, size_t n, struct tree **document,
               struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 void tree_free(struct tree *t);
 
+/** The byte of the text at which place `at` is; `n`: at its end, or behind it. The text is UTF-8. */
+size_t tree_offset(const char *text, size_t n, struct experiment_place at);
+
 /** The value of `key` in map `t`; NULL if there is none, or `t` is NULL or not a map. */
 const struct tree *tree_get(const struct tree *t, const char *key);
 

@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
+#include "ecs/course/inventory_file.h"
 #include "ecs/course/load_experiment.h"
 
 #include <stdlib.h>
 
 static const char about[] =
     "Checks an experiment file ('-': stdin), and whether this machine can start the programs that it names. "
-    "Prints every error and warning as FILE:LINE:COLUMN: PATH: SENTENCE on stderr. Starts nothing.\n";
+    "Prints every error and warning as FILE:LINE:COLUMN: PATH: SENTENCE on stderr, and which nodes are those of "
+    "`bezel node`. Starts nothing.\n";
 static const char footer[] = "Exit codes: 0 no error, 2 errors.\n";
 
 int cmd_check(int argc, char **argv)
@@ -30,6 +32,8 @@ int cmd_check(int argc, char **argv)
     size_t n;
     if (load_file(o.words[0], &text, &n, &e) != 0)
         return EXIT_USAGE;
+    if (!print)
+        inventory_file_print_use(e, stdout);
     if (print)
         (void)!experiment_print(e, stdout); /* options_end() reports write errors */
     if (where)

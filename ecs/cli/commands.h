@@ -32,6 +32,7 @@ int cmd_resume(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_node(int argc, char **argv);
 int cmd_keygen(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

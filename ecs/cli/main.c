@@ -39,6 +39,7 @@ static const struct {
     {"stop", "end a run in order", cmd_stop},
     {"status", "show the state of a run's parts", cmd_status},
     {"ls", "list the runs that bezelds serve, on this machine or others", cmd_ls},
+    {"node", "make another machine a node, and list, check or remove nodes", cmd_node},
     {"keygen", "make a pair of keys, for links beyond this machine", cmd_keygen},
     {"doctor", "check this machine, and suggest fixes", cmd_doctor},
 };

@@ -9,6 +9,7 @@
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "ecs/course/inventory_file.h"
 #include "ecs/course/remote_collector.h"
 #include "ecs/course/rundir.h"
 #include "mdr/message.h"
@@ -412,10 +413,16 @@ int control_client_open_file(const char *file, enum control_client_whom whom, co
     struct experiment_diagnostics found = {0};
     *r = (struct control_client){.count = 0};
     int err = file_read(file, EXPERIMENT_FILE_MAX, &text, &n);
+    struct inventory_resolved resolved = {0};
     if (err)
         log_error("BEZEL-FILE", "%s: %s", file, ulimit_reason(err));
     else
+        err = inventory_file_resolve(file, &text, &n, &resolved);
+    if (!err)
         err = experiment_read(text, n, &r->experiment, &found);
+    for (size_t i = 0; i < found.count; i++)
+        found.list[i].at = inventory_place(&resolved, found.list[i].at);
+    inventory_resolved_free(&resolved);
     if (err == BEZEL_EMALFORMED)
         experiment_print_diagnostics(&found, file, stderr);
     experiment_diagnostics_free(&found);

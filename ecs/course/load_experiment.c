@@ -7,6 +7,7 @@
 #include "base/program.h"
 #include "base/ulimit.h"
 #include "base/utf8.h"
+#include "ecs/course/inventory_file.h"
 #include "mdr/dict.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
@@ -342,7 +343,8 @@ static int check_machine(const struct experiment *e, struct experiment_diagnosti
     return err ? err : experiment_check_cpus(e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), found);
 }
 
-static int load_checked(const char *text, size_t n, const char *file, bool again, struct experiment **e)
+static int load_checked(const char *text, size_t n, const char *file, bool again,
+                        const struct inventory_resolved *resolved, struct experiment **e)
 {
     struct experiment_diagnostics found = {0};
     int err = experiment_read(text, n, e, &found);
@@ -357,6 +359,8 @@ static int load_checked(const char *text, size_t n, const char *file, bool again
             *e = NULL;
         }
     }
+    for (size_t i = 0; resolved && i < found.count; i++)
+        found.list[i].at = inventory_place(resolved, found.list[i].at);
     experiment_print_diagnostics(&found, file, stderr);
     experiment_diagnostics_free(&found);
     if (err == BEZEL_ENOMEM)
@@ -366,12 +370,12 @@ static int load_checked(const char *text, size_t n, const char *file, bool again
 
 int load_text(const char *text, size_t n, const char *file, struct experiment **e)
 {
-    return load_checked(text, n, file, false, e);
+    return load_checked(text, n, file, false, NULL, e);
 }
 
 int load_again(const char *text, size_t n, const char *file, struct experiment **e)
 {
-    return load_checked(text, n, file, true, e);
+    return load_checked(text, n, file, true, NULL, e);
 }
 
 /*
@@ -413,7 +417,12 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e)
         log_error("BEZEL-FILE", "cannot read %s: %s", file, why_unread(err));
         return err;
     }
-    err = load_text(*text, *n, strcmp(file, "-") == 0 ? "stdin" : file, e);
+    const char *name = strcmp(file, "-") == 0 ? "stdin" : file;
+    struct inventory_resolved resolved;
+    err = inventory_file_resolve(name, text, n, &resolved);
+    if (!err)
+        err = load_checked(*text, *n, name, false, &resolved, e);
+    inventory_resolved_free(&resolved);
     if (err) {
         free(*text);
         *text = NULL;

@@ -19,8 +19,9 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
 int load_again(const char *text, size_t n, const char *file, struct experiment **e) BEZEL_MUST_CHECK;
 
 /**
- * Reads experiment file `file` ("-": stdin) and checks it as above; the caller frees *text. Returns as above, or
- * another error, logged to stderr.
+ * Reads experiment file `file` ("-": stdin), writes into its text what the inventory of this workstation knows of its
+ * nodes (ecs/course/inventory_file.h), and checks it as above; the caller frees *text. Returns as above, or another
+ * error, logged to stderr.
  */
 int load_file(const char *file, char **text, size_t *n, struct experiment **e) BEZEL_MUST_CHECK;
 
