@@ -57,6 +57,8 @@ void activity_fini(struct activity *a)
     free(a->threads);
     free(a->names);
     free(a->gaps);
+    free(a->io);
+    free(a->by_io.slots);
     free(a->by_thread.slots);
     free(a->by_key.slots);
     free(a->by_name.slots);
@@ -193,6 +195,22 @@ bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span
     return true;
 }
 
+bool activity_add_io(struct activity *a, uint32_t thread, uint32_t name, int64_t bytes)
+{
+    uint32_t found = look_up(&a->by_io, name, thread);
+    if (found == ACTIVITY_NONE) {
+        if (!grow_list(&a->io, &a->io_capacity, a->io_count, sizeof *a->io) || !grow_index(&a->by_io, a->io_count))
+            return false;
+        found = (uint32_t)a->io_count++;
+        a->io[found] = (struct activity_io){.thread = thread, .name = name};
+        hash_index_put(&a->by_io, name, thread, found);
+    }
+    a->io[found].waits++;
+    a->io[found].unsaid += bytes < 0;
+    a->io[found].bytes = saturate_add(a->io[found].bytes, bytes < 0 ? 0 : bytes);
+    return true;
+}
+
 bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event)
 {
     struct activity_thread *t = &a->threads[thread];
@@ -274,6 +292,15 @@ static enum activity_reason reason_of(const struct record_item *item)
     return ACTIVITY_FOR_OTHER;
 }
 
+/* The size of a message, or of an operation; -1: it does not say. */
+static int64_t bytes_of(const struct record_item *item)
+{
+    for (uint32_t i = 0; i < item->aspect->field_count; i++)
+        if (item->aspect->fields[i].type == DICT_INT64 && strcmp(item->aspect->fields[i].name, "bytes") == 0)
+            return (int64_t)packet_value(item->r, i) < 0 ? -1 : (int64_t)packet_value(item->r, i);
+    return -1;
+}
+
 static bool take_span(struct activity *a, uint32_t t, const struct record_item *item)
 {
     int64_t duration = (int64_t)packet_value(item->r, 0), own = saturate_time(item->time);
@@ -284,16 +311,10 @@ static bool take_span(struct activity *a, uint32_t t, const struct record_item *
         return true;
     span.name = name_of(a, item);
     span.reason = reason_of(item);
+    if (span.name != ACTIVITY_NONE && span.reason == ACTIVITY_FOR_IO &&
+        !activity_add_io(a, t, span.name, bytes_of(item)))
+        return false;
     return span.name != ACTIVITY_NONE && activity_add_span(a, t, span);
-}
-
-/* The size of a message. */
-static int64_t bytes_of(const struct record_item *item)
-{
-    for (uint32_t i = 0; i < item->aspect->field_count; i++)
-        if (item->aspect->fields[i].type == DICT_INT64 && strcmp(item->aspect->fields[i].name, "bytes") == 0)
-            return (int64_t)packet_value(item->r, i) < 0 ? -1 : (int64_t)packet_value(item->r, i);
-    return -1;
 }
 
 static bool take_received(struct activity *a, uint32_t t, const struct record_item *item)
@@ -636,6 +657,15 @@ int64_t activity_inner_until(const struct activity_thread *t, int64_t at)
 {
     size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
     return i < t->inner_count ? t->inner[i].at : INT64_MAX;
+}
+
+bool activity_is_in_span(const struct activity *a, const struct activity_thread *t, const char *name, int64_t at)
+{
+    size_t i = count_before(t->spans, t->span_count, sizeof *t->spans, saturate_add(at, 1));
+    for (unsigned most = 64; i > 0 && most > 0; i--, most--)
+        if (t->spans[i - 1].end > at && strcmp(a->names[t->spans[i - 1].name], name) == 0)
+            return true;
+    return false;
 }
 
 bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end)

@@ -120,21 +120,30 @@ struct activity_gap {
     int64_t node_row, from, until;
 };
 
+/** Waits for input or output of one name (BEZEL_WAIT) in a thread. */
+struct activity_io {
+    uint32_t thread, name;
+    uint64_t waits, unsaid; /* unsaid: of these, without a field `bytes` */
+    int64_t bytes;          /* of all others */
+};
+
 struct activity {
-    size_t thread_count, name_count, gap_count;
+    size_t thread_count, name_count, gap_count, io_count;
     struct activity_thread *threads;
     char (*names)[DICT_NAME_MAX + 1]; /* of spans, processes and commands, each once */
     int64_t *pids; /* of each name: that of who had the CPU, or ended a wait; 0: not known; ACTIVITY_SEVERAL */
-    struct activity_gap *gaps;  /* in the order of their ends */
+    struct activity_gap *gaps; /* in the order of their ends */
+    struct activity_io *io;
     uint64_t intervals;         /* that came, in windows or not */
     uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
 
     /* Private. */
-    size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, window_count, stream_capacity, key_count,
-        near; /* the window that was found last */
+    size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, io_capacity, window_count, stream_capacity,
+        key_count, near; /* the window that was found last */
     const struct activity_window *windows;
     struct record_messages *messages;
     struct hash_index by_thread, by_key, by_name; /* threads by process and id; names by process and aspect, and text */
+    struct hash_index by_io;                      /* by name and thread */
     size_t left;                                  /* bytes that what is kept may still take */
     struct activity_stream {
         size_t thread; /* that has it now, plus 1 */
@@ -202,6 +211,9 @@ enum activity_reason activity_reason_before(const struct activity_thread *t, int
  */
 bool activity_message_wait(const struct activity_thread *t, int64_t at, struct activity_window *wait);
 
+/** Whether thread `t` is in a span of that name just behind `at`: the innermost one, or one of 64 around it. */
+bool activity_is_in_span(const struct activity *a, const struct activity_thread *t, const char *name, int64_t at);
+
 /** Whether a span of thread `t` lasts from `begin` to `end`, and has no other in it. */
 bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end);
 
@@ -230,6 +242,7 @@ const struct activity_wait *activity_wait_in(const struct activity_thread *t, in
 uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is);
 uint32_t activity_name(struct activity *a, const char *name);
 bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span);
+bool activity_add_io(struct activity *a, uint32_t thread, uint32_t name, int64_t bytes); /* -1: it does not say */
 bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval interval);
 bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event);
 bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_rival rival);

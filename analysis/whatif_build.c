@@ -61,28 +61,11 @@ static bool is_of_process(const struct activity_thread *t, const char *name)
            (strncmp(t->node, name, n) == 0 && name[n] == '/' && strcmp(t->process, name + n + 1) == 0);
 }
 
-/* Whether thread `t` is in a span of that name, the innermost or around it. */
-static bool is_in_span(const struct activity *a, const struct activity_thread *t, const char *name, int64_t at)
-{
-    size_t low = 0, high = t->span_count; /* the first span that begins behind `at` */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->spans[middle].begin <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low, most = 64; i > 0 && most > 0; i--, most--)
-        if (t->spans[i - 1].end > at && strcmp(a->names[t->spans[i - 1].name], name) == 0)
-            return true;
-    return false;
-}
-
 /* By what the time of thread `t` around `at` is multiplied. */
 static double scale_work(struct build *b, const struct activity_thread *t, int64_t at)
 {
     if (!b->change || b->change->kind != WHATIF_TIMES || !b->change->name[0] ||
-        !(is_of_process(t, b->change->name) || is_in_span(b->a, t, b->change->name, at)))
+        !(is_of_process(t, b->change->name) || activity_is_in_span(b->a, t, b->change->name, at)))
         return 1;
     b->run->applies = true;
     return b->change->factor;
@@ -114,7 +97,7 @@ static bool takes_work(const struct build *b, const struct activity_thread *t)
 /* Work of a span that moves, by thread `t` around `at`, to the process that receives its next message. */
 static bool is_carried(const struct build *b, const struct activity_thread *t, int64_t at)
 {
-    return b->carried && !takes_work(b, t) && is_in_span(b->a, t, b->change->name, at);
+    return b->carried && !takes_work(b, t) && activity_is_in_span(b->a, t, b->change->name, at);
 }
 
 /* All CPUs of a node that threads were seen on. */

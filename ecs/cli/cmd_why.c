@@ -19,11 +19,12 @@ static const char about[] =
     "course of the slowest one. What is not known is said, with what would make it known. Without --aspect it takes "
     "the "
     "limits that were violated. " COMMAND_RUN COMMAND_ENDPOINT "\n";
-static const char footer[] =
-    "Exit codes: 0 explained, or every limit held; 1 failed, or more than half of an answer is unknown, or a violated "
-    "limit is not about how long something took, or one could not be judged, or a change "
-    "is not predicted; 2 wrong usage, or no such run; 4 the "
-    "server is not reached.\n";
+static const char footer[] = "Exit codes: 0 explained, or every limit held; 1 failed, or more than half of an answer "
+                             "is unknown, or a search found "
+                             "nothing and cannot say that there is nothing, or a violated "
+                             "limit is not about how long something took, or one could not be judged, or a change "
+                             "is not predicted; 2 wrong usage, or no such run; 4 the "
+                             "server is not reached.\n";
 
 static int read_share(const char *text, double *share)
 {
@@ -77,10 +78,15 @@ int cmd_why(int argc, char **argv)
          "of all that the run did, or did from --from to --until: the path to what was last, by class and place",
          .flag = &path},
         {"phases", 0, "BY",
-         "of --path or --aspect: one answer for each phase, 8 at most: found (what the run did changed steeply), "
+         "of --path, --aspect or --search: one answer for each phase, 8 at most: found (what the run did changed "
+         "steeply), "
          "squares "
          "(the same by least squares), knobs, decisions, violations",
          .value = &phases},
+        {"search", 0, NULL,
+         "what the limits that were violated, the run and its phases spend their time on, and where: hypotheses (runs, "
+         "ready, the monitor, waits), looked at more closely where they are true",
+         .flag = &asked.search},
         {"slowest", 0, "PERCENT",
          "so many of all are slow (default: those that broke the limit, else \"1 %\"); at most 1,000 are compared",
          .value = &slowest},
@@ -111,8 +117,10 @@ int cmd_why(int argc, char **argv)
         code = options_misuse("--field, --gaps and --where go with --aspect");
     if (code == OPTIONS_GO_ON && path && (q->aspect || slowest || q->node || q->process || q->change))
         code = options_misuse("--path goes with --from and --until alone");
-    if (code == OPTIONS_GO_ON && phases && !path && !q->aspect)
-        code = options_misuse("--phases goes with --path or --aspect");
+    if (code == OPTIONS_GO_ON && asked.search && (path || q->aspect || slowest || q->node || q->process || q->change))
+        code = options_misuse("--search goes with --phases, --from and --until alone");
+    if (code == OPTIONS_GO_ON && phases && !path && !q->aspect && !asked.search)
+        code = options_misuse("--phases goes with --path, --aspect or --search");
     if (code == OPTIONS_GO_ON && phases && why_phases_by(phases, &asked.phases) != 0)
         code = options_misuse("--phases: '%s' is none of found, squares, knobs, decisions, violations", phases);
     if (code == OPTIONS_GO_ON && gaps && q->field)

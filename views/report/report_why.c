@@ -114,6 +114,28 @@ static int find_phases(const char *run, enum why_phases by, const struct why_que
     return err;
 }
 
+/* Adds the questions of a search: about the run, and about each of its phases, where it has several. Returns 0 or an
+ * error, after logging why. */
+static int add_search(const char *run, const struct why_asked *asked, const struct why_question *question,
+                      struct why_limits *w)
+{
+    struct why_question whole = *question;
+    for (size_t i = 0; i < w->question_count; i++)
+        w->questions[i].search = true;
+    whole.of = WHY_PATH;
+    w->questions[w->question_count++] = whole;
+    size_t count = w->question_count;
+    int err = find_phases(run, asked->phases ? asked->phases : WHY_FOUND, &whole, w);
+    if (w->question_count == count + 1)
+        w->question_count = count;
+    return err;
+}
+
+static bool is_answered(const struct why_answer *a)
+{
+    return a->question.search ? why_is_found(a) : why_is_known(a) && why_is_predicted(a);
+}
+
 static int print(const struct why_page *p, const struct summary *s, bool json, FILE *out)
 {
     bool known = p->refusal_count == 0;
@@ -128,8 +150,25 @@ static int print(const struct why_page *p, const struct summary *s, bool json, F
         return EXIT_FAILED;
     }
     for (size_t i = 0; i < p->answer_count; i++)
-        known = known && why_is_known(&p->answers[i]) && why_is_predicted(&p->answers[i]);
+        known = known && is_answered(&p->answers[i]);
     return known ? EXIT_OK : EXIT_FAILED;
+}
+
+/* Collects the questions. Returns 0 or an error, after logging why. */
+static int ask(const char *run, bool running, struct summary *s, const struct experiment *e,
+               const struct why_asked *asked, struct why_limits *w)
+{
+    struct why_question question = asked->question;
+    question.goes_on = running;
+    question.search = asked->search;
+    if (question.aspect || question.of == WHY_PATH) {
+        if (asked->phases)
+            return find_phases(run, asked->phases, &question, w);
+        w->questions[w->question_count++] = question;
+        return 0;
+    }
+    int err = ask_limits(run, running, s, e, asked, w);
+    return err || !asked->search ? err : add_search(run, asked, &question, w);
 }
 
 int report_why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size, FILE *out)
@@ -137,21 +176,14 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     struct experiment *e;
     struct summary *s;
     struct why_limits w = {0};
-    struct why_answer answers[WHY_LIMITS_MOST] = {0};
+    struct why_answer answers[WHY_QUESTIONS_MOST] = {0};
     if (report_load_experiment(run, &e) != 0)
         return EXIT_FAILED;
     if (report_load_summary(run, running, &s) != 0) {
         experiment_free(e);
         return EXIT_FAILED;
     }
-    bool asks = asked->question.aspect || asked->question.of == WHY_PATH;
-    struct why_question question = asked->question;
-    question.goes_on = running;
-    if (asks)
-        w.questions[w.question_count++] = question;
-    int err = asks && asked->phases ? find_phases(run, asked->phases, &question, &w)
-              : asks                ? 0
-                                    : ask_limits(run, running, s, e, asked, &w);
+    int err = ask(run, running, s, e, asked, &w);
     err = err ? err : answer(run, &w, answers, misuse, size);
     struct why_page p = report_why_page(run, running, s);
     p.answer_count = w.question_count;
@@ -159,7 +191,7 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     p.refusal_count = w.refusal_count;
     p.refusals = w.refusals;
     int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);
-    for (size_t i = 0; i < WHY_LIMITS_MOST; i++)
+    for (size_t i = 0; i < WHY_QUESTIONS_MOST; i++)
         why_free(&answers[i]);
     summary_free(s);
     experiment_free(e);

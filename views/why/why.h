@@ -9,6 +9,7 @@
 #ifndef BEZEL_VIEWS_WHY_WHY_H
 #define BEZEL_VIEWS_WHY_WHY_H
 
+#include "analysis/search.h"
 #include "analysis/slack.h"
 #include "analysis/slow.h"
 #include "analysis/whatif.h"
@@ -42,6 +43,7 @@ struct why_question {
     int64_t from, until;    /* ns of the run's time: instances that end from then on, and before then */
     const char *change;     /* what if that were so: as whatif_read() takes it, or WHY_BEST; NULL: not asked */
     bool goes_on;           /* WHY_PATH: more records may come */
+    bool search;            /* the answer is a search through hypotheses */
     unsigned phase, phases; /* it is about this one of so many, from 1; 0: about all of its time */
     size_t memory;          /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
 };
@@ -61,7 +63,9 @@ struct why_answer {
     struct slack slack;      /* of messages, in it */
     size_t prediction_count; /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
     struct why_prediction *predictions;
+    struct search search;
     int64_t cpu;         /* WHY_PATH: ns on CPUs of all threads */
+    uint64_t records;    /* WHY_PATH with a search: that programs made in its time */
     uint64_t late_spans; /* WHY_PATH: as in struct live */
     uint64_t unplaced;   /* instances of an interval whose last record came before the first one */
     struct run_reader_totals totals;
@@ -82,6 +86,9 @@ bool why_is_predicted(const struct why_answer *a);
 
 /** Whether more than half of the time of the slow instances is explained. Pure. */
 bool why_is_known(const struct why_answer *a);
+
+/** Whether a search found something, or that there is nothing to be found. Pure. */
+bool why_is_found(const struct why_answer *a);
 
 /** How a question could not be put: a limit about something else than how long work took. */
 struct why_refusal {
@@ -116,7 +123,7 @@ void why_json_cause(const struct why_page *p, const struct why_answer *a, struct
 void why_term_texts(const struct why_page *p, const struct why_answer *a, const struct slow_term *t, char *what,
                     char *where, size_t size);
 
-enum { WHY_LIMITS_MOST = 8 };
+enum { WHY_LIMITS_MOST = 8, WHY_QUESTIONS_MOST = 2 * WHY_LIMITS_MOST + 1 };
 #define WHY_SLOWEST 0.01 /* of all, where neither an option nor a bound says which are slow */
 
 /**
@@ -125,7 +132,7 @@ enum { WHY_LIMITS_MOST = 8 };
  */
 struct why_limits {
     size_t question_count, refusal_count;
-    struct why_question questions[WHY_LIMITS_MOST];
+    struct why_question questions[WHY_QUESTIONS_MOST]; /* of a search also the run, and its phases */
     struct why_refusal refusals[WHY_LIMITS_MOST];
 };
 
@@ -143,7 +150,9 @@ enum why_phases {
 /** Reads what `--phases` takes. Returns 0 or BEZEL_EINVAL. Pure. */
 int why_phases_by(const char *text, enum why_phases *by) BEZEL_MUST_CHECK;
 
-/** Puts question `q` for each phase of its time, into `w`, which is empty. Returns 0, or an error as why_read(). */
+/**
+ * Adds question `q` for each phase of its time, WHY_LIMITS_MOST at most, to `w`. Returns 0, or an error as why_read().
+ */
 int why_find_phases(const char *run, enum why_phases by, const struct why_question *q,
                     struct why_limits *w) BEZEL_MUST_CHECK;
 
@@ -152,6 +161,7 @@ struct why_asked {
     struct why_question question; /* without an aspect: the limits that were violated put the questions */
     enum why_phases phases;
     bool slowest; /* its share counts, whatever a limit's bound says */
+    bool search;  /* through hypotheses: of the limits that were violated, of the run, and of its phases */
     bool json;
 };
 

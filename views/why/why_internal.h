@@ -12,6 +12,10 @@ struct why_place_text {
     char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 56];
 };
 
+struct why_pid_text {
+    char s[24];
+};
+
 struct why_what_text {
     char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 136];
 };
@@ -25,6 +29,20 @@ int why_predict(struct why_answer *a) BEZEL_MUST_CHECK;
 /** Prints what was predicted, if that was asked for. Pure but for `out`. */
 void why_put_predictions(const struct why_answer *a, FILE *out);
 void why_json_predictions(const struct why_answer *a, struct json *j);
+
+/** Searches what a->terms have. Returns 0 or BEZEL_ENOMEM. Pure. */
+int why_search(struct why_answer *a) BEZEL_MUST_CHECK;
+
+/** Prints what was found, if a search was asked for. Pure but for `out`. */
+void why_put_search(const struct why_page *p, const struct why_answer *a, FILE *out);
+void why_json_search(const struct why_answer *a, struct json *j);
+
+/**
+ * "player (4711)", of all threads of the process; or, `own`, with the thread: "player (4711, thread 4713)"; on several
+ * nodes with the node before it. The next: " (4711)"; "" where it is not known, or of several processes.
+ */
+struct why_place_text why_process(const struct why_page *p, const struct why_answer *a, uint32_t thread, bool own);
+struct why_pid_text why_pid_text(int64_t pid);
 
 /** "-1.2 ms"; "-": NaN. */
 struct units_text why_duration(double ns);

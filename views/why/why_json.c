@@ -247,6 +247,7 @@ static void put_answer(struct json *j, const struct why_page *p, const struct wh
     if (a->choice.slow_count)
         put_slowest(j, p, a);
     why_json_predictions(a, j);
+    why_json_search(a, j);
     json_object_end(j);
 }
 

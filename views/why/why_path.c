@@ -9,10 +9,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool takes_activity(const void *of, const struct dict_aspect *a)
+static bool takes(const void *question, const struct dict_aspect *a)
 {
-    (void)of;
-    return activity_wants(a);
+    const struct why_question *q = question;
+    return q->search || activity_wants(a);
+}
+
+static int take_item(struct why_answer *a, struct live *f, const struct record_item *item)
+{
+    bool is_own = item->r && item->process->role != ROLE_DAEMON;
+    a->records += is_own && item->at.ns >= a->question.from && item->at.ns < a->question.until;
+    return !item->r || activity_wants(item->aspect) ? live_take(f, item) : 0;
 }
 
 static int read_records(const char *run, struct why_answer *a, struct live *f)
@@ -21,13 +28,14 @@ static int read_records(const char *run, struct why_answer *a, struct live *f)
     struct record_filter filter = RECORD_FILTER_ALL;
     struct run_reader *reader = NULL;
     struct record_item item;
-    filter.takes = takes_activity;
+    filter.takes = takes;
+    filter.of = q;
     filter.from = saturate_sub(q->from, LIVE_STEP); /* what began before, and is recorded behind that */
     filter.until = saturate_add(q->until, LIVE_LATE);
     int err = run_reader_open(run, &filter, &reader);
     err = err ? err : run_reader_look(reader, RUN_READER_ALL);
     while (!err && (err = run_reader_next(reader, &item)) > 0)
-        err = live_take(f, &item);
+        err = take_item(a, f, &item);
     if (reader)
         a->totals = run_reader_totals(reader);
     run_reader_close(reader);
@@ -62,7 +70,7 @@ int why_read_path(const char *run, struct why_answer *a)
     a->activity = f.activity; /* the terms are of it */
     f.activity = (struct activity){0};
     live_fini(&f);
-    return err;
+    return err ? err : why_search(a);
 }
 
 double why_most_parallel(const struct why_answer *a)

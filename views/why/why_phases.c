@@ -172,12 +172,12 @@ int why_find_phases(const char *run, enum why_phases by, const struct why_questi
         err = read_run(run, by, c, at, &count);
     }
     for (size_t i = 0, n = err ? 0 : phases_join(at, count, c->from, c->until, WHY_LIMITS_MOST); i <= n && !err; i++) {
-        w->questions[i] = *q;
-        w->questions[i].phase = (unsigned)i + 1;
-        w->questions[i].phases = (unsigned)n + 1;
-        w->questions[i].from = i ? at[i - 1] : q->from;
-        w->questions[i].until = i < n ? at[i] : q->until;
-        w->question_count = i + 1;
+        struct why_question *is = &w->questions[w->question_count++];
+        *is = *q;
+        is->phase = (unsigned)i + 1;
+        is->phases = (unsigned)n + 1;
+        is->from = i ? at[i - 1] : q->from;
+        is->until = i < n ? at[i] : q->until;
     }
     free(c);
     free(at);

@@ -253,6 +253,8 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
             err = walk_slowest(a);
         if (!err)
             err = why_predict(a);
+        if (!err)
+            err = why_search(a);
     }
     interval_free(f.interval);
     free(f.lasts);
@@ -265,6 +267,7 @@ void why_free(struct why_answer *a)
     path_fini(&a->path);
     slack_fini(&a->slack);
     free(a->predictions);
+    search_fini(&a->search);
     slow_terms_free(&a->terms);
     activity_fini(&a->activity);
     slow_free(&a->choice);

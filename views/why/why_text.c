@@ -48,12 +48,7 @@ int64_t why_pid(const struct why_answer *a, uint32_t thread)
     return is->pid;
 }
 
-struct why_pid_text {
-    char s[24];
-};
-
-/* " (4711)"; "" where it is not known, or of several processes. */
-static struct why_pid_text pid_text(int64_t pid)
+struct why_pid_text why_pid_text(int64_t pid)
 {
     struct why_pid_text text = {""};
     if (pid > 0)
@@ -61,8 +56,7 @@ static struct why_pid_text pid_text(int64_t pid)
     return text;
 }
 
-/* "player (4711)", of all threads of the process; or, `own`, with the thread: "player (4711, thread 4713)". */
-static struct why_place_text process(const struct why_page *p, const struct why_answer *a, uint32_t thread, bool own)
+struct why_place_text why_process(const struct why_page *p, const struct why_answer *a, uint32_t thread, bool own)
 {
     const struct activity_thread *t = &a->activity.threads[thread];
     struct why_place_text text;
@@ -72,7 +66,7 @@ static struct why_place_text process(const struct why_page *p, const struct why_
     if (own && t->pid != t->id)
         snprintf(text.s + n, sizeof text.s - (size_t)n, " (%" PRIu32 ", thread %" PRIu32 ")", t->pid, t->id);
     else
-        snprintf(text.s + n, sizeof text.s - (size_t)n, "%s", pid_text(own ? t->pid : why_pid(a, thread)).s);
+        snprintf(text.s + n, sizeof text.s - (size_t)n, "%s", why_pid_text(own ? t->pid : why_pid(a, thread)).s);
     return text;
 }
 
@@ -97,10 +91,10 @@ static struct why_what_text what(const struct why_page *p, const struct why_answ
                                                     [PATH_SLEEP] = "sleeps",
                                                     [PATH_STOPPED] = "is stopped"};
     const char *by = d->by == ACTIVITY_NONE ? NULL : a->activity.names[d->by];
-    struct why_pid_text pid = pid_text(by ? a->activity.pids[d->by] : 0);
+    struct why_pid_text pid = why_pid_text(by ? a->activity.pids[d->by] : 0);
     struct why_what_text text;
     if (d->is == PATH_MESSAGE)
-        snprintf(text.s, sizeof text.s, "waits for a message of %s", process(p, a, d->peer, d->own).s);
+        snprintf(text.s, sizeof text.s, "waits for a message of %s", why_process(p, a, d->peer, d->own).s);
     else if (d->is == PATH_UNKNOWN)
         snprintf(text.s, sizeof text.s, "unknown: %s%s%s%s", reasons[d->why], by ? " " : "", by ? by : "", pid.s);
     else if (d->is == PATH_READY && by && strcmp(by, "idle") == 0)
@@ -118,7 +112,7 @@ static struct why_what_text what(const struct why_page *p, const struct why_answ
 
 static struct why_place_text where(const struct why_page *p, const struct why_answer *a, const struct doing *d)
 {
-    struct why_place_text text = process(p, a, d->thread, d->own);
+    struct why_place_text text = why_process(p, a, d->thread, d->own);
     size_t n = strlen(text.s);
     snprintf(text.s + n, sizeof text.s - n, "%s%s", d->span == ACTIVITY_NONE ? ", in no span" : " in ",
              d->span == ACTIVITY_NONE ? "" : a->activity.names[d->span]);
@@ -292,7 +286,7 @@ static void put_slowest(const struct why_page *p, const struct why_answer *a, FI
         return;
     uint32_t thread = activity_find(&a->activity, i->process, i->thread);
     fprintf(out, "The slowest took %s, until %.6f s, and ended in %s:\n", why_duration((double)(i->until - i->from)).s,
-            (double)(i->until - p->started) / 1e9, process(p, a, thread, true).s);
+            (double)(i->until - p->started) / 1e9, why_process(p, a, thread, true).s);
     put_pieces(p, a, out);
 }
 
@@ -326,8 +320,8 @@ static void put_slack(const struct why_page *p, const struct why_answer *a, FILE
         const struct slack_pair *is = &a->slack.pairs[i - 1];
         if (is->least < least || is->least == 0)
             break;
-        fprintf(out, "%s messages of %s to %s, by %s", comma, process(p, a, is->from, true).s,
-                process(p, a, is->to, true).s, why_duration((double)is->least).s);
+        fprintf(out, "%s messages of %s to %s, by %s", comma, why_process(p, a, is->from, true).s,
+                why_process(p, a, is->to, true).s, why_duration((double)is->least).s);
         comma = ";";
     }
     fputs(*comma == ';' ? ".\n" : "", out);
@@ -374,7 +368,7 @@ static void put_whole(const struct why_page *p, const struct why_answer *a, FILE
     }
     uint32_t thread = activity_find(&a->activity, i->process, i->thread);
     fprintf(out, "The path to what was last: %s, until %.6f s, in %s.\n", why_duration(a->terms.slow).s,
-            (double)(i->until - p->started) / 1e9, process(p, a, thread, true).s);
+            (double)(i->until - p->started) / 1e9, why_process(p, a, thread, true).s);
     put_path(p, a, out);
     if (!why_is_known(a)) {
         put_unknown(a, out);
@@ -439,10 +433,24 @@ static void put_phase(const struct why_page *p, const struct why_question *q, FI
     fputs(":\n", out);
 }
 
+static void put_searched(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    if (a->question.of != WHY_PATH)
+        put_head(a, out);
+    else if (!a->question.phase)
+        fputs("The run:\n", out);
+    why_put_search(p, a, out);
+    why_remarks(p, a, put_remark, out);
+}
+
 static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     if (a->question.phase)
         put_phase(p, &a->question, out);
+    if (a->question.search) {
+        put_searched(p, a, out);
+        return;
+    }
     if (a->question.of == WHY_PATH) {
         put_whole(p, a, out);
         return;
