@@ -248,6 +248,7 @@ static void take_event(struct sampler_cpus *c, struct cpu_recorder *r, const str
 {
     switch (e->what) {
     case SWITCHES_CPU_COMES:
+        switches_leave(&r->comings, e->leaves);
         switches_come(&r->comings, e->time, e->pid, e->thread);
         break;
     case SWITCHES_CPU_WOKEN:
@@ -316,14 +317,16 @@ int sampler_rivals_of(struct samplers *s, uint32_t cpu, uint32_t thread, bool co
 {
     struct sampler_cpus *c = s->switches->cpus;
     const struct cpu_recorder *r = cpu < c->cpu_max ? c->recorders[cpu] : NULL;
-    *lost = false;
+    *lost = !r && cpu < c->cpu_max && c->checked && c->taken >= c->retry_at; /* it was off, and is not opened yet */
     if (!r)
         return BEZEL_ENOENT;
     if (c->taken < end)
         take_records(s);
+    bool is_known =
+        comes ? switches_came(&r->comings, thread, end) : begin < r->began || switches_left(&r->comings, thread, begin);
     if (begin < r->began)
         begin = r->began;
-    if (comes && !switches_came(&r->comings, thread, end)) {
+    if (!is_known) {
         *lost = begin < end;
         return 0;
     }

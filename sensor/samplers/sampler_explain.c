@@ -133,9 +133,21 @@ void sampler_look_at_wait(struct samplers *s, struct sampler_thread *t, int64_t 
     r->state = state;
 }
 
+/* Whether a thread without any record waits: then it has waited since its recording began, and began to at `since`. */
+static bool has_only_waited(struct samplers *s, struct sampler_thread *t, int64_t now)
+{
+    struct switches_recorder *r = t->recorder;
+    if (r->thread.state != SWITCHES_STATE_UNKNOWN || !r->thread.whole || !sampler_read(s, &t->stat, now, true))
+        return false;
+    r->state = state_of(s->text);
+    r->thread.since = r->thread.begin;
+    return r->state != SWITCHES_STATE_UNSEEN && switches_ring_head(&r->ring) == switches_ring_tail(&r->ring);
+}
+
 void sampler_explain_last(struct samplers *s, struct sampler_thread *t, int64_t now)
 {
     const struct switches_thread *k = &t->recorder->thread;
-    if (k->state == SWITCHES_STATE_OFF && !k->preempted && now - k->since >= LOOK_AFTER)
+    bool waits = (k->state == SWITCHES_STATE_OFF && !k->preempted) || has_only_waited(s, t, now);
+    if (waits && now - k->since >= LOOK_AFTER)
         record_wait(s, t, now, WOKEN_NOT_YET, NULL, now);
 }

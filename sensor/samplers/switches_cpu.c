@@ -26,8 +26,10 @@ static bool read_switch(const struct switches_record *r, struct switches_cpu_eve
         return false;
     e->what = SWITCHES_CPU_COMES;
     take_id(e, &id);
+    e->leaves = SWITCHES_NOBODY;
     if (switches_direction(r) == SWITCHES_IN)
         return true;
+    e->leaves = id.thread;
     memcpy(&e->pid, r->bytes + HEADER, sizeof e->pid);
     memcpy(&e->thread, r->bytes + HEADER + sizeof e->pid, sizeof e->thread);
     return true;
@@ -117,6 +119,12 @@ void switches_come(struct switches_comings *c, int64_t time, uint32_t pid, uint3
         (struct switches_coming){.time = last && last->time > time ? last->time : time, .pid = pid, .thread = thread};
 }
 
+void switches_leave(struct switches_comings *c, uint32_t thread)
+{
+    if (c->count && thread != SWITCHES_NOBODY && coming(c, c->count - 1)->thread != thread)
+        switches_miss(c);
+}
+
 void switches_miss(struct switches_comings *c)
 {
     if (c->count)
@@ -132,6 +140,14 @@ bool switches_came(const struct switches_comings *c, uint32_t thread, int64_t ti
         if (at->time < time - CLOCK_MS)
             break;
     }
+    return false;
+}
+
+bool switches_left(const struct switches_comings *c, uint32_t thread, int64_t time)
+{
+    for (uint64_t i = c->count; i > oldest(c) + 1 && coming(c, i - 1)->time >= time - CLOCK_MS; i--)
+        if (coming(c, i - 1)->time <= time + CLOCK_MS && coming(c, i - 2)->thread == thread)
+            return true;
     return false;
 }
 

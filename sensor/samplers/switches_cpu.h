@@ -42,6 +42,7 @@ struct switches_cpu_event {
     enum switches_cpu_what what;
     int64_t time;
     uint32_t pid, thread, woken;
+    uint32_t leaves; /* COMES: the thread that had the CPU until now; SWITCHES_NOBODY: not said */
     enum switches_context context;
     char command[SWITCHES_COMMAND];
 };
@@ -62,11 +63,17 @@ struct switches_comings {
 /** `thread` has the CPU since `time`. */
 void switches_come(struct switches_comings *c, int64_t time, uint32_t pid, uint32_t thread);
 
+/** `thread` leaves the CPU. If another one came last, records are missing without a word, as of a CPU that was off. */
+void switches_leave(struct switches_comings *c, uint32_t thread);
+
 /** Records are missing since the last coming: who came after it is not known, nor how long that thread had the CPU. */
 void switches_miss(struct switches_comings *c);
 
 /** Whether `thread` came to the CPU about `time`, or has it then. */
 bool switches_came(const struct switches_comings *c, uint32_t thread, int64_t time);
+
+/** Whether `thread` had the CPU until about `time`, and another one came. */
+bool switches_left(const struct switches_comings *c, uint32_t thread, int64_t time);
 
 /** From `begin` to `end` thread `thread` had the CPU for `had`: all that time, or others had it in between. */
 struct switches_rival {

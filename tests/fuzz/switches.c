@@ -28,9 +28,10 @@ static void expect_rivals(struct switches_bytes b, const struct switches_format 
     comings.count = wakings.count = 0;
     while (switches_cpu_next(&b, format, &e, &broken)) {
         fuzz_must(e.time >= 0);
-        if (e.what == SWITCHES_CPU_COMES)
+        if (e.what == SWITCHES_CPU_COMES) {
+            switches_leave(&comings, e.leaves);
             switches_come(&comings, e.time, e.pid, e.thread);
-        else if (e.what == SWITCHES_CPU_LOST)
+        } else if (e.what == SWITCHES_CPU_LOST)
             switches_miss(&comings);
         else if (e.what == SWITCHES_CPU_WOKEN)
             switches_wake(&wakings, &(struct switches_waking){e.time, e.time, e.woken, e.pid, e.thread, e.context});

@@ -73,10 +73,11 @@ static void drain(void)
     struct switches_cpu_event e;
     bool broken = false, full = switches_full(&b);
     while (switches_cpu_next(&b, &format, &e, &broken)) {
-        if (e.what == SWITCHES_CPU_COMES)
+        if (e.what == SWITCHES_CPU_COMES) {
             assert_int_equal(e.pid, e.thread + 100);
-        if (e.what == SWITCHES_CPU_COMES)
+            switches_leave(&comings, e.leaves);
             switches_come(&comings, e.time, e.pid, e.thread);
+        }
         if (e.what == SWITCHES_CPU_LOST)
             switches_miss(&comings);
         if (e.what == SWITCHES_CPU_WOKEN)
@@ -88,8 +89,11 @@ static void drain(void)
     kernel.tail = kernel.head;
 }
 
+static uint64_t deaf; /* one switch of so many is not recorded, and no loss is said; 0: none */
+
 static void live(unsigned count, uint64_t drains)
 {
+    bool passed = true;
     kernel.now = 1000;
     kernel.head = kernel.tail = below(kernel.size) & ~UINT64_C(7);
     kernel.lost = 0;
@@ -98,7 +102,9 @@ static void live(unsigned count, uint64_t drains)
         struct truth *t = &truth[truth_count];
         uint32_t before = truth_count ? t[-1].thread : THREADS;
         *t = (struct truth){.begin = kernel.now, .thread = (uint32_t)(before + 1 + below(THREADS - 1)) % THREADS};
-        write_switch(before, t->thread);
+        passed = deaf && !passed && truth_count + 1 < count && below(deaf) == 0;
+        if (!passed)
+            write_switch(before, t->thread);
         kernel.now += 1 + (int64_t)below(1000);
         t->end = kernel.now;
         if (below(drains) == 0)
@@ -150,6 +156,21 @@ static void nobody_had_more_than_is_said_though_records_are_lost(void **unused)
     }
 }
 
+/* A CPU that is off for a while has no records, and none of a loss: the next one shows that some are missing. */
+static void nobody_had_more_than_is_said_though_records_are_missing_without_a_word(void **unused)
+{
+    (void)unused;
+    kernel.size = sizeof kernel.ring;
+    deaf = 5;
+    for (int c = 0; c < CASES; c++) {
+        live(COMINGS, 20);
+        unsigned first = (unsigned)below(COMINGS - 2), last = first + 1 + (unsigned)below(COMINGS - first - 1);
+        int64_t begin = truth[first].begin, end = truth[last].begin;
+        assert_true(ask(begin, end) + switches_unknown(&comings, begin, end) <= end - begin);
+    }
+    deaf = 0;
+}
+
 static void with_room_all_is_said_of_a_time_with_few_rivals(void **unused)
 {
     (void)unused;
@@ -161,6 +182,7 @@ static void with_room_all_is_said_of_a_time_with_few_rivals(void **unused)
         assert_int_equal(ask(begin, end), end - begin - really_had(OBSERVED, begin, end));
         assert_int_equal(switches_unknown(&comings, begin, end), 0);
         assert_true(switches_came(&comings, truth[last].thread, truth[last].begin));
+        assert_true(switches_left(&comings, truth[last].thread, truth[last].end));
     }
 }
 
@@ -194,6 +216,8 @@ static void old_times_and_other_threads_are_not_known(void **unused)
     assert_true(switches_rivals(&comings, 9, SWITCHES_COMINGS, SWITCHES_COMINGS + 4, r) > 0);
     assert_false(switches_came(&comings, 5, SWITCHES_COMINGS));
     assert_false(switches_came(&comings, 0, SWITCHES_COMINGS + 2 * CLOCK_MS));
+    assert_false(switches_left(&comings, 5, SWITCHES_COMINGS));
+    assert_false(switches_left(&comings, 0, SWITCHES_COMINGS + 2 * CLOCK_MS));
 }
 
 static void the_first_waking_of_a_wait_is_found_with_its_context(void **unused)
@@ -252,6 +276,7 @@ int main(void)
     seed = seed_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_had_more_than_is_said_though_records_are_lost),
+        cmocka_unit_test(nobody_had_more_than_is_said_though_records_are_missing_without_a_word),
         cmocka_unit_test(with_room_all_is_said_of_a_time_with_few_rivals),
         cmocka_unit_test(more_rivals_than_fit_leave_the_longest),
         cmocka_unit_test(old_times_and_other_threads_are_not_known),

@@ -10,6 +10,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -69,6 +72,21 @@ static void take_ready(const struct packet_record *r)
     of->had += v[HAD];
 }
 
+/* Waits that had not ended when their recording did. */
+enum { STATE = 4, WOKEN_BY, SLEEPS = 1, NOT_YET = 4 };
+static struct {
+    int64_t thread, duration, state;
+} last_wait;
+
+static void take_wait(const struct packet_record *r)
+{
+    if (packet_value(r, WOKEN_BY) != NOT_YET)
+        return;
+    last_wait.thread = (int64_t)packet_value(r, THREAD);
+    last_wait.duration = (int64_t)packet_value(r, DURATION);
+    last_wait.state = (int64_t)packet_value(r, STATE);
+}
+
 static struct seen *seen_of(int64_t thread)
 {
     unsigned i = 0;
@@ -89,6 +107,8 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
     sums += strcmp(aspect, "thread_scheduling") == 0;
     if (strcmp(aspect, "thread_ready") == 0)
         take_ready(r);
+    if (strcmp(aspect, "thread_wait") == 0)
+        take_wait(r);
     if (strcmp(aspect, "thread_interval") != 0)
         return;
     for (uint32_t i = 0; i <= READY_MOST; i++)
@@ -114,6 +134,11 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
 static int refused;            /* the error with which events are refused; 0: they are not */
 static _Atomic pid_t *foreign; /* the thread that is, as one of another user's; NULL: none */
 static int cpus_refused;       /* likewise, those of CPUs alone */
+static unsigned refusals;      /* of these */
+
+enum { CPUS_MAX = 256 };
+static int cpus[CPUS_MAX]; /* descriptors of the events of CPUs that were opened */
+static unsigned cpu_count;
 
 static bool rights_suffice; /* what perf_rights_suffice() returns */
 
@@ -145,9 +170,13 @@ long __wrap_syscall(long number, ...)
     }
     if (number == SYS_perf_event_open && cpus_refused && (pid_t)a[1] == -1) {
         errno = cpus_refused;
+        refusals++;
         return -1;
     }
-    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    long result = __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (number == SYS_perf_event_open && (pid_t)a[1] == -1 && result >= 0 && cpu_count < CPUS_MAX)
+        cpus[cpu_count++] = (int)result;
+    return result;
 }
 
 /* ---- The program ------------------------------------------------------------------------------------------------- */
@@ -207,6 +236,18 @@ static void three_threads(void *unused)
         pthread_join(t[i], NULL);
 }
 
+static int until_end[2]; /* a pipe that is closed then */
+
+static void only_wait(void *unused)
+{
+    char c;
+    (void)unused;
+    close(until_end[1]);
+    bezel_record(alive);
+    atomic_store(&shared->sleeper, gettid());
+    (void)!read(until_end[0], &c, 1);
+}
+
 /* ---- The fixture ------------------------------------------------------------------------------------------------- */
 
 struct bed {
@@ -226,7 +267,7 @@ static int count_descriptors(void)
     return n;
 }
 
-static void bed_begin(struct bed *b, enum experiment_switches_store store, double budget)
+static void bed_open(struct bed *b, enum experiment_switches_store store, double budget)
 {
     struct experiment_sensing sensing = {.sampler[EXPERIMENT_SAMPLER_SWITCHES] = 2 * CLOCK_MS,
                                          .switches = {.store = store, .budget = budget}};
@@ -235,12 +276,18 @@ static void bed_begin(struct bed *b, enum experiment_switches_store store, doubl
     assert_true(shared != MAP_FAILED);
     memset(seen, 0, sizeof seen);
     seen_count = 0;
-    sums = ready_count = 0;
+    sums = ready_count = cpu_count = refusals = 0;
+    last_wait.thread = 0;
     b->descriptors = count_descriptors();
     fixture_open(&b->f);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* what it records of its own is not what it observes */
     assert_int_equal(samplers_open(&sensing, b->f.dir, b->f.external, &b->s), 0);
     setenv("BEZEL_PROCESS", "program", 1);
+}
+
+static void bed_begin(struct bed *b, enum experiment_switches_store store, double budget)
+{
+    bed_open(b, store, budget);
     b->pid = fixture_spawn(three_threads, NULL);
 }
 
@@ -444,6 +491,69 @@ static void a_cpu_that_comes_up_is_recorded_without_a_word(void **unused)
     bed_end(&b);
 }
 
+static int64_t had_by_all(void)
+{
+    int64_t had = 0;
+    for (unsigned i = 0; i < ready_count; i++)
+        had += ready[i].had;
+    return had;
+}
+
+static uint64_t lost_of(const struct bed *b, const char *aspect)
+{
+    struct message_books_row sum;
+    (void)fixture_books(&b->f, aspect, &sum);
+    return sum.full;
+}
+
+static unsigned cpus_at_first;
+static int64_t had_before;
+static uint64_t lost_before;
+
+static bool cpus_are_found_off(const struct bed *b)
+{
+    (void)b;
+    return refusals >= cpus_at_first;
+}
+
+static bool times_are_lost(const struct bed *b)
+{
+    return lost_of(b, "thread_ready") > lost_before + 3;
+}
+
+static bool rivals_are_named_again(const struct bed *b)
+{
+    (void)b;
+    return had_by_all() > had_before;
+}
+
+/* Its events write nothing any more, and it has no others until it comes back. Who had it then is lost, in the books.
+ */
+static void a_cpu_that_goes_off_and_comes_back_is_recorded_again(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin(&b, SWITCHES_STORE_ALL, 1);
+    bed_until(&b, both_had_intervals);
+    bed_until(&b, rivals_are_named);
+    if (cpu_count > 0) {
+        for (cpus_at_first = 0; cpus_at_first < cpu_count; cpus_at_first++)
+            (void)ioctl(cpus[cpus_at_first], PERF_EVENT_IOC_DISABLE, 0);
+        cpus_refused = ENODEV;
+        bed_until(&b, cpus_are_found_off);
+        had_before = had_by_all();
+        lost_before = lost_of(&b, "thread_ready");
+        bed_until(&b, times_are_lost);
+        assert_int_equal(had_by_all(), had_before);
+        cpus_refused = 0;
+        bed_until(&b, rivals_are_named_again);
+        assert_int_equal(lost_of(&b, "thread_interval"), 0);
+        assert_false(others_are_unknown(&b)); /* nothing is wrong: there is no word of it */
+    }
+    bed_stop(&b);
+    bed_end(&b);
+}
+
 static bool is_summed(const struct bed *b)
 {
     return was_told(b, "are not recorded") || (was_told(b, "sensing.samplers.switches.budget") && sums > 3);
@@ -497,6 +607,46 @@ static bool turns_are_over(const struct bed *b)
     return was_told(b, "are not recorded") || turns_left-- == 0;
 }
 
+/* Whether the only thread of process `pid` sleeps. */
+static bool sleeps(pid_t pid)
+{
+    char path[32], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    (void)!(f && fgets(text, sizeof text, f));
+    if (f)
+        fclose(f);
+    const char *name_end = strrchr(text, ')');
+    return name_end && strncmp(name_end, ") S", 3) == 0;
+}
+
+/* No switch tells of it: it slept before its recording began, and sleeps still. */
+static void a_thread_that_only_waits_has_waited_all_along(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_open(&b, SWITCHES_STORE_ALL, 1);
+    assert_int_equal(pipe2(until_end, O_CLOEXEC), 0);
+    b.pid = fixture_spawn(only_wait, NULL);
+    close(until_end[0]);
+    for (int64_t deadline = clock_now() + PATIENCE; !atomic_load(&shared->sleeper) || !sleeps(b.pid); usleep(1000))
+        assert_true(clock_now() < deadline);
+    turns_left = 300;
+    bed_until(&b, turns_are_over);
+    samplers_end(b.s);
+    for (int i = 0; i < 20; i++)
+        fixture_turn(&b.f);
+    if (!was_told(&b, "are not recorded")) {
+        assert_int_equal(seen_count, 0);
+        assert_int_equal(last_wait.thread, atomic_load(&shared->sleeper));
+        assert_int_equal(last_wait.state, SLEEPS);
+        assert_true(last_wait.duration > 20 * CLOCK_MS);
+    }
+    close(until_end[1]);
+    bed_stop(&b);
+    bed_end(&b);
+}
+
 static bool any_was_saved(const struct bed *b)
 {
     return was_told(b, "are not recorded") || seen_count > 0;
@@ -527,8 +677,10 @@ int main(void)
         cmocka_unit_test(where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told),
         cmocka_unit_test(a_thread_that_is_refused_keeps_no_other_from_being_recorded),
         cmocka_unit_test(a_cpu_that_comes_up_is_recorded_without_a_word),
+        cmocka_unit_test(a_cpu_that_goes_off_and_comes_back_is_recorded_again),
         cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
         cmocka_unit_test(at_the_end_what_goes_on_is_recorded),
+        cmocka_unit_test(a_thread_that_only_waits_has_waited_all_along),
         cmocka_unit_test(what_snapshots_save_is_in_memory_alone_until_one_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
