@@ -377,6 +377,11 @@ bool activity_is_ready(const struct dict_aspect *aspect)
     return switches_aspect(aspect) == OF_READY;
 }
 
+bool activity_is_wait(const struct dict_aspect *aspect)
+{
+    return switches_aspect(aspect) == OF_WAIT;
+}
+
 /* The thread that a record of the sampler is about: known already by its records, or one of the latest process of that
  * name. */
 static uint32_t thread_of_switches(struct activity *a, const struct record_item *item)
@@ -397,8 +402,7 @@ static uint32_t thread_of_switches(struct activity *a, const struct record_item 
     return t != ACTIVITY_NONE || !latest ? t : thread_of_process(a, latest, id, saturate_time(item->time));
 }
 
-/* The time that a record of the sampler is about. */
-static struct activity_window time_of(const struct record_item *item)
+struct activity_window activity_time_of(const struct record_item *item)
 {
     int64_t end = saturate_sub(saturate_time(item->time), (int64_t)packet_value(item->r, AGE));
     int64_t duration = saturate_ns((int64_t)packet_value(item->r, DURATION));
@@ -432,7 +436,7 @@ static uint32_t name_of_other(struct activity *a, const struct record_item *item
 
 static bool take_ready(struct activity *a, uint32_t t, const struct record_item *item)
 {
-    struct activity_window time = time_of(item);
+    struct activity_window time = activity_time_of(item);
     struct activity_rival r = {.begin = time.from, .end = time.until};
     uint32_t thread;
     r.name = name_of_other(a, item, RIVAL, -1, &r.monitor, &thread);
@@ -441,7 +445,7 @@ static bool take_ready(struct activity *a, uint32_t t, const struct record_item 
 
 static bool take_wait(struct activity *a, uint32_t t, const struct record_item *item)
 {
-    struct activity_window time = time_of(item);
+    struct activity_window time = activity_time_of(item);
     uint64_t state = packet_value(item->r, STATE), woken = packet_value(item->r, WOKEN_BY);
     bool monitor;
     struct activity_wait w = {.begin = time.from,
@@ -454,7 +458,7 @@ static bool take_wait(struct activity *a, uint32_t t, const struct record_item *
 
 struct activity_interval activity_interval_of(const struct record_item *item)
 {
-    struct activity_window time = time_of(item);
+    struct activity_window time = activity_time_of(item);
     return (struct activity_interval){.begin = time.from,
                                       .end = time.until,
                                       .off = saturate_ns((int64_t)packet_value(item->r, OFF)),
@@ -466,7 +470,7 @@ struct activity_interval activity_interval_of(const struct record_item *item)
 struct activity_ready activity_ready_of(const struct record_item *item)
 {
     const struct dict *d = item->process->dict;
-    struct activity_window time = time_of(item);
+    struct activity_window time = activity_time_of(item);
     uint64_t text = packet_value(item->r, RIVAL);
     return (struct activity_ready){.begin = time.from,
                                    .end = time.until,
@@ -477,7 +481,7 @@ struct activity_ready activity_ready_of(const struct record_item *item)
 
 static bool take_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)
 {
-    struct activity_window time = time_of(item);
+    struct activity_window time = activity_time_of(item);
     int64_t off = is == OF_INTERVAL ? saturate_ns((int64_t)packet_value(item->r, OFF)) : 0;
     a->intervals += is == OF_INTERVAL;
     if (!is_wanted(a, saturate_sub(time.from, off < 0 ? 0 : off) - MARGIN, time.until + MARGIN))

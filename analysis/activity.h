@@ -176,6 +176,10 @@ struct activity_ready {
 bool activity_is_ready(const struct dict_aspect *aspect);
 struct activity_ready activity_ready_of(const struct record_item *item);
 
+/** The same of waits, and the time that a record of any of the three is about. */
+bool activity_is_wait(const struct dict_aspect *aspect);
+struct activity_window activity_time_of(const struct record_item *item);
+
 /** Whether records of this aspect say what threads did. */
 bool activity_wants(const struct dict_aspect *aspect);
 

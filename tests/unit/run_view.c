@@ -436,6 +436,7 @@ static unsigned add_switches(void)
 {
     unsigned index = fake_add_process(sensor, "bezeld", 50, ROLE_DAEMON);
     assert_int_equal(fake_add_aspect_like(sensor, index, &interval_aspect_recorded), 3);
+    assert_int_equal(fake_add_aspect_like(sensor, index, &wait_aspect_recorded), 4);
     return index;
 }
 
@@ -487,6 +488,25 @@ static void a_thread_has_its_own_strip(void **state)
     free(strip);
 }
 
+/* No interval tells of thread 9: it has waited, and waits still. */
+static void a_thread_that_only_waits_has_a_strip(void **state)
+{
+    unsigned daemon = add_switches();
+    long long from, until, ns[4];
+    char row[64];
+    (void)state;
+    fake_cut_one(sensor, daemon, 0, 3, (const uint64_t[]){1, 8, 900, 0, 0, 0, 0, 0, 0});
+    fake_cut_one(sensor, daemon, 0, 4, (const uint64_t[]){1, 9, 700, 0, 1, 4, 0, (uint64_t)-1, (uint64_t)-1});
+    take_in();
+    snprintf(row, sizeof row, "2/-1/3/-1/%lld/400", 1 + (9LL << 12));
+    char *strip = strip_of(row);
+    assert_int_equal(
+        sscanf(strip, "\"strip\":[[%lld,%lld,%lld,%lld,%lld,%lld]]", &from, &until, &ns[0], &ns[1], &ns[2], &ns[3]), 6);
+    assert_int_equal(until - from, 700);
+    assert_int_equal(ns[2], 700);
+    free(strip);
+}
+
 /* A run may have thousands of processes; what they counted would be ten times the rest. */
 static void a_reader_keeps_nothing_of_what_processes_counted(void **state)
 {
@@ -522,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_line_is_of_one_process, begin, end),
         cmocka_unit_test_setup_teardown(intervals_have_edges_between_their_records, begin, end),
         cmocka_unit_test_setup_teardown(a_thread_has_its_own_strip, begin, end),
+        cmocka_unit_test_setup_teardown(a_thread_that_only_waits_has_a_strip, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

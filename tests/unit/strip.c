@@ -73,6 +73,22 @@ static void what_does_not_fit_is_cut(void **state)
     strip_fini(&strip);
 }
 
+/* A wait that has not ended is told by itself. What intervals tell of its time stays. */
+static void a_wait_without_an_interval_behind_it_is_a_piece(void **state)
+{
+    (void)state;
+    assert_int_equal(strip_init(&strip, 0, 10000, 1000), 0);
+    add(1000, 2000, -1, -1, -1);
+    strip_add_wait(&strip, 500, 900);
+    strip_add_wait(&strip, 1500, 3000);
+    strip_add_wait(&strip, 4000, 20000);
+    assert_int_equal(strip.count, 3);
+    is_piece(0, 1000, 2000, STRIP_RUNNING);
+    is_piece(1, 2000, 3000, STRIP_WAITING);
+    is_piece(2, 4000, 10000, STRIP_WAITING);
+    strip_fini(&strip);
+}
+
 /* A piece of which nothing is known for the most part has no state. */
 static void most_of_a_piece_may_be_unknown(void **state)
 {
@@ -126,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wide_intervals_are_pieces),
         cmocka_unit_test(what_does_not_fit_is_cut),
+        cmocka_unit_test(a_wait_without_an_interval_behind_it_is_a_piece),
         cmocka_unit_test(most_of_a_piece_may_be_unknown),
         cmocka_unit_test(pieces_are_few_and_lose_nothing),
     };

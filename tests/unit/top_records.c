@@ -95,10 +95,13 @@ static void make_threads(const char *run)
     fake_cut(f, 0, 0, 1);
     daemon_of = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
     uint32_t aspect = fake_add_aspect_like(f, daemon_of, &interval_aspect_recorded);
+    uint32_t wait = fake_add_aspect_like(f, daemon_of, &wait_aspect_recorded);
     uint32_t app = fake_add_string(f, daemon_of, "app");
     fake_cut(f, daemon_of, 0, 1); /* from now on */
     record(f, aspect, app, 7, 100 * MS, -1, -1, -1);
     record(f, aspect, app, 7, 200 * MS, 700 * MS, 200 * MS, 300 * MS);
+    fake_cut_one(f, daemon_of, 0, wait,
+                 (const uint64_t[]){app, 8, 500 * MS, 0, 1, 4, 0, (uint64_t)-1, (uint64_t)-1}); /* has only waited */
     record(f, aspect, 1, 9, MS, MS, 0, 0); /* of a process that there is not */
     assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
     assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
@@ -121,13 +124,16 @@ static void a_thread_has_a_row_and_a_strip(void **state)
         ;
     shown.stack[0] = (struct top_place){.view = TOP_THREADS, .scope = TOP_ALL};
     assert_int_equal(top_source_take(s, &shown, &d), 0);
-    assert_int_equal(d.count, 1);
+    assert_int_equal(d.count, 2);
+    assert_string_equal(d.items[1].texts[0], "app");
+    assert_int_equal(d.items[1].id.field, 8);
+    assert_int_equal((int)(d.items[1].values[2] + 0.5), 50);
     assert_string_equal(d.items[0].texts[0], "app");
     assert_int_equal(d.items[0].id.field, 7);
     static const int percent[] = {30, 20, 40, 10};
     for (int i = 0; i < 4; i++)
         assert_int_equal((int)(d.items[0].values[i] + 0.5), percent[i]);
-    shown.end = d.time - 2 * MS - 1000; /* each record is 1 us behind the one before */
+    shown.end = d.time - 2 * MS - 2000; /* each record is 1 us behind the one before */
     assert_int_equal(top_source_plot(s, &shown, &d.items[0], 20, &d), 0);
     for (int i = 0; i < 20; i++)
         did[i] = d.plot.dots[i].did ? d.plot.dots[i].did : '-';

@@ -19,6 +19,7 @@ struct reading {
     const struct model_process *process;
     size_t stream;
     uint64_t scanned;
+    bool waits; /* it is these that are read, and not intervals */
     bool cut;
 };
 
@@ -40,9 +41,30 @@ static int take(const struct packet_record *r, const struct levels_place *place,
     if (key != of->key)
         return 0;
     struct record_item item = catalogue_item(of->process, of->stream, r);
+    struct activity_window time = activity_time_of(&item);
     struct activity_interval i = activity_interval_of(&item);
-    strip_add(of->s, &i);
-    return i.begin >= of->s->until;
+    if (of->waits)
+        strip_add_wait(of->s, time.from, time.until);
+    else
+        strip_add(of->s, &i);
+    return time.from >= of->s->until;
+}
+
+/* Reads the intervals, or the waits, of the chosen streams from `from` on. */
+static int read_streams(struct run_view *v, struct reading *of, size_t streams, int64_t from, int64_t until)
+{
+    int err = 0;
+    for (size_t i = 0; i < streams && !err; i++) {
+        of->stream = v->chosen[i];
+        of->process = levels_stream(v->c.levels, of->stream)->process;
+        int64_t begin = run_view_own(v, of->process->node, from), end = run_view_own(v, of->process->node, until);
+        uint32_t aspect = catalogue_aspect(of->process, of->waits ? activity_is_wait : activity_is_interval);
+        if (aspect)
+            err = levels_records(v->c.levels, of->stream, aspect, begin > 0 ? begin : 0, end, take, of);
+        err = err == 1 || err == BEZEL_EMALFORMED ? 0 : err; /* what is damaged is told of the row */
+        of->cut = of->cut || levels_was_cut(v->c.levels);
+    }
+    return err;
 }
 
 int run_view_strip(struct run_view *v, const struct page_row *row, size_t streams, int64_t from, int64_t until,
@@ -51,17 +73,13 @@ int run_view_strip(struct run_view *v, const struct page_row *row, size_t stream
     int64_t beyond = saturate_sub(until, from) > INT64_MAX / 2 / WINDOWS_BEYOND ? 0 : (until - from) * WINDOWS_BEYOND;
     int err = strip_init(s, saturate_ns(from) + v->started, saturate_ns(until) + v->started,
                          parts < PARTS_MOST ? parts : PARTS_MOST);
-    beyond = beyond > BEYOND_LEAST ? beyond : BEYOND_LEAST;
+    int64_t end = saturate_add(until, beyond > BEYOND_LEAST ? beyond : BEYOND_LEAST);
     struct reading of = {.s = s, .key = row->key};
-    for (size_t i = 0; i < streams && !err; i++) {
-        of.stream = v->chosen[i];
-        of.process = levels_stream(v->c.levels, of.stream)->process;
-        int64_t begin = run_view_own(v, of.process->node, from);
-        int64_t end = saturate_add(run_view_own(v, of.process->node, until), beyond);
-        err = levels_records(v->c.levels, of.stream, row->aspect, begin > 0 ? begin : 0, end, take, &of);
-        err = err == 1 || err == BEZEL_EMALFORMED ? 0 : err; /* what is damaged is told of the row */
-        of.cut = of.cut || levels_was_cut(v->c.levels);
-    }
+    if (!err)
+        err = read_streams(v, &of, streams, from, end);
+    of.waits = true;
+    if (!err && s->last < s->until) /* no interval tells of the rest */
+        err = read_streams(v, &of, streams, s->last - v->started, end);
     *cut = of.cut;
     return err;
 }

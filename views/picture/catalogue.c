@@ -175,6 +175,15 @@ int64_t catalogue_own(const struct model_node *node, int64_t time)
     return own;
 }
 
+uint32_t catalogue_aspect(const struct model_process *p, bool (*is)(const struct dict_aspect *aspect))
+{
+    const struct dict *d = p->role == ROLE_DAEMON ? p->dict : NULL;
+    for (uint32_t i = 0; d && i < d->aspect_count; i++)
+        if (is(&d->aspects[i]))
+            return d->aspects[i].id;
+    return 0;
+}
+
 /* The times of the streams that are ahead, or of the others. Returns how many streams these are. */
 static uint64_t find_range(const struct catalogue *c, bool ahead, int64_t *first, int64_t *last)
 {

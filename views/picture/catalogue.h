@@ -57,6 +57,9 @@ struct record_item catalogue_item(const struct model_process *process, size_t st
  */
 int64_t catalogue_own(const struct model_node *node, int64_t time);
 
+/** The aspect of daemon `p` that `is` such a one; 0: it has none, or is no daemon. */
+uint32_t catalogue_aspect(const struct model_process *p, bool (*is)(const struct dict_aspect *aspect));
+
 /**
  * The run's times of the first and the last stored packet; first > last: there is none. A stream that ends in the
  * future counts only if all streams do. Returns how many such streams were left out.

@@ -70,6 +70,11 @@ void strip_add(struct strip *s, const struct activity_interval *i)
     put(s, STRIP_RUNNING, i->begin, i->end);
 }
 
+void strip_add_wait(struct strip *s, int64_t from, int64_t until)
+{
+    put(s, STRIP_WAITING, from, until);
+}
+
 enum strip_state strip_most(const struct strip_piece *piece)
 {
     int64_t most = length_of(piece);

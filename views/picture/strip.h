@@ -41,6 +41,12 @@ void strip_fini(struct strip *s);
 /** Adds an interval, and the time without a CPU before it. They come in order; what contradicts that is cut off. */
 void strip_add(struct strip *s, const struct activity_interval *i);
 
+/**
+ * Adds a wait, after all intervals; what they tell of its time stays. So a wait that has not ended, which no interval
+ * follows, is seen.
+ */
+void strip_add_wait(struct strip *s, int64_t from, int64_t until);
+
 /** The state in which the thread was longest in `piece`; STRIP_STATES: for most of it, that is not known. */
 enum strip_state strip_most(const struct strip_piece *piece);
 

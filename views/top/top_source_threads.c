@@ -45,16 +45,6 @@ struct threads {
     struct hash_index index; /* by process and id */
 };
 
-/* The aspect of daemon `p` that `is` such a one; 0: it has none. */
-static uint32_t find_aspect(const struct model_process *p, bool (*is)(const struct dict_aspect *aspect))
-{
-    const struct dict *d = p->role == ROLE_DAEMON ? p->dict : NULL;
-    for (uint32_t i = 0; d && i < d->aspect_count; i++)
-        if (is(&d->aspects[i]))
-            return d->aspects[i].id;
-    return 0;
-}
-
 static bool has_thread(const struct top_source *s, const struct catalogue_process *p, uint32_t id)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -107,22 +97,43 @@ static struct thread *thread_of(struct threads *t, const struct top_source_readi
     return &t->list[t->count++];
 }
 
+/* Finds the thread that a record is about. False if it is none, or not wanted. */
+static bool begin_take(const struct top_source_reading *r, const struct packet_record *record, struct thread **of,
+                       struct record_item *item)
+{
+    struct threads *t = r->context;
+    if (!record || (t->wanted && ++t->scanned > SCAN_MOST) || !(*of = thread_of(t, r, record)))
+        return false;
+    *item = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    return true;
+}
+
 static int take(const struct top_source_reading *r, const struct packet_record *record,
                 const struct levels_place *place)
 {
     struct threads *t = r->context;
+    struct thread *of;
+    struct record_item item;
     (void)place;
-    if (!record)
-        return 0;
-    if (t->wanted && ++t->scanned > SCAN_MOST)
-        return 1;
-    struct thread *of = thread_of(t, r, record);
-    if (!of)
-        return 0;
-    struct record_item item = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    if (!begin_take(r, record, &of, &item))
+        return t->scanned > SCAN_MOST;
     struct activity_interval i = activity_interval_of(&item);
     strip_add(&of->strip, &i);
     return t->wanted && i.begin >= t->until;
+}
+
+static int take_wait(const struct top_source_reading *r, const struct packet_record *record,
+                     const struct levels_place *place)
+{
+    const struct threads *t = r->context;
+    struct thread *of;
+    struct record_item item;
+    (void)place;
+    if (!begin_take(r, record, &of, &item))
+        return t->scanned > SCAN_MOST;
+    struct activity_window time = activity_time_of(&item);
+    strip_add_wait(&of->strip, time.from, time.until);
+    return 0;
 }
 
 static struct top_rival *rival_of(struct thread *t, const struct activity_ready *r)
@@ -137,15 +148,11 @@ static int take_ready(const struct top_source_reading *r, const struct packet_re
                       const struct levels_place *place)
 {
     struct threads *t = r->context;
+    struct thread *of;
+    struct record_item item;
     (void)place;
-    if (!record)
-        return 0;
-    if (t->wanted && ++t->scanned > SCAN_MOST)
-        return 1;
-    struct thread *of = thread_of(t, r, record);
-    if (!of)
-        return 0;
-    struct record_item item = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    if (!begin_take(r, record, &of, &item))
+        return t->scanned > SCAN_MOST;
     struct activity_ready is = activity_ready_of(&item);
     int64_t from = is.begin > t->from ? is.begin : t->from, until = is.end < t->until ? is.end : t->until;
     struct top_rival *rival = from < until ? rival_of(of, &is) : NULL;
@@ -183,7 +190,7 @@ static int read_switches(struct top_source *s, struct threads *t, uint32_t node,
     for (size_t i = 0; i < s->c.stream_count && !err; i++) {
         const struct catalogue_process *p =
             s->c.stream_processes[i] < 0 ? NULL : &s->c.processes[s->c.stream_processes[i]];
-        uint32_t aspect = p && (node == TOP_ANY || node == p->node) ? find_aspect(p->process, is) : 0;
+        uint32_t aspect = p && (node == TOP_ANY || node == p->node) ? catalogue_aspect(p->process, is) : 0;
         if (aspect)
             err = top_source_read(s, i, aspect, catalogue_own(s->c.nodes[p->node], t->from),
                                   saturate_add(catalogue_own(s->c.nodes[p->node], t->until), BEYOND), take_record, t);
@@ -194,6 +201,8 @@ static int read_switches(struct top_source *s, struct threads *t, uint32_t node,
 static int read_intervals(struct top_source *s, struct threads *t, uint32_t node)
 {
     int err = read_switches(s, t, node, activity_is_interval, take);
+    if (!err)
+        err = read_switches(s, t, node, activity_is_wait, take_wait);
     return err ? err : read_switches(s, t, node, activity_is_ready, take_ready);
 }
 
