@@ -22,31 +22,57 @@ char *launch_collector_directory(const struct experiment *e, const uint8_t run[1
     return path;
 }
 
-static void print_options(const struct experiment *e, const struct launch_collector_options *o,
-                          struct launch_collector *c)
+void launch_collector_print(const struct experiment *e, struct launch_collector_texts *t)
 {
     const struct experiment_store *s = &e->store;
-    launch_collector_directory(e, o->run, c->directory);
-    uuid_print(o->run, c->id);
-    snprintf(c->key, sizeof c->key, "%s/%s.key", o->keys, s->key);
-    snprintf(c->sync, sizeof c->sync, "%s",
+    snprintf(t->sync.s, sizeof t->sync.s, "%s",
              s->sync == EXPERIMENT_SYNC_NEVER ? "never"
              : s->sync                        ? units_exact_duration(s->sync).s
                                               : "always");
-    snprintf(c->connections, sizeof c->connections, "%u", s->limits.connections);
-    snprintf(c->processes, sizeof c->processes, "%u", s->limits.processes);
-    snprintf(c->packet, sizeof c->packet, "%s", units_exact_size(s->limits.packet).s);
-    snprintf(c->rate, sizeof c->rate, "%s", units_exact_size(s->limits.rate).s);
-    snprintf(c->order, sizeof c->order, "%s", order_settings_print(&e->order).s);
-    snprintf(c->keep, sizeof c->keep, "%s", store_keep_print(&e->store.keep).s);
-    snprintf(c->clock, sizeof c->clock, "%s", clock_keeping_print(&e->collector.clock).s);
+    snprintf(t->connections, sizeof t->connections, "%u", s->limits.connections);
+    snprintf(t->processes, sizeof t->processes, "%u", s->limits.processes);
+    t->packet = units_exact_size(s->limits.packet);
+    t->rate = units_exact_size(s->limits.rate);
+    t->order = order_settings_print(&e->order);
+    t->keep = store_keep_print(&s->keep);
+    t->clock = clock_keeping_print(&e->collector.clock);
+}
+
+size_t launch_collector_append(const struct experiment *e, struct launch_collector_texts *t, char **argv, size_t n)
+{
+    const struct {
+        const char *option;
+        char *value;
+    } options[] = {{"--sync", t->sync.s},         {"--connections", t->connections},
+                   {"--processes", t->processes}, {"--packet", t->packet.s},
+                   {"--rate", t->rate.s},         {"--clock", t->clock.s},
+                   {"--order", t->order.s},       {"--keep", t->keep.s},
+                   {"--serve", e->store.serve},   {"--metrics", e->store.metrics},
+                   {"--push", e->store.push}};
+    _Static_assert(2 * sizeof options / sizeof *options == LAUNCH_COLLECTOR_ROOT_ARGS, "that many at most");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].value && options[i].value[0]) {
+            argv[n++] = ARG(options[i].option);
+            argv[n++] = options[i].value;
+        }
+    argv[n] = NULL;
+    return n;
+}
+
+static void print_options(const struct experiment *e, const struct launch_collector_options *o,
+                          struct launch_collector *c)
+{
+    launch_collector_directory(e, o->run, c->directory);
+    uuid_print(o->run, c->id);
+    snprintf(c->key, sizeof c->key, "%s/%s.key", o->keys, e->store.key);
+    launch_collector_print(e, &c->texts);
 }
 
 static void make_inner(const struct experiment *e, const struct launch_collector_options *o, struct launch_collector *c)
 {
     snprintf(c->public, sizeof c->public, "%s/%s.pub", o->keys, e->store.key);
     snprintf(c->buffer, sizeof c->buffer, "%s", units_exact_size(o->inner->buffer).s);
-    snprintf(c->connections, sizeof c->connections, "%u", o->connections ? o->connections : 1);
+    snprintf(c->texts.connections, sizeof c->texts.connections, "%u", o->connections ? o->connections : 1);
     char *const args[] = {ARG("bezel-collector"),
                           ARG("--id"),
                           c->id,
@@ -63,9 +89,9 @@ static void make_inner(const struct experiment *e, const struct launch_collector
                           ARG("--buffer"),
                           c->buffer,
                           ARG("--connections"),
-                          c->connections,
+                          c->texts.connections,
                           ARG("--packet"),
-                          c->packet,
+                          c->texts.packet.s,
                           NULL};
     size_t n = sizeof args / sizeof *args - 1;
     _Static_assert(sizeof args / sizeof *args + 2 * EXPERIMENT_PARENTS_MAX + 4 <= sizeof c->argv / sizeof *c->argv,
@@ -104,37 +130,13 @@ static void make_discard(struct launch_collector *c)
 
 static void make_root(const struct experiment *e, const struct launch_collector_options *o, struct launch_collector *c)
 {
-    char *const args[] = {
-        ARG("bezel-collector"), ARG("--run"),    c->directory, ARG("--id"),          c->id,          ARG("--control"),
-        e->collector.control,   ARG("--keys"),   ARG(o->keys), ARG("--key"),         c->key,         ARG("--listen"),
-        ARG(o->listen),         ARG("--sync"),   c->sync,      ARG("--connections"), c->connections, ARG("--processes"),
-        c->processes,           ARG("--packet"), c->packet,    ARG("--rate"),        c->rate,        NULL};
-    size_t n = sizeof args / sizeof *args - 1;
-    _Static_assert(sizeof args / sizeof *args + 12 <= sizeof c->argv / sizeof *c->argv,
+    char *const args[] = {ARG("bezel-collector"), ARG("--run"),  c->directory, ARG("--id"),  c->id,  ARG("--control"),
+                          e->collector.control,   ARG("--keys"), ARG(o->keys), ARG("--key"), c->key, ARG("--listen"),
+                          ARG(o->listen)};
+    _Static_assert(sizeof args / sizeof *args + LAUNCH_COLLECTOR_ROOT_ARGS < sizeof c->argv / sizeof *c->argv,
                    "there is room for all arguments");
     memcpy(c->argv, args, sizeof args);
-    if (c->clock[0]) {
-        c->argv[n++] = ARG("--clock");
-        c->argv[n++] = c->clock;
-    }
-    if (c->order[0]) {
-        c->argv[n++] = ARG("--order");
-        c->argv[n++] = c->order;
-    }
-    if (c->keep[0]) {
-        c->argv[n++] = ARG("--keep");
-        c->argv[n++] = c->keep;
-    }
-    const struct {
-        const char *option;
-        char *value;
-    } passed[] = {{"--serve", e->store.serve}, {"--metrics", e->store.metrics}, {"--push", e->store.push}};
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-        if (passed[i].value) {
-            c->argv[n++] = ARG(passed[i].option);
-            c->argv[n++] = passed[i].value;
-        }
-    c->argv[n] = NULL;
+    (void)launch_collector_append(e, &c->texts, c->argv, sizeof args / sizeof *args);
 }
 
 bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,

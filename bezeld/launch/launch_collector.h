@@ -9,6 +9,7 @@
 #ifndef BEZEL_BEZELD_LAUNCH_LAUNCH_COLLECTOR_H
 #define BEZEL_BEZELD_LAUNCH_LAUNCH_COLLECTOR_H
 
+#include "base/units.h"
 #include "bezeld/launch/launch.h"
 #include "config/experiment.h"
 
@@ -23,7 +24,7 @@
 #define LAUNCH_COLLECTOR_DISCARD "discard"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 40, LAUNCH_COLLECTOR_ENDPOINT = 256 };
+enum { LAUNCH_COLLECTOR_ARGS = 40, LAUNCH_COLLECTOR_ROOT_ARGS = 22, LAUNCH_COLLECTOR_ENDPOINT = 256 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {
@@ -38,12 +39,26 @@ struct launch_collector_options {
     uint32_t connections;                     /* ... and how many nodes may be connected through it */
 };
 
+/** What an experiment says of its collectors, as the options of bezel-collector take it. */
+struct launch_collector_texts {
+    char connections[16], processes[16];
+    struct units_text sync, packet, rate, clock, order, keep; /* "": the last three are left out */
+};
+
 struct launch_collector {
     struct launch launch; /* of the first incarnation; borrows from the others */
     char *argv[LAUNCH_COLLECTOR_ARGS + 1];
-    char directory[PATH_MAX], key[PATH_MAX], public[PATH_MAX], id[37], sync[40], connections[16], processes[16],
-        packet[40], rate[40], clock[40], order[40], keep[40], buffer[40];
+    char directory[PATH_MAX], key[PATH_MAX], public[PATH_MAX], id[37], buffer[40];
+    struct launch_collector_texts texts;
 };
+
+void launch_collector_print(const struct experiment *e, struct launch_collector_texts *t);
+
+/**
+ * Appends what `e` says of the root to its `n` arguments, wherever it runs: LAUNCH_COLLECTOR_ROOT_ARGS and a NULL at
+ * most. Borrows `e` and `t`, its texts. Returns the number of arguments.
+ */
+size_t launch_collector_append(const struct experiment *e, struct launch_collector_texts *t, char **argv, size_t n);
 
 /** The run directory of `run` on the machine of the collector. Returns `path`. */
 char *launch_collector_directory(const struct experiment *e, const uint8_t run[16], char path[PATH_MAX]);

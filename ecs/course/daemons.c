@@ -89,65 +89,18 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
         snprintf(f->data, sizeof f->data, "%s", e->store.listen);
     else
         snprintf(f->data, sizeof f->data, "ipc://%s/.data", run->private);
-    snprintf(f->sync, sizeof f->sync, "%s",
-             e->store.sync == EXPERIMENT_SYNC_NEVER ? "never"
-             : e->store.sync                        ? units_exact_duration(e->store.sync).s
-                                                    : "always");
-    snprintf(f->connections, sizeof f->connections, "%u", e->store.limits.connections);
-    snprintf(f->processes, sizeof f->processes, "%u", e->store.limits.processes);
-    snprintf(f->packet, sizeof f->packet, "%s", units_exact_size(e->store.limits.packet).s);
-    snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
-    snprintf(f->clock, sizeof f->clock, "%s", clock_keeping_print(&e->collector.clock).s);
-    snprintf(f->order, sizeof f->order, "%s", order_settings_print(&e->order).s);
-    snprintf(f->keep, sizeof f->keep, "%s", store_keep_print(&e->store.keep).s);
-    char *const args[] = {ARG("bezel-collector"),
-                          ARG("--run"),
-                          ARG(run->path),
-                          ARG("--listen"),
-                          f->data,
-                          ARG("--control"),
-                          d->control,
-                          ARG("--sync"),
-                          f->sync,
-                          ARG("--connections"),
-                          f->connections,
-                          ARG("--processes"),
-                          f->processes,
-                          ARG("--packet"),
-                          f->packet,
-                          ARG("--rate"),
-                          f->rate,
-                          f->keys[0] ? ARG("--keys") : NULL,
-                          f->keys,
-                          ARG("--key"),
-                          f->collector_key,
-                          NULL};
+    launch_collector_print(e, &f->texts);
+    char *const args[] = {ARG("bezel-collector"), ARG("--run"), ARG(run->path), ARG("--listen"), f->data,
+                          ARG("--control"),       d->control};
     memcpy(d->args, args, sizeof args);
-    size_t n = 0;
-    while (d->args[n])
-        n++;
-    if (f->clock[0]) {
-        d->args[n++] = ARG("--clock");
-        d->args[n++] = f->clock;
-    }
-    if (f->order[0]) {
-        d->args[n++] = ARG("--order");
-        d->args[n++] = f->order;
-    }
-    if (f->keep[0]) {
-        d->args[n++] = ARG("--keep");
-        d->args[n++] = f->keep;
-    }
-    const struct {
-        const char *option;
-        char *value;
-    } passed[] = {{"--serve", e->store.serve}, {"--metrics", e->store.metrics}, {"--push", e->store.push}};
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-        if (passed[i].value) {
-            d->args[n++] = ARG(passed[i].option);
-            d->args[n++] = passed[i].value;
-        }
-    d->args[n] = NULL;
+    size_t n = launch_collector_append(e, &f->texts, d->args, sizeof args / sizeof *args);
+    if (!f->keys[0])
+        return;
+    char *const keys[] = {ARG("--keys"), f->keys, ARG("--key"), f->collector_key, NULL};
+    _Static_assert(sizeof args / sizeof *args + LAUNCH_COLLECTOR_ROOT_ARGS + sizeof keys / sizeof *keys <=
+                       sizeof d->args / sizeof *d->args,
+                   "there is room for all arguments");
+    memcpy(d->args + n, keys, sizeof keys);
 }
 
 /* A collector on a node is commanded over tcp. */

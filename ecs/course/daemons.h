@@ -8,7 +8,7 @@
 #ifndef BEZEL_ECS_COURSE_DAEMONS_H
 #define BEZEL_ECS_COURSE_DAEMONS_H
 
-#include "base/units.h"
+#include "bezeld/launch/launch_collector.h"
 #include "config/experiment.h"
 #include "ecs/course/daemon.h"
 #include "ecs/course/rundir.h"
@@ -64,14 +64,10 @@ struct daemons {
     char collector_key[PATH_MAX + 80];    /* secret keys there, */
     char collector_public[PATH_MAX + 80]; /* the public one */
     char operator_key[PATH_MAX + 80];     /* "": no node is remote */
-    char connections[16], processes[16], packet[40], rate[40]; /* limits of the collector, as its options */
-    char experiment[PATH_MAX];                                 /* the file, in the run directory */
-    char data[LINK_ENDPOINT_MAX];                              /* where the collector takes packets */
-    struct remote_collector place;                             /* of a collector on a node */
-    char clock[sizeof(struct units_text)];                     /* what keeps its wall clock, as --clock takes it */
-    char order[sizeof(struct units_text)];                     /* as --order takes it */
-    char keep[sizeof(struct units_text)];                      /* as --keep takes it */
-    char sync[sizeof(struct units_text)];                      /* the collector's policy, as --sync takes it */
+    struct launch_collector_texts texts;  /* of the collector's options */
+    char experiment[PATH_MAX];            /* the file, in the run directory */
+    char data[LINK_ENDPOINT_MAX];         /* where the collector takes packets */
+    struct remote_collector place;        /* of a collector on a node */
     char collector_program[PATH_MAX], node_program[PATH_MAX], manager_program[PATH_MAX];
     bool (*launched)(void *of, uint32_t d, const struct message *reply); /* takes replies about programs; may be NULL */
     void *of;

@@ -46,7 +46,7 @@ static void describe_child(struct daemons *f, uint32_t i, const struct rundir *r
                           ARG("--connections"),
                           it->connections,
                           ARG("--packet"),
-                          f->packet,
+                          f->texts.packet.s,
                           f->keys[0] ? ARG("--keys") : NULL,
                           f->keys,
                           ARG("--key"),
@@ -58,9 +58,9 @@ static void describe_child(struct daemons *f, uint32_t i, const struct rundir *r
     size_t n = 0;
     while (d->args[n])
         n++;
-    if (f->clock[0] && !e->collector.node) { /* on the machine of the root */
+    if (f->texts.clock.s[0] && !e->collector.node) { /* on the machine of the root */
         d->args[n++] = ARG("--clock");
-        d->args[n++] = f->clock;
+        d->args[n++] = f->texts.clock.s;
     }
     it->arg_count = n;
 }
