@@ -267,6 +267,14 @@ static void check_scheduling(struct doctor *d)
                    "the kernel does not keep the times that threads run and wait (" SCHEDSTAT ")");
 }
 
+/* What helps where perf_event_open(2) fails: `right`, if it is a right that is missing. */
+static const char *perf_remedy(int error, const char *right)
+{
+    return error != EACCES && error != EPERM ? "use a kernel with CONFIG_PERF_EVENTS, outside of containers"
+           : perf_rights_suffice(2)          ? PERF_RIGHTS_FILTERED
+                                             : right;
+}
+
 static void check_perf(struct doctor *d)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -280,7 +288,7 @@ static void check_perf(struct doctor *d)
         doctor_add(d, DOCTOR_OK, "samplers", "perf", NULL, "the counters of one's own programs may be read");
     } else
         doctor_add(d, DOCTOR_WARNING, "samplers", "perf",
-                   perf_rights_suffice(2) ? PERF_RIGHTS_FILTERED : "sudo sysctl kernel.perf_event_paranoid=1",
+                   perf_remedy(error, "sudo sysctl kernel.perf_event_paranoid=1"),
                    "the counters of one's own programs may not be read (%s)", strerror(error));
 }
 
@@ -325,8 +333,7 @@ static void check_switches(struct doctor *d)
     const char *waking = try_waking();
     if (own)
         doctor_add(
-            d, DOCTOR_WARNING, "samplers", "switches",
-            perf_rights_suffice(2) ? PERF_RIGHTS_FILTERED : "sudo sysctl kernel.perf_event_paranoid=2",
+            d, DOCTOR_WARNING, "samplers", "switches", perf_remedy(own, "sudo sysctl kernel.perf_event_paranoid=2"),
             "context switches of one's own programs may not be recorded (%s); sampler 'scheduling' has their sums",
             strerror(own));
     else if (others)

@@ -13,7 +13,7 @@
 
 BEZEL_ASPECT(work, (int64, number, "1"), (int64, thread, "1"));
 
-enum { THREADS_MAX = 1000 };
+enum { THREADS_MAX = 10000, STACK_BYTES = 256 << 10 };
 
 static long records, pause_us;
 static pthread_barrier_t all;
@@ -31,16 +31,20 @@ static void *work_on(void *number)
 
 int main(int argc, char **argv)
 {
-    pthread_t threads[THREADS_MAX];
-    int numbers[THREADS_MAX], count = argc == 4 ? atoi(argv[1]) : 0;
+    static pthread_t threads[THREADS_MAX];
+    static int numbers[THREADS_MAX];
+    pthread_attr_t attributes;
+    int count = argc == 4 ? atoi(argv[1]) : 0;
     if (count < 1 || count > THREADS_MAX)
         return 2;
     records = atol(argv[2]);
     pause_us = atol(argv[3]);
     pthread_barrier_init(&all, NULL, (unsigned)count);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     for (int i = 0; i < count; i++) {
         numbers[i] = i;
-        if (pthread_create(&threads[i], NULL, work_on, &numbers[i]) != 0)
+        if (pthread_create(&threads[i], &attributes, work_on, &numbers[i]) != 0)
             return 1;
     }
     for (int i = 0; i < count; i++)
