@@ -93,7 +93,7 @@ static int get_buffer(struct record_stream *s, const struct record_source *of)
         s->capacity = RECORD_BUFFER_LEAST;
     if (s->capacity > RECORD_BUFFER_MOST)
         s->capacity = RECORD_BUFFER_MOST;
-    s->file.most = s->capacity;
+    s->file.most = RECORD_BUFFER_LEAST;
     s->part.bytes = malloc(s->capacity);
     return s->part.bytes ? 0 : BEZEL_ENOMEM;
 }
@@ -110,7 +110,10 @@ static int know_dictionary(const struct record_stream *s, const struct record_so
     return err ? err : dict_includes(s->process->dict, dictionary) ? 0 : BEZEL_EMALFORMED;
 }
 
-/* Begins the present packet: a loss that it counts comes next, then its records, if any of them may be wanted. */
+/*
+ * Begins the present packet: a loss that it counts comes next, then its records, if any of them may be wanted. As much
+ * is read ahead as was wanted in a row, so no more is read in vain than was wanted; else of each packet its header.
+ */
 static void begin_packet(struct record_stream *s, const struct record_source *of)
 {
     const struct model_node *node = s->process->node;
@@ -124,7 +127,10 @@ static void begin_packet(struct record_stream *s, const struct record_source *of
     bool lean = h->records > 0 && (!s->any || where == RECORD_OUTSIDE);
     s->records_left = lean ? 0 : h->records;
     s->at = lean ? s->file.at.bytes : s->file.at.bytes - h->size_bytes + PACKET_HEADER_BYTES;
-    s->file.most = lean ? RECORD_BUFFER_LEAST : s->capacity; /* headers alone are read then */
+    s->in_a_row = lean ? 0 : s->in_a_row + h->size_bytes;
+    s->file.most = s->in_a_row < RECORD_BUFFER_LEAST ? RECORD_BUFFER_LEAST
+                   : s->in_a_row < s->capacity       ? (size_t)s->in_a_row
+                                                     : s->capacity;
 }
 
 /* Reads the header of the next packet. Returns 1; 0 if there is no complete one; or an error. */

@@ -43,6 +43,7 @@ struct record_stream {
     uint32_t records_left;                /* in the packet */
     size_t record_bytes;                  /* of a record as the last one; 0: there was none */
     bool is_partly;                       /* the time of each record must be looked at */
+    uint64_t in_a_row;                    /* bytes of the latest packets, with this one, that all were wanted */
     size_t capacity;                      /* of the part */
     struct trace_part part;               /* its bytes are NULL where there is nothing to read */
     uint8_t wanted[DICT_ASPECTS_MAX + 1]; /* of its process */
