@@ -318,9 +318,11 @@ int path_walk_to(const struct activity *a, uint32_t thread, int64_t until, struc
     p->count = 0;
     p->bound = 0;
     p->wakers = 0;
+    p->steps = 0;
     enter(&w, thread);
     while (w.at > w.from && w.hops < HOPS_MOST && !w.short_of_memory) {
         step(&w);
+        p->steps++;
         while (w.depth && w.at <= w.from) { /* the wait is explained */
             w.thread = w.left[--w.depth].thread;
             w.from = w.left[w.depth].from;

@@ -66,6 +66,7 @@ struct path {
     struct path_piece *pieces; /* in the order of time, without gaps */
     int64_t bound;             /* ns; see above */
     size_t wakers;             /* threads that were followed since they ended a wait */
+    size_t steps;              /* that the walk took */
 };
 
 /**

@@ -29,13 +29,15 @@ struct steps {
     struct step *list;
 };
 
-/* The latest first; of the same time receivings before sendings. */
+/* The latest first; of the same time receivings before sendings, and what a thread received last before the others. */
 static int by_time(const void *x, const void *y)
 {
     const struct step *a = x, *b = y;
     if (a->at != b->at)
         return a->at > b->at ? -1 : 1;
-    return (int)a->kind - (int)b->kind;
+    if (a->kind != b->kind)
+        return (int)a->kind - (int)b->kind;
+    return (a->edge < b->edge) - (a->edge > b->edge);
 }
 
 static bool add_step(struct steps *s, struct step step)

@@ -144,6 +144,44 @@ static void test_master_and_two_workers(void **state)
     is_piece(3, PATH_RUNNING, PATH_KNOWN, m, 49 * MS, 51 * MS);
 }
 
+/*
+ * 20 times in a row A asks B and C, who each take 10 ms, and waits for both: there are 2^20 longest paths, and one is
+ * found in a number of steps that grows with what was recorded.
+ */
+static void test_a_chain_of_diamonds(void **state)
+{
+    (void)state;
+    enum { DIAMONDS = 20, EVENTS = 8, EDGES = 4 + EVENTS };
+    uint32_t m = add_thread("A", 1), of[2] = {add_thread("B", 2), add_thread("C", 3)};
+    int64_t at = MS;
+    for (int i = 0; i < 3; i++)
+        runs((uint32_t)i, 0, MS / 2, 0);
+    for (int i = 0; i < DIAMONDS; i++, at += 14 * MS) {
+        runs(m, at, at + MS, 0);
+        for (int k = 0; k < 2; k++)
+            sends(m, at + MS);
+        for (int k = 0; k < 2; k++) {
+            runs(of[k], at + 2 * MS, at + 12 * MS, 0);
+            receives(of[k], at + 2 * MS, m, at + MS);
+            sends(of[k], at + 12 * MS);
+        }
+        runs(m, at + 13 * MS, at + 13 * MS + 1000, 0);
+        for (int k = 0; k < 2; k++)
+            receives(m, at + 13 * MS, of[k], at + 12 * MS);
+        runs(m, at + 13 * MS + 1000, at + 14 * MS, 0);
+    }
+    walk(m, MS, at);
+    assert_in_range(p.steps, DIAMONDS * 4, 2 * DIAMONDS * (EVENTS + EDGES));
+    struct slack s;
+    assert_int_equal(slack_find(&a, m, MS, at, &s), 0);
+    assert_int_equal(s.count, 4);
+    for (size_t i = 0; i < s.count; i++) { /* each message once */
+        assert_int_equal(s.pairs[i].messages, DIAMONDS);
+        assert_int_equal(s.pairs[i].least, 0);
+    }
+    slack_fini(&s);
+}
+
 /* The controller asks each calculator in turn: `each` ms on the way to it and back, `cpu` ms in it. */
 static void test_controller_of_a_paper(void **state)
 {
@@ -512,6 +550,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_master_and_two_workers, start, finish),
+        cmocka_unit_test_setup_teardown(test_a_chain_of_diamonds, start, finish),
         cmocka_unit_test_setup_teardown(test_controller_of_a_paper, start, finish),
         cmocka_unit_test_setup_teardown(test_ready_and_what_lies_between, start, finish),
         cmocka_unit_test_setup_teardown(test_cpu_of_a_window, start, finish),
