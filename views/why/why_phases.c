@@ -5,6 +5,7 @@
  * Phases of a run: where curves of what it did change (analysis/phases.h), or where the monitor did something. The
  * curves have PARTS values over the time that is asked for, so memory does not grow with the run.
  */
+#include "analysis/live.h"
 #include "analysis/phases.h"
 #include "base/saturate.h"
 #include "run/history/history.h"
@@ -141,7 +142,7 @@ static int read_run(const char *run, enum why_phases by, struct curves *c, int64
     int64_t newest = INT64_MIN;
     filter.takes = takes_activity;
     filter.from = c->from;
-    filter.until = c->until;
+    filter.until = saturate_add(c->until, LIVE_LATE); /* intervals are recorded after they ended */
     int err = run_reader_newest(run, &filter, &newest);
     c->until = newest < c->until ? newest : c->until;
     err = err ? err : run_reader_open(run, &filter, &reader);

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Phases of a part of a run are those of all that threads did in it, also of what was recorded behind it. */
+#include "run/read/run_reader.h"
+#include "tests/lib/interval_aspect.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/stored_run.h"
+#include "views/why/why.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { MS = 1000000, RAN = 10 * MS, AGE = 100 * MS, INTERVALS = 200 };
+
+/* A thread runs all of the time, and each of its intervals is recorded 0.1 s after its end. */
+static void make_run(const char *run)
+{
+    static const uint8_t id[16] = "a run's identity";
+    struct fake_sensor *f = fake_new("desk", id, 1);
+    struct stored_run stored = {0};
+    assert_int_equal(mkdir(run, 0777), 0);
+    fake_add_process(f, "app", 100, ROLE_SUT);
+    fake_cut(f, 0, 0, 1);
+    unsigned daemon = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
+    uint32_t aspect = fake_add_aspect_like(f, daemon, &interval_aspect_recorded),
+             app = fake_add_string(f, daemon, "app");
+    fake_cut(f, daemon, 0, 1);
+    for (int i = 0; i < INTERVALS; i++) {
+        f->processes[daemon]->rings[0].time += RAN;
+        fake_cut_one(f, daemon, 0, aspect, (const uint64_t[]){app, 7, RAN, AGE, 0, 3, i ? 0 : UINT64_MAX, 0, 0});
+    }
+    assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
+    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
+    assert_int_equal(stored_save(&stored), 0);
+    stored_drop(&stored);
+    fake_free(f);
+}
+
+static void what_is_recorded_behind_the_end_is_no_phase(void **state)
+{
+    char run[SCRATCH_PATH + 8];
+    int64_t newest;
+    (void)state;
+    snprintf(run, sizeof run, "%s/run", scratch_dir);
+    make_run(run);
+    assert_int_equal(run_reader_newest(run, &RECORD_FILTER_ALL, &newest), 0);
+    struct why_question q = {.of = WHY_PATH, .from = INT64_MIN, .until = newest - (int64_t)500 * MS};
+    for (enum why_phases by = WHY_FOUND; by <= WHY_SQUARES; by++) {
+        struct why_limits w = {0};
+        assert_int_equal(why_find_phases(run, by, &q, &w), 0);
+        assert_int_equal(w.question_count, 1);
+        assert_int_equal(w.questions[0].until, q.until);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_recorded_behind_the_end_is_no_phase)};
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}
