@@ -19,6 +19,8 @@
 
 #define NODE_MISSING (2 * CLOCK_S) /* a node that is missing for so long, plus the longest window, gets a note */
 
+enum { GAP_NOTES = 32 }; /* of times that were not judged; the timeline has all of them */
+
 /* ---- Partials for the manager ------------------------------------------------------------------------------------ */
 
 /* A partial that is known; of a quantile with its histogram, as far as there is room for it. */
@@ -117,15 +119,72 @@ static int64_t gap_before(struct node *n, const struct message_judged *was, cons
     return grown;
 }
 
+/* Whether judgement `j`, behind `was`, judges anything: what it is about may wait for a node, or for the collector. */
+static bool is_progress(const struct message_judged *was, const struct message_judged *j)
+{
+    return !was || was->limit != j->limit ||
+           was->settling + was->held + was->violated + was->unknown != j->settling + j->held + j->violated + j->unknown;
+}
+
+static int64_t longer(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+enum { CAUSE_MAX = EXPERIMENT_NAME_MAX + 80 };
+
+/* Why limit `i` was not judged for `gap` ns up to `now`. */
+static void write_cause(const struct node *n, uint32_t i, int64_t gap, int64_t now, char text[CAUSE_MAX])
+{
+    const struct experiment *e = n->options.experiment;
+    uint32_t late = n->judged.late[i];
+    if (longer(n->judged.pause[i], now - n->judged.heard) >= gap / 2)
+        snprintf(text, CAUSE_MAX, "nothing came from bezel-resmgr, which was stopped, had no CPU, or was cut off");
+    else if (late > 0)
+        snprintf(text, CAUSE_MAX, "node %s was silent: its bezeld was stopped, had no CPU, or was cut off",
+                 e->nodes[late - 1].name);
+    else if (experiment_limit_is_on_interval(e, &e->limits[i]))
+        snprintf(text, CAUSE_MAX, "the collector sent no values: it was stopped, had no CPU, or was cut off");
+    else
+        snprintf(text, CAUSE_MAX, "bezel-resmgr was stopped, or had no CPU");
+}
+
+static void note_gap(struct node *n, uint32_t i, int64_t gap, bool goes_on, int64_t now)
+{
+    char cause[CAUSE_MAX];
+    write_cause(n, i, gap, now, cause);
+    if (n->judged.gap_notes < GAP_NOTES)
+        n->judged.gap_notes +=
+            notes_record(n->external, NULL, now, "BEZEL-LIMIT-GAP", "limit %s was not judged for %s%s: %s",
+                         n->options.experiment->limits[i].text, units_duration(gap).s, goes_on ? " so far" : "", cause);
+}
+
+/*
+ * For so long nobody has judged the limit, up to the end; 0: not for too long, or another node is the reporter by now:
+ * the manager is heard, and sends no judgements.
+ */
+static int64_t gap_at_the_end(const struct node *n, const struct message_judged *j, int64_t now)
+{
+    const struct experiment *e = n->options.experiment;
+    int64_t passed = now - n->judged.judged_at[j->limit], reach = agent_reach(e, &e->limits[j->limit]);
+    bool is_known = j->state == MESSAGE_LIMIT_HELD || j->state == MESSAGE_LIMIT_VIOLATED;
+    return is_known && passed > reach && n->managed.heard - n->judged.heard <= reach ? passed : 0;
+}
+
 /* The judgement at the end of the run, when silence of processes that ended is no violation. */
 static struct agent_limit limit_at_the_end(const struct node *n, const struct message_judged *j, int64_t now)
 {
     struct agent_limit l = limit_of(j, now);
+    l.gap = gap_at_the_end(n, j, now);
     l.violated -= j->doubtful;
-    l.unknown += j->doubtful;
-    l.unjudged = n->judged.unjudged[j->limit];
+    l.unknown += j->doubtful + l.gap;
+    l.unjudged = n->judged.unjudged[j->limit] + l.gap;
     l.worst = j->trusted_worst;
     l.last_violated = time_of(j->trusted_ago, now);
+    if (l.gap > 0) {
+        l.state = LIMIT_UNKNOWN;
+        l.known = false;
+    }
     return l;
 }
 
@@ -136,12 +195,28 @@ static void record_limit(struct node *n, uint32_t i, const struct agent_limit *l
     node_record_violated(n, i, l->violated > 0);
 }
 
+/*
+ * Of the first judgement that the node has of a manager which sent others before it: the reporter before fell silent,
+ * or was this node, in an earlier life. For so long it may be that nothing was judged, and nobody counted that.
+ */
+static int64_t unjudged_before(const struct node *n, const struct message_judged *j)
+{
+    int64_t silence = MANAGER_EXPIRY + 4 * n->options.experiment->adapt.every;
+    if (n->judged.sequence <= 1)
+        return 0;
+    return j->unknown < silence ? j->unknown : silence;
+}
+
 static void record(struct node *n, const struct message_judged *j, int64_t gap, int64_t now)
 {
     uint32_t i = j->limit;
     struct agent_limit l = limit_of(j, now);
+    bool goes_on = n->judged.in_gap[i];
     l.gap = gap;
-    l.unjudged = n->judged.unjudged[i] += gap > 0 ? gap : 0;
+    n->judged.in_gap[i] = gap > 0 && l.state == LIMIT_UNKNOWN;
+    if (gap > agent_reach(n->options.experiment, &n->options.experiment->limits[i]) && !goes_on)
+        note_gap(n, i, gap, n->judged.in_gap[i], now);
+    l.unjudged = n->judged.unjudged[i] += gap < 0 ? unjudged_before(n, j) : gap;
     bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0;
     node_record_observation(n, i, &l, now);
     if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
@@ -164,9 +239,13 @@ static void note_missing(struct node *n, const uint64_t missing[MESSAGE_MISSING_
     const struct experiment *e = n->options.experiment;
     for (uint32_t i = 0; i < e->node_count; i++) {
         int64_t *since = &n->judged.missing_since[i];
-        if (!(missing[i / 64] >> i % 64 & 1))
+        if (!(missing[i / 64] >> i % 64 & 1)) {
             *since = 0;
-        else if (*since == 0)
+            continue;
+        }
+        for (uint32_t l = 0; l < e->limit_count; l++)
+            n->judged.late[l] = n->judged.late[l] ? n->judged.late[l] : i + 1;
+        if (*since == 0)
             *since = now;
         else if (*since > 0 && now - *since >= NODE_MISSING + longest_window(e)) {
             *since = -1; /* the note is recorded */
@@ -244,6 +323,7 @@ bool global_limits_receive(struct node *n, const struct message_judgement *j, in
         memset(judged->recorded_at, 0, sizeof judged->recorded_at);
         memset(judged->unjudged, 0, sizeof judged->unjudged);
         memset(judged->unknown, 0, sizeof judged->unknown);
+        memset(judged->in_gap, 0, sizeof judged->in_gap);
         judged->count = 0;
     }
     uint32_t before = judged->count, count = 0;
@@ -256,11 +336,18 @@ bool global_limits_receive(struct node *n, const struct message_judgement *j, in
         if (of->limit >= e->limit_count || !e->limits[of->limit].global)
             continue;
         const struct message_judged *was = count < before ? &judged->list[count] : NULL; /* each has the same list */
-        int64_t gap = gap_before(n, was, of);
+        if (is_progress(was, of)) {
+            record(n, of, gap_before(n, was, of), now);
+            judged->judged_at[of->limit] = now;
+            judged->late[of->limit] = 0;
+            judged->pause[of->limit] = 0;
+        } else {
+            judged->pause[of->limit] = longer(judged->pause[of->limit], now - judged->heard);
+        }
         judged->list[count++] = *of;
-        record(n, of, gap, now);
     }
     judged->count = count;
+    judged->heard = now;
     return true;
 }
 
@@ -271,6 +358,10 @@ void global_limits_end(struct node *n, int64_t now)
         j.ago += j.ago < 0 ? 0 : now - n->judged.last_received;
         j.trusted_ago += j.trusted_ago < 0 ? 0 : now - n->judged.last_received;
         struct agent_limit l = limit_at_the_end(n, &j, now);
+        if (l.gap > 0) {
+            note_gap(n, j.limit, l.gap, false, now);
+            node_record_observation(n, j.limit, &l, now);
+        }
         record_limit(n, j.limit, &l, now);
     }
     n->judged.count = 0;

@@ -246,6 +246,7 @@ static void receive_judgement(struct node *n, const struct message_judgement *j,
 
 void manager_client_receive(struct node *n, const struct command_request *from, const struct message *m, int64_t now)
 {
+    n->managed.heard = now;
     if (!experiment_has_manager(n->options.experiment) || n->draining)
         n->managed.ignored++;
     else if (m->type == MESSAGE_WATCH)

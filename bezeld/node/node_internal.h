@@ -51,6 +51,7 @@ struct node_managed {
     struct builtin_setpoints recorded; /* as it was recorded last */
     struct message_loop loop;          /* the latest, for the setpoint of its number */
     int64_t looped_at;                 /* when a dead time was recorded last; 0: never */
+    int64_t heard;                     /* when a message of a manager came last; 0: never */
     uint64_t unsent, ignored;          /* messages that could not be sent; that were received where none is expected */
 };
 
@@ -61,9 +62,15 @@ struct node_judged {
     int64_t last_received; /* when that judgement was received */
     uint32_t count;
     struct message_judged list[EXPERIMENT_LIMITS_MAX];
-    int64_t unjudged[EXPERIMENT_LIMITS_MAX];       /* gaps in the time judged by this manager, ns */
-    int64_t unknown[EXPERIMENT_LIMITS_MAX];        /* for so long it has been unknown without a break, ns */
-    int64_t recorded_at[EXPERIMENT_LIMITS_MAX];    /* when the limit was recorded last; 0: never */
+    int64_t unjudged[EXPERIMENT_LIMITS_MAX];    /* gaps in the time judged by this manager, ns */
+    int64_t unknown[EXPERIMENT_LIMITS_MAX];     /* for so long it has been unknown without a break, ns */
+    int64_t recorded_at[EXPERIMENT_LIMITS_MAX]; /* when the limit was recorded last; 0: never */
+    int64_t judged_at[EXPERIMENT_LIMITS_MAX];   /* when a judgement last judged more of it than the one before */
+    uint32_t late[EXPERIMENT_LIMITS_MAX];       /* 1 + a node that was late since then; 0: none was */
+    int64_t pause[EXPERIMENT_LIMITS_MAX];       /* the longest between two judgements since then, ns */
+    bool in_gap[EXPERIMENT_LIMITS_MAX];         /* a time that nobody judged goes on */
+    int64_t heard;                              /* the judgement before; 0: there was none */
+    uint32_t gap_notes;
     int64_t missing_since[EXPERIMENT_NODES_MAX];   /* 0: the node is not missing; -1: the note was recorded */
     enum message_lack lack[EXPERIMENT_LIMITS_MAX]; /* of limits that the collector evaluates */
     int64_t lack_since[EXPERIMENT_LIMITS_MAX];     /* as missing_since */

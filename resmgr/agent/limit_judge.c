@@ -16,7 +16,13 @@ void limit_judge_begin(struct limit_judge *j, int64_t now)
     j->now = now;
     j->broken = j->violated = j->certain = j->confirms = j->open = false;
     j->fresh = 0;
+    j->hole = 0;
     j->seen->known = false;
+}
+
+void limit_judge_hole(struct limit_judge *j, int64_t hole)
+{
+    j->hole = hole;
 }
 
 /* A violation before this instant is confirmed. */
@@ -115,11 +121,12 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
         j->ever_known = true;
         j->first_known = j->now;
     }
+    bool is_gap = passed > j->reach || (j->hole > j->reach && j->ever_known);
     if (j->ever_known && j->limit->kind == LIMIT_HOLD && j->now - j->first_known <= j->settling) {
         seen->settling += passed;
         return;
     }
-    if (passed > j->reach)
+    if (is_gap)
         limit_judge_add_gap(seen, passed);
     else if (!j->ever_known || state == LIMIT_UNKNOWN) {
         seen->unknown += passed;
@@ -128,7 +135,7 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
         seen->held += passed;
     else
         seen->violated += passed;
-    if (state == LIMIT_VIOLATED && doubtful && passed <= j->reach)
+    if (state == LIMIT_VIOLATED && doubtful && !is_gap)
         j->doubtful += passed;
     if (!seen->known)
         return;

@@ -47,6 +47,7 @@ struct limit_judge {
 
     /* Of the instant that is being judged. */
     int64_t now;
+    int64_t hole;  /* limit_judge_hole() */
     double excess; /* of the value furthest from holding: by how much it breaks the limit, less its resolution */
     bool broken, violated, certain, confirms, open;
     uint32_t fresh; /* suspects of this instant */
@@ -64,6 +65,12 @@ void limit_judge_start(struct limit_judge *j, const struct experiment_limit *lim
                        struct agent_limit *seen);
 
 void limit_judge_begin(struct limit_judge *j, int64_t now);
+
+/**
+ * Part of what this instant is judged by was not heard for `hole` ns since the instant before. Where that is longer
+ * than the reach, the time between them is a gap, though instants may be closer together.
+ */
+void limit_judge_hole(struct limit_judge *j, int64_t hole);
 
 /** A value of the process in `slot` (-1: of the node), with its state `run`. */
 void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int slot, struct limit_judge_value v);

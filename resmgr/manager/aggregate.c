@@ -21,12 +21,22 @@ void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t st
                           agent_reach(e, &e->limits[i]), &a->limits[i].seen);
 }
 
+static void note_hole(int64_t *longest, int64_t since, int64_t now)
+{
+    if (since && now - since > *longest)
+        *longest = now - since;
+}
+
 bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now)
 {
     struct message_partials *last = &a->partials[node];
     if (partials->life == 0 || partials->life < last->life ||
         (partials->life == last->life && partials->at <= last->at))
         return false;
+    if (last->life != partials->life || last->step != partials->step) {
+        note_hole(&a->hole, a->stepped_at[node], now);
+        a->stepped_at[node] = now;
+    }
     memcpy(last, partials, offsetof(struct message_partials, histograms) + partials->histogram_bytes);
     a->received_at[node] = now;
     return true;
@@ -38,6 +48,7 @@ bool aggregate_receive_values(struct aggregate *a, const struct message_values *
     if (values->life == 0 || values->life < last->life || (values->life == last->life && values->at <= last->at))
         return false;
     *last = *values;
+    note_hole(&a->values_hole, a->values_at, now);
     a->values_at = now;
     a->transit = transit > 0 ? transit : 0;
     return true;
@@ -53,13 +64,25 @@ static bool has(const struct aggregate_nodes *set, uint32_t node)
     return set->words[node / 64] >> node % 64 & 1;
 }
 
-static struct aggregate_nodes present_nodes(const struct aggregate *a, int64_t now)
+/* ns since `at`; when the manager itself stood still, what was sent meanwhile is still to come: not before that. */
+static int64_t silence(const struct aggregate *a, int64_t at, int64_t now)
 {
-    struct aggregate_nodes present = {{0}};
+    return now - (at > a->woke ? at : a->woke);
+}
+
+static bool is_recent(const struct aggregate *a, int64_t at, int64_t now)
+{
+    return silence(a, at, now) <= a->stale;
+}
+
+/* Nodes of which a message came at a time of `at` that is recent. */
+static struct aggregate_nodes recent_nodes(const struct aggregate *a, const int64_t *at, int64_t now)
+{
+    struct aggregate_nodes recent = {{0}};
     for (uint32_t i = 0; i < a->experiment->node_count; i++)
-        if (a->partials[i].life != 0 && now - a->received_at[i] <= a->stale)
-            put(&present, i);
-    return present;
+        if (a->partials[i].life != 0 && is_recent(a, at[i], now))
+            put(&recent, i);
+    return recent;
 }
 
 /* ---- One value of many ------------------------------------------------------------------------------------------- */
@@ -206,7 +229,7 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
 
 static const struct message_value *find_value(const struct aggregate *a, uint32_t limit, int64_t now)
 {
-    if (a->values.life == 0 || now - a->values_at > a->stale)
+    if (a->values.life == 0 || !is_recent(a, a->values_at, now))
         return NULL;
     for (uint32_t i = 0; i < a->values.count; i++)
         if (a->values.list[i].limit == limit)
@@ -279,33 +302,103 @@ static bool is_of_records(const struct experiment *e, uint32_t limit)
                e, &e->limits[limit]); /* its value falls silent with its records: then it is unknown */
 }
 
+/* When the oldest of what limit `i` is judged by was heard. */
+static int64_t input_of(const struct aggregate *a, struct aggregate_nodes fresh, bool collected, int64_t now)
+{
+    int64_t oldest = now;
+    for (uint32_t i = 0; i < a->experiment->node_count; i++)
+        if (has(&fresh, i) && a->stepped_at[i] < oldest)
+            oldest = a->stepped_at[i];
+    bool has_values = collected && a->values.life != 0 && is_recent(a, a->values_at, now);
+    return has_values && a->values_at < oldest ? a->values_at : oldest;
+}
+
+/* Whether a node is silent that was heard, and may have something to add to limit `i`. */
+static bool is_silent(const struct aggregate *a, uint32_t i, struct aggregate_nodes fresh, bool collected)
+{
+    for (uint32_t node = 0; node < a->experiment->node_count; node++) {
+        const struct message_partial *p = find_partial(a, node, i);
+        if (a->partials[node].life != 0 && !has(&fresh, node) && (collected || (p && p->state != PARTIAL_NONE)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether no node that was heard had something to add to limit `i` when it was: it may be silent since it drains. */
+static bool is_over(const struct aggregate *a, uint32_t i)
+{
+    bool any = false;
+    for (uint32_t node = 0; node < a->experiment->node_count; node++) {
+        const struct message_partial *p = find_partial(a, node, i);
+        any = any || p;
+        if (p && p->state != PARTIAL_NONE)
+            return false;
+    }
+    return any;
+}
+
+/* Nodes that were heard, and have no sampling instant of the last two sampling periods. */
+static void add_late(struct aggregate *a, int64_t now)
+{
+    for (uint32_t i = 0; i < a->experiment->node_count; i++)
+        if (a->partials[i].life != 0 && silence(a, a->stepped_at[i], now) > 2 * a->experiment->adapt.every)
+            put(&a->missing, i);
+}
+
+static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
+{
+    struct aggregate_limit *l = &a->limits[i];
+    const struct aggregate_value *all = &l->value;
+    if (all->ended) /* the silence before the last process ended was its end */
+        limit_judge_drop(&l->judge, &l->run);
+    limit_judge_begin(&l->judge, now);
+    limit_judge_hole(&l->judge, l->hole);
+    l->hole = 0;
+    limit_judge_value(&l->judge, &l->run, -1,
+                      (struct limit_judge_value){.known = all->known,
+                                                 .open = all->open || is_open(all->lack) ||
+                                                         (silent && !all->known && l->judge.ever_known),
+                                                 .value = all->value,
+                                                 .resolution = all->unsure,
+                                                 .of_records = is_of_records(a->experiment, i),
+                                                 .silent = all->silent});
+    (void)limit_judge_end(&l->judge);
+}
+
+static int64_t longest(int64_t a, int64_t b, int64_t c)
+{
+    int64_t of_two = a > b ? a : b;
+    return of_two > c ? of_two : c;
+}
+
 void aggregate_step(struct aggregate *a, int64_t now)
 {
-    struct aggregate_nodes present = present_nodes(a, now);
-    a->missing = (struct aggregate_nodes){{0}};
+    a->woke = a->stepped && now - a->stepped > a->stale / 2 ? now : a->woke;
     a->stepped = now;
+    struct aggregate_nodes fresh = recent_nodes(a, a->stepped_at, now);
+    a->missing = (struct aggregate_nodes){{0}};
     for (uint32_t i = 0; i < a->experiment->limit_count; i++) {
         struct aggregate_limit *l = &a->limits[i];
         if (!a->experiment->limits[i].global)
             continue;
         bool collected = experiment_limit_is_on_interval(a->experiment, &a->experiment->limits[i]);
-        struct aggregate_value all = collected ? take_value(a, i, now) : aggregate_join(a, i, present);
-        l->value = all;
-        if (all.ended) /* the silence before the last process ended was its end */
-            limit_judge_drop(&l->judge, &l->run);
-        limit_judge_begin(&l->judge, now);
-        limit_judge_value(&l->judge, &l->run, -1,
-                          (struct limit_judge_value){.known = all.known,
-                                                     .open = all.open || is_open(all.lack),
-                                                     .value = all.value,
-                                                     .resolution = all.unsure,
-                                                     .of_records = is_of_records(a->experiment, i),
-                                                     .silent = all.silent});
-        (void)limit_judge_end(&l->judge);
+        bool silent = is_silent(a, i, fresh, collected);
+        int64_t input = input_of(a, fresh, collected, now);
+        l->value = collected ? take_value(a, i, now) : aggregate_join(a, i, fresh);
+        l->value.known = l->value.known && !(collected && silent);
+        bool over = l->was_over && is_over(a, i), is_new = input > l->input;
+        l->hole = over ? 0 : longest(l->hole, a->hole, collected ? a->values_hole : 0);
+        if (is_new || over)
+            judge(a, i, silent, now);
+        if (!is_new || silent)
+            add_late(a, now);
+        l->input = input > l->input ? input : l->input;
+        l->was_over = !collected && is_over(a, i);
         for (int w = 0; w < MESSAGE_MISSING_WORDS; w++)
-            a->missing.words[w] |= all.missing.words[w];
+            a->missing.words[w] |= l->value.missing.words[w];
         a->unsent = true;
     }
+    a->hole = a->values_hole = 0;
 }
 
 const struct agent_limit *aggregate_limit(const struct aggregate *a, uint32_t i)
@@ -324,19 +417,19 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
 {
     const struct agent_limit *seen = &a->limits[i].seen;
     const struct limit_judge *j = &a->limits[i].judge;
-    return (struct message_judged){
-        .limit = i,
-        .state = seen->state == LIMIT_UNKNOWN && j->open ? MESSAGE_LIMIT_OPEN : (enum message_limit_state)seen->state,
-        .value = seen->known ? seen->value : (double)NAN,
-        .worst = seen->worst,
-        .settling = seen->settling,
-        .held = seen->held,
-        .violated = seen->violated,
-        .unknown = seen->unknown,
-        .ago = since(a, seen->last_violated),
-        .doubtful = j->doubtful,
-        .trusted_ago = since(a, j->doubtful ? j->trusted_violated : seen->last_violated),
-        .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
+    bool is_open_now = seen->state == LIMIT_UNKNOWN && (j->open || seen->gap > 0);
+    return (struct message_judged){.limit = i,
+                                   .state = is_open_now ? MESSAGE_LIMIT_OPEN : (enum message_limit_state)seen->state,
+                                   .value = seen->known ? seen->value : (double)NAN,
+                                   .worst = seen->worst,
+                                   .settling = seen->settling,
+                                   .held = seen->held,
+                                   .violated = seen->violated,
+                                   .unknown = seen->unknown,
+                                   .ago = since(a, seen->last_violated),
+                                   .doubtful = j->doubtful,
+                                   .trusted_ago = since(a, j->doubtful ? j->trusted_violated : seen->last_violated),
+                                   .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
 }
 
 /*
@@ -345,7 +438,7 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
  */
 static uint32_t choose_reporter(struct aggregate *a, int64_t now)
 {
-    struct aggregate_nodes present = present_nodes(a, now);
+    struct aggregate_nodes present = recent_nodes(a, a->received_at, now);
     uint32_t first = 0, count = a->experiment->node_count;
     if (a->reporter != EXPERIMENT_NODES_MAX && has(&present, a->reporter))
         return a->reporter;

@@ -14,6 +14,12 @@
  * and no node is missing for it. It is held or violated only where the value is so with all of its uncertainty. Where
  * it is unknown, `lack` says why.
  *
+ * At a step a limit is judged once each node that is present has had a sampling instant since it was judged before, and
+ * the collector has answered. Until then nothing is, and nodes that are late count as missing in the judgement. Where a
+ * node had none, or the collector did not answer, for longer than agent_reach(), the time since the limit was judged
+ * before is a gap. A node that was heard and has no new instant for `stale` ns leaves the limit open: that time counts
+ * as not judged, unless the others decide, or the node had nothing to add.
+ *
  * The judgement is sent to one node, the reporter, which records it: the first node of the file, where it is present
  * within two seconds, or else the first one that is; and the same one until it is missing.
  */
@@ -50,6 +56,9 @@ struct aggregate_limit {
     struct aggregate_value value; /* at the last step */
     struct limit_judge judge;
     struct limit_judge_run run;
+    int64_t input; /* when the oldest of what it was judged by was heard; 0: it was not judged */
+    int64_t hole;  /* ns, the longest since then for which something that it is judged by was not heard */
+    bool was_over; /* no node had something to add */
 };
 
 struct aggregate {
@@ -59,12 +68,15 @@ struct aggregate {
     struct message_values values;                           /* of the collector; likewise */
     int64_t values_at, transit; /* when they arrived; ns that they took from the collector, at most */
     int64_t received_at[EXPERIMENT_NODES_MAX], stale; /* when it arrived; ns after which a node is missing */
-    struct aggregate_nodes missing;                   /* for any limit */
+    int64_t stepped_at[EXPERIMENT_NODES_MAX];         /* when its latest sampling instant was heard of */
+    int64_t hole,
+        values_hole; /* ns, the longest between two of them, of a node, and between two values, since a step */
+    struct aggregate_nodes missing; /* for any limit */
     uint64_t sequence;
     uint32_t reporter;   /* EXPERIMENT_NODES_MAX: none yet; ... */
     int64_t chosen_from; /* ... for the first one of the file the others have waited since; 0: they do not */
     bool unsent;
-    int64_t stepped;
+    int64_t stepped, woke; /* the last step; the last one before which the manager stood still for long */
 };
 
 /** Starts without partials. A node that sends none for `stale` ns is missing. Borrows `e`. */

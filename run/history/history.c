@@ -14,7 +14,8 @@
 enum {
     AT_ONCE = 2048, /* rows between two looks at the clock */
     TEXTS_MAX = 4096,
-    VIOLATED = 2, /* enum limit_state */
+    UNKNOWN = 0, /* enum limit_state */
+    VIOLATED = 2,
 };
 
 /* Opening the database costs more than what is new in it: every other second will do. */
@@ -222,6 +223,17 @@ static void follow_state(struct history *h, struct history_series *s, int64_t at
     }
 }
 
+/* The gap that ends where the limit was observed last, and was unknown. NULL: there is none. */
+static struct history_gap *gap_to_absorb(const struct history *h, const struct history_series *s)
+{
+    for (size_t i = h->gap_count; i > 0; i--) {
+        struct history_gap *g = &h->gaps[i - 1];
+        if (g->node == s->node && g->limit == s->limit)
+            return g->end == s->last_at && !s->last_known ? g : NULL;
+    }
+    return NULL;
+}
+
 /*
  * Nothing is known of the gap: a violation ends there, and the line of values is broken. A gap of -1 reaches back to
  * what the daemon before has observed, and none reaches further.
@@ -232,7 +244,12 @@ static void follow_gap(struct history *h, struct history_series *s, int64_t at, 
     begin = begin < s->last_at ? s->last_at : begin;
     if (gap == 0 || s->last_at == 0 || begin < s->begin || begin >= at)
         return;
-    struct history_gap *g = add(h, &h->gaps, &h->gap_count, h->most, sizeof *g);
+    struct history_gap *g = gap < 0 ? NULL : gap_to_absorb(h, s);
+    if (g) {
+        g->end = at;
+        return;
+    }
+    g = add(h, &h->gaps, &h->gap_count, h->most, sizeof *g);
     if (!g)
         return;
     *g = (struct history_gap){.node = s->node, .limit = s->limit, .begin = begin, .end = at, .restarted = gap < 0};
@@ -252,6 +269,7 @@ void history_observe(struct history *h, const struct builtin_observation *o)
     count_value(s, o->at, o->value);
     follow_state(h, s, o->at, o->state == VIOLATED, o->value);
     s->last_at = o->at;
+    s->last_known = o->state != UNKNOWN;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@ struct history_series {
     struct history_columns columns;
     int64_t known_at; /* the time of `last` */
     int64_t last_at;  /* of a limit: of the value that came last ... */
+    bool last_known;  /* ... whether the limit was held or violated then ... */
     size_t open;      /* ... and the number of its open violation, from 1; 0: none */
 };
 
@@ -54,8 +55,8 @@ struct history_violation {
 };
 
 /**
- * A time in which a limit was not judged. The members behind `restarted` are of who judges it again from the stored
- * records (run/verdict/rejudge.h).
+ * A time in which a limit was not judged; times that touch, between which it was never known, are one. The members
+ * behind `restarted` are of who judges it again from the stored records (run/verdict/rejudge.h).
  */
 struct history_gap {
     uint32_t node, limit;

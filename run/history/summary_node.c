@@ -171,8 +171,8 @@ static int64_t time_judged(const struct builtin_limit *l)
 
 /*
  * Several nodes may record the same global limit of one manager (epoch). Its times are the manager's, so only the row
- * with the longest time is kept. Returns whether `limit`, the row after the first `count`, is a copy of one of these;
- * the longer one takes its place.
+ * with the longest time is kept. What was not judged each counts for itself, while it was the reporter. Returns whether
+ * `limit`, the row after the first `count`, is a copy of one of these; the longer one takes its place.
  */
 static bool is_copy(struct builtin_limit *limits, size_t count, const struct builtin_limit *limit)
 {
@@ -180,8 +180,10 @@ static bool is_copy(struct builtin_limit *limits, size_t count, const struct bui
         struct builtin_limit *other = &limits[i];
         if (other->limit != limit->limit || other->epoch != limit->epoch)
             continue;
+        int64_t unjudged = saturate_add(other->unjudged, limit->unjudged);
         if (time_judged(limit) > time_judged(other))
             *other = *limit;
+        other->unjudged = unjudged < other->unknown ? unjudged : other->unknown;
         return true;
     }
     return false;

@@ -46,6 +46,15 @@ static int start(void **state)
     return 0;
 }
 
+/* Of a count, of which a gap is longer than half a second; nodes are missing after more than that. */
+static int start_counted(void **state)
+{
+    (void)start(state);
+    limits[0].metric = METRIC_COUNT;
+    aggregate_start(w, &e, 8 * EVERY);
+    return 0;
+}
+
 static int end(void **state)
 {
     (void)state;
@@ -263,7 +272,7 @@ static void who_is_not_heard_for_long_is_missing_until_it_is_back(void **state)
         aggregate_step(w, now);
         assert_int_equal(aggregate_limit(w, 0)->state, i < 5 ? LIMIT_HELD : LIMIT_UNKNOWN);
         assert_true(aggregate_send(w, now, &node, &j));
-        assert_int_equal(j.missing[0], i < 5 ? 0 : 4);
+        assert_int_equal(j.missing[0], i < 2 ? 0 : 4); /* late, and then missing */
     }
     now += EVERY;
     assert_true(hear(0, known(16, 0)) && hear(1, known(6, 0)));
@@ -271,6 +280,136 @@ static void who_is_not_heard_for_long_is_missing_until_it_is_back(void **state)
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_VIOLATED); /* the third can only add to it */
     step(6, 6, 6);
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
+}
+
+/* `count` instants without the third node. */
+static void step_without_the_third(int count)
+{
+    for (int i = 0; i < count; i++) {
+        now += EVERY;
+        assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)));
+        aggregate_step(w, now);
+    }
+}
+
+/* What a count of the third node was in the meantime, nobody knows: it may have left its bound and come back. */
+static void the_time_for_which_a_node_stood_still_was_not_judged(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    (void)state;
+    step(6, 6, 6);
+    step(6, 6, 6);
+    step_without_the_third(5);
+    step(6, 6, 6);
+    assert_int_equal(l->state, LIMIT_HELD);
+    assert_int_equal(l->held, EVERY);
+    assert_int_equal(l->unjudged, 6 * EVERY);
+    assert_int_equal(l->unknown, 6 * EVERY);
+    step(6, 6, 6);
+    assert_int_equal(l->held, 2 * EVERY);
+    step_without_the_third(5);
+    now += EVERY;
+    assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)) && hear(2, unknown));
+    aggregate_step(w, now);
+    assert_true(aggregate_send(w, now, &node, &j));
+    assert_int_equal(j.list[0].state, MESSAGE_LIMIT_OPEN); /* not judged, though nothing is known now, either */
+    assert_int_equal(l->unjudged, 12 * EVERY);
+}
+
+static void a_node_that_is_late_leaves_time_that_its_next_values_judge(void **state)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    (void)state;
+    step(6, 6, 6);
+    step_without_the_third(4);
+    assert_int_equal(l->held + l->violated + l->unknown, 0); /* it may be the one or the other */
+    step(6, 6, 9);
+    assert_int_equal(l->violated, 5 * EVERY);
+    assert_int_equal(l->unjudged, 0);
+}
+
+/* Its last sampling instant, sent again, says nothing new. */
+static void a_node_that_only_answers_stands_still(void **state)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    (void)state;
+    step(6, 6, 6);
+    for (int i = 0; i < 6; i++) {
+        now += EVERY;
+        struct message_partials again = w->partials[2];
+        again.at = (uint64_t)now;
+        assert_true(aggregate_receive(w, 2, &again, now));
+        assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)));
+        aggregate_step(w, now);
+    }
+    step(6, 6, 6);
+    assert_int_equal(l->unjudged, 7 * EVERY);
+    assert_int_equal(l->held, 0);
+}
+
+static void while_a_node_is_silent_nothing_is_judged_unless_it_had_nothing_to_add(void **state)
+{
+    static const struct message_partial parts[] = {{.state = PARTIAL_KNOWN, .value = 1}, {.state = PARTIAL_NONE}};
+    for (size_t i = 0; i < 2; i++) {
+        struct message_judgement j;
+        uint32_t node;
+        start_counted(state);
+        const struct agent_limit *l = aggregate_limit(w, 0);
+        step(6, 6, 6);
+        now += EVERY;
+        assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)) && hear(2, parts[i]));
+        aggregate_step(w, now);
+        step_without_the_third(20);
+        assert_true(aggregate_send(w, now, &node, &j));
+        assert_int_equal(l->held, EVERY);
+        assert_int_equal(l->unknown, 20 * EVERY);
+        assert_int_equal(l->unjudged, i == 0 ? 20 * EVERY : 9 * EVERY); /* till it was missing */
+        assert_int_equal(j.list[0].state, i == 0 ? MESSAGE_LIMIT_OPEN : MESSAGE_LIMIT_UNKNOWN);
+        assert_int_equal(j.missing[0], 4);
+        end(state);
+    }
+}
+
+/* What nodes sent meanwhile comes a moment later: they are there, and the same one is told. */
+static void the_time_for_which_the_manager_stood_still_was_not_judged(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        step(6, 6, 6);
+        assert_true(aggregate_send(w, now, &node, &j));
+    }
+    now += CLOCK_S;
+    assert_true(hear(1, known(6, 0)) && hear(2, known(6, 0)));
+    aggregate_step(w, now);
+    assert_true(aggregate_send(w, now, &node, &j));
+    assert_int_equal(node, 0);
+    assert_int_equal(j.missing[0], 0);
+    assert_int_equal(l->held + l->violated + l->unknown, EVERY);
+    step(6, 6, 6);
+    assert_int_equal(l->state, LIMIT_HELD);
+    assert_int_equal(l->held, EVERY);
+    assert_int_equal(l->unjudged, CLOCK_S + EVERY);
+}
+
+/* What breaks the largest of all is in the window still, when the node goes on. */
+static void the_largest_of_all_is_judged_as_far_as_its_window_goes_back(void **state)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    (void)state;
+    limits[0].metric = METRIC_MAX;
+    aggregate_start(w, &e, 20 * EVERY);
+    step(6, 6, 6);
+    step_without_the_third(8);
+    step(6, 6, 21);
+    assert_int_equal(l->violated, 9 * EVERY);
+    step_without_the_third(10);
+    step(6, 6, 6);
+    assert_int_equal(l->unjudged, 11 * EVERY);
 }
 
 static void one_node_is_told_until_it_is_gone(void **state)
@@ -287,13 +426,13 @@ static void one_node_is_told_until_it_is_gone(void **state)
     assert_true(aggregate_send(w, now, &node, &j));
     assert_int_equal(node, 1);
     assert_false(aggregate_send(w, now, &node, &j));
-    for (uint64_t i = 0; i < 7; i++) {
+    for (uint64_t i = 0; i < 8; i++) { /* the first step is behind a long time without one */
         now += EVERY;
         assert_true(hear(2, known(1, 0)));
         assert_true(hear(0, known(1, 0)));
         aggregate_step(w, now);
         assert_true(aggregate_send(w, now, &node, &j));
-        assert_int_equal(node, i < 5 ? 1 : 0);
+        assert_int_equal(node, i < 6 ? 1 : 0);
         assert_int_equal(j.sequence, 2 + i);
         assert_int_equal(j.count, 1);
     }
@@ -413,12 +552,12 @@ static void what_the_bounds_leave_open_is_neither_held_nor_violated(void **state
 static void a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason(void **state)
 {
     (void)state;
-    aggregate_step(w, now);
+    aggregate_step(w, now++);
     assert_int_equal(aggregate_value(w, 0)->lack, LACK_VALUES);
     (void)judge(value(1, 2));
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
-    now += STALE;
-    aggregate_step(w, now);
+    for (int i = 0; i < 6; i++, now++)
+        aggregate_step(w, now += EVERY);
     assert_int_equal(aggregate_value(w, 0)->lack, LACK_VALUES);
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_UNKNOWN);
     e.adapt.max_age = 7 * CLOCK_MS + EVERY;
@@ -433,6 +572,35 @@ static void a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason(void
     wrong = value(1, 2);
     wrong.collected = wrong.age + 1;
     assert_int_equal(judge(wrong)->lack, LACK_VALUES);
+}
+
+static void the_time_for_which_the_collector_or_a_node_stood_still_was_not_judged(void **state)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    (void)state;
+    aggregate_start(w, &e, 20 * EVERY);
+    (void)judge(value(1, 2));
+    (void)judge(value(1, 2));
+    for (int i = 0; i < 5; i++) {
+        now += EVERY;
+        aggregate_step(w, now);
+    }
+    (void)judge(value(1, 2));
+    assert_int_equal(l->held, EVERY);
+    assert_int_equal(l->unjudged, 6 * EVERY);
+    for (int i = 0; i < 8; i++) {
+        if (i == 0 || i == 7)
+            assert_true(hear(2, nothing));
+        (void)judge(value(1, 2));
+    }
+    assert_int_equal(l->held, 2 * EVERY);
+    assert_int_equal(l->unjudged, 13 * EVERY);
+    for (int i = 0; i < 21; i++)
+        (void)judge(value(1, 2));
+    assert_int_equal(l->state, LIMIT_UNKNOWN); /* its records are in no value */
+    assert_int_equal(l->held, 2 * EVERY);
+    assert_int_equal(l->unjudged, 34 * EVERY);
+    assert_int_equal(w->missing.words[0], 4);
 }
 
 static void values_of_a_former_life_of_the_collector_are_not_taken(void **state)
@@ -463,6 +631,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_comes_late_or_twice_is_not_heard, start, end),
         cmocka_unit_test_setup_teardown(no_node_breaks_it_and_all_together_do, start, end),
         cmocka_unit_test_setup_teardown(who_is_not_heard_for_long_is_missing_until_it_is_back, start, end),
+        cmocka_unit_test_setup_teardown(the_time_for_which_a_node_stood_still_was_not_judged, start_counted, end),
+        cmocka_unit_test_setup_teardown(a_node_that_is_late_leaves_time_that_its_next_values_judge, start_counted, end),
+        cmocka_unit_test_setup_teardown(the_time_for_which_the_manager_stood_still_was_not_judged, start_counted, end),
+        cmocka_unit_test_setup_teardown(a_node_that_only_answers_stands_still, start_counted, end),
+        cmocka_unit_test(while_a_node_is_silent_nothing_is_judged_unless_it_had_nothing_to_add),
+        cmocka_unit_test_setup_teardown(the_largest_of_all_is_judged_as_far_as_its_window_goes_back, start, end),
         cmocka_unit_test_setup_teardown(the_first_node_of_the_file_is_told_where_it_comes_later, start, end),
         cmocka_unit_test_setup_teardown(one_node_is_told_until_it_is_gone, start, end),
         cmocka_unit_test_setup_teardown(the_end_of_processes_is_no_violation, start, end),
@@ -471,6 +645,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_the_bounds_leave_open_is_neither_held_nor_violated, start_collected,
                                         end_collected),
         cmocka_unit_test_setup_teardown(a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason,
+                                        start_collected, end_collected),
+        cmocka_unit_test_setup_teardown(the_time_for_which_the_collector_or_a_node_stood_still_was_not_judged,
                                         start_collected, end_collected),
         cmocka_unit_test_setup_teardown(values_of_a_former_life_of_the_collector_are_not_taken, start_collected,
                                         end_collected),

@@ -181,6 +181,30 @@ static void each_row_is_taken_once_while_the_run_grows(void **state)
     insert("DELETE FROM knobs");
 }
 
+/* A node that is silent for long makes a gap of each instant, and the reader of a run sees one. */
+static void gaps_that_touch_while_nothing_is_known_are_one(void **state)
+{
+    static const struct {
+        int64_t at, gap;
+        int state;
+    } seen[] = {{1000, 0, HELD},   {2000, 800, 0}, {2100, 90, 0},    {2200, 95, HELD},
+                {2400, 200, HELD}, {2500, 0, 0},   {2700, 200, HELD}};
+    static const int64_t gaps[][2] = {{1200, 2200}, {2200, 2400}, {2500, 2700}};
+    (void)state;
+    struct history h = {.most = MOST};
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+        history_observe(&h, &(struct builtin_observation){.at = seen[i].at * CLOCK_MS,
+                                                          .state = seen[i].state,
+                                                          .value = seen[i].state ? 1 : (double)NAN,
+                                                          .gap = seen[i].gap * CLOCK_MS});
+    assert_int_equal(h.gap_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(h.gaps[i].begin, gaps[i][0] * CLOCK_MS);
+        assert_int_equal(h.gaps[i].end, gaps[i][1] * CLOCK_MS);
+    }
+    history_close(&h);
+}
+
 /* Its line of values is broken there, a restart of bezeld is a gap, and none reaches behind the observation before. */
 static void a_gap_breaks_the_line_of_a_limit(void **state)
 {
@@ -268,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_series_is_bounded_and_keeps_its_extremes),
         cmocka_unit_test(violations_are_bounded_and_the_open_one_is_still_closed),
         cmocka_unit_test(each_row_is_taken_once_while_the_run_grows),
+        cmocka_unit_test(gaps_that_touch_while_nothing_is_known_are_one),
         cmocka_unit_test(a_gap_breaks_the_line_of_a_limit),
         cmocka_unit_test(metrics_have_their_statistics),
         cmocka_unit_test(a_table_that_was_made_anew_is_read_anew),

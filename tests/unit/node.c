@@ -133,6 +133,50 @@ static void the_time_for_which_a_node_is_missing_was_not_judged(void **state)
     assert_int_equal(node->judged.unjudged[0], 10 * CLOCK_S);
 }
 
+/* A judgement that held, where node `late`, from 1, was late; 0: none. */
+static void judge_late(uint64_t sequence, uint32_t late, int64_t held, int64_t unknown, int64_t now)
+{
+    static struct message m;
+    m.type = MESSAGE_JUDGEMENT;
+    m.judgement = (struct message_judgement){.leadership = {.epoch = 1, .holder = 7},
+                                             .sequence = sequence,
+                                             .missing = {late ? UINT64_C(1) << (late - 1) : 0},
+                                             .count = 1};
+    m.judgement.list[0] =
+        (struct message_judged){.limit = 0, .state = MESSAGE_LIMIT_HELD, .held = held, .unknown = unknown, .ago = -1};
+    manager_client_receive(node, &asker_of_old, &m, now);
+}
+
+static const char *last_gap_note(void)
+{
+    const struct message_note *note = NULL;
+    for (uint32_t i = 0; i < external_note_count(node->external); i++)
+        if (strcmp(external_note(node->external, i)->code, "BEZEL-LIMIT-GAP") == 0)
+            note = external_note(node->external, i);
+    return note ? note->text : "";
+}
+
+/* A note names who was silent while nobody judged a limit over all nodes, also at the end. */
+static void the_cause_of_a_time_that_nobody_judged_is_noted(void **state)
+{
+    const int64_t gap = 10 * CLOCK_S;
+    (void)state;
+    int64_t now = clock_now();
+    judge_late(1, 0, CLOCK_S, 0, now);
+    for (int i = 1; i < 10; i++)
+        judge_late(1 + (uint64_t)i, 2, CLOCK_S, 0, now += gap / 10); /* nothing is judged, for it waits */
+    assert_string_equal(last_gap_note(), "");
+    judge_late(11, 0, CLOCK_S, gap, now += gap / 10);
+    assert_non_null(strstr(last_gap_note(), "was not judged for 10.0 s: node b was silent"));
+    assert_int_equal(node->judged.unjudged[0], gap);
+    judge_late(12, 2, CLOCK_S, gap, now += 2 * gap); /* the first word of it, before the nodes' */
+    judge_late(13, 0, CLOCK_S, 3 * gap, now += CLOCK_MS);
+    assert_non_null(strstr(last_gap_note(), "was not judged for 20.0 s: nothing came from bezel-resmgr"));
+    assert_int_equal(node->judged.unjudged[0], 3 * gap);
+    global_limits_end(node, now + 5 * gap);
+    assert_non_null(strstr(last_gap_note(), "was not judged for 50.0 s: nothing came from bezel-resmgr"));
+}
+
 static unsigned notes_of_missing(void)
 {
     unsigned n = 0;
@@ -462,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was, open_node,
                                         close_node),
         cmocka_unit_test_setup_teardown(the_time_for_which_a_node_is_missing_was_not_judged, open_node, close_node),
+        cmocka_unit_test_setup_teardown(the_cause_of_a_time_that_nobody_judged_is_noted, open_node, close_node),
         cmocka_unit_test_setup_teardown(judgements_of_a_former_manager_and_repeated_ones_are_refused, open_node,
                                         close_node),
         cmocka_unit_test_setup_teardown(a_node_that_is_missing_for_long_is_noted_once_each_time, open_node, close_node),

@@ -304,13 +304,15 @@ static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
                   " dictionary, overwrites) VALUES(2, 2, 2, 2, 2, 1, 'bezeld', '', 0, 'b', '', 0);"
                   "CREATE TABLE t(daemon, at, epoch, held);"
                   "INSERT INTO t VALUES(1, 7, 2, 20), (2, 5, 1, 10), (1, 8, 3, 30), (2, 9, 3, 31);"
-                  "INSERT INTO limits SELECT daemon, at, 0, 2, 0, 0, 0, held, 0, 0, 0, 0, epoch, 0 FROM t;"
+                  "INSERT INTO limits SELECT daemon, at, 0, 2, 0, 0, 0, held, 0, 5, 0, 2, epoch, 0 FROM t;"
                   "DROP TABLE t");
     assert_non_null(s);
     assert_int_equal(s->limit_count, 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(s->limits[i].epoch, 1 + i);
     assert_int_equal(s->limits[2].held, 31);
+    assert_int_equal(s->limits[1].unjudged, 2);
+    assert_int_equal(s->limits[2].unjudged, 4); /* each saw its part of it */
     summary_free(s);
 }
 

@@ -38,8 +38,28 @@ const struct rows_section report_violations = {
 
 /* ---- Gaps -------------------------------------------------------------------------------------------------------- */
 
+/* What the node that records the judgements of all nodes together noted of gap `g`; NULL: nothing. */
+static const char *noted_cause(const struct report *r, const struct history_gap *g)
+{
+    const struct summary *s = r->summary;
+    char begin[512];
+    int n = snprintf(begin, sizeof begin, "limit %s was not judged for ", report_limit_text(r, g->limit));
+    for (size_t i = 0; i < s->note_count; i++) {
+        const struct summary_note *note = &s->notes[i];
+        bool is_its = note->node == g->node && note->at > g->begin && note->at <= g->end &&
+                      strcmp(note->code, "BEZEL-LIMIT-GAP") == 0 && strncmp(note->text, begin, (size_t)n) == 0;
+        const char *cause = is_its ? strstr(note->text + n, ": ") : NULL;
+        if (cause)
+            return cause + 2;
+    }
+    return NULL;
+}
+
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
+    const char *noted = noted_cause(r, g);
+    if (noted)
+        return noted;
     if (r->summary->judged_anew)
         return "it is of another file, and nobody judged it during the run";
     if (g->never)
