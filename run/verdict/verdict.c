@@ -362,15 +362,19 @@ static bool is_uncertain_on(const struct verdict *v, const struct summary *s, ui
 }
 
 /*
- * No limit is known to have held if a node vanished, never joined or gave up draining, if processes were not observed,
- * or if a note is about records that no books count. Nor is a global limit if the manager was given up.
+ * No limit is known to have held if the run was aborted, for it may have gone on; if a node vanished, never joined or
+ * gave up draining, if processes were not observed, or if a note is about records that no books count. Nor is a global
+ * limit if the manager was given up.
  */
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    bool uncertain = v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
+    bool aborted = v->run == RUN_ABORTED;
+    bool uncertain =
+        aborted || v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < s->limit_count; i++)
-        if (s->limits[i].epoch > 0 ? uncertain || unmanaged : uncertain && is_uncertain_on(v, s, s->limits[i].node))
+        if (s->limits[i].epoch > 0 ? uncertain || unmanaged
+                                   : aborted || (uncertain && is_uncertain_on(v, s, s->limits[i].node)))
             verdict_doubt(&v->rows[i]);
     for (size_t i = 0; i < v->limit_count; i++) {
         if (uncertain || (unmanaged && e->limits[i].global))

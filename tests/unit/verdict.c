@@ -698,10 +698,18 @@ static void a_run_that_failed_or_was_aborted_is_not_passed(void **state)
     sample_held(&s);
     s.summary.property_count = 2; /* without an end */
     v = judge(&s, false);
+    assert_int_equal(v->is, VERDICT_UNKNOWN); /* it may have gone on */
+    assert_int_equal(v->limits[0].is, VERDICT_UNKNOWN);
+    assert_int_equal(v->rows[0].is, VERDICT_UNKNOWN);
     assert_int_equal(verdict_exit_code(v), 1);
     verdict_free(v);
     v = judge(&s, true);
+    assert_int_equal(v->is, VERDICT_HELD);
     assert_int_equal(verdict_exit_code(v), 0);
+    verdict_free(v);
+    s.rows[0].violated = s.rows[0].held;
+    v = judge(&s, false);
+    assert_int_equal(v->is, VERDICT_VIOLATED);
     verdict_free(v);
 }
 

@@ -196,11 +196,12 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
     bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched;
-    bool mirrored = r->verdict->partial && l->judged > 0 && !is_open && !l->strays; /* as far as it is here */
+    bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
-            mirrored              ? "%s held as far as is known here"
-            : running && !is_open ? "%s is not judged yet"
-                                  : "%s could not be judged",
+            so_far && r->verdict->partial              ? "%s held as far as is known here"
+            : so_far && r->verdict->run == RUN_ABORTED ? "%s held as far as it was judged"
+            : running && !is_open                      ? "%s is not judged yet"
+                                                       : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
     say_unjudged_of(r, i, out);
     if (l->judged == 0)
