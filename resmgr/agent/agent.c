@@ -314,8 +314,9 @@ static double agent_left(struct agent *agent, int metric, const struct agent_sou
     return r->known ? r->value - r->resolution : r->least;
 }
 
-/* The last process with an aspect ended: the node's values of it start anew with the next process. */
-static void agent_node_reset(struct agent *agent, int aspect)
+/* The last process with an aspect ended, having gone on behind the latest step or not: the node's values of it start
+ * anew with the next process. */
+static void agent_node_reset(struct agent *agent, int aspect, bool went_on)
 {
     struct agent_source *s = &agent->node.sources[aspect], was = *s;
     *s = (struct agent_source){.attempts = was.attempts,
@@ -327,7 +328,7 @@ static void agent_node_reset(struct agent *agent, int aspect)
             evaluator_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)
-                limit_judge_drop(&agent->judges[i], &agent->node.runs[i]);
+                limit_judge_drop(&agent->judges[i], &agent->node.runs[i], went_on);
     }
 }
 
@@ -336,11 +337,12 @@ void agent_process_remove(struct agent *agent, int slot)
     struct agent_process *p = agent_process(agent, slot);
     if (!p)
         return;
+    bool went_on = p->goes_on && !agent->processes_end;
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
-        limit_judge_drop(&agent->judges[i], &p->runs[i]);
+        limit_judge_drop(&agent->judges[i], &p->runs[i], went_on);
     for (uint32_t i = 0; i < agent->aspects; i++)
         if (p->sources[i].watchers && --agent->node.sources[i].watchers == 0)
-            agent_node_reset(agent, (int)i);
+            agent_node_reset(agent, (int)i, went_on);
     agent_process_release(p);
     free(p);
     agent->processes[slot] = NULL;

@@ -25,11 +25,11 @@ void limit_judge_hole(struct limit_judge *j, int64_t hole)
     j->hole = hole;
 }
 
-/* A violation before this instant is confirmed. */
-static void limit_judge_confirm(struct limit_judge *j)
+/* Violations before time `since` are confirmed; at it or later, `suspects` processes broke the limit. */
+static void limit_judge_confirm(struct limit_judge *j, int64_t since, uint32_t suspects)
 {
-    j->doubt_since = j->now;
-    j->suspects = j->fresh;
+    j->doubt_since = since;
+    j->suspects = suspects;
     j->doubtful = 0;
     j->trusted_worst = j->seen->worst;
     j->trusted_violated = j->seen->last_violated;
@@ -47,9 +47,11 @@ static void limit_judge_suspect(struct limit_judge *j, struct limit_judge_run *r
     run->suspected = j->now;
 }
 
-void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run)
+void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run, bool went_on)
 {
-    if (limit_judge_is_suspect(j, run) && --j->suspects == 0) {
+    if (limit_judge_is_suspect(j, run) && went_on) {
+        limit_judge_confirm(j, j->now + 1, 0);
+    } else if (limit_judge_is_suspect(j, run) && --j->suspects == 0) {
         j->seen->violated -= j->doubtful;
         j->seen->unknown += j->doubtful;
         j->seen->worst = j->trusted_worst;
@@ -150,7 +152,7 @@ bool limit_judge_end(struct limit_judge *j)
     enum limit_state before = seen->state;
     bool doubtful = j->broken && !j->certain;
     if (j->confirms)
-        limit_judge_confirm(j);
+        limit_judge_confirm(j, j->now, j->fresh);
     seen->known = seen->known && (j->violated || !j->open); /* what holds of one process does not hold of all */
     seen->state = !seen->known ? LIMIT_UNKNOWN : j->violated ? LIMIT_VIOLATED : LIMIT_HELD;
     if (!seen->known)

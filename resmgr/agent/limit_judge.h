@@ -78,7 +78,10 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
 /** Updates *seen; true if the limit's state changed. */
 bool limit_judge_end(struct limit_judge *j);
 
-/** The process of `run` ended: clears `run`, and doubtful time that depends on it becomes unknown. */
-void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run);
+/**
+ * The process of `run` ended: clears `run`, and doubtful time that depends on it becomes unknown. `went_on`: it made a
+ * record behind the latest instant, so what that found was not its end, and stays.
+ */
+void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run, bool went_on);
 
 #endif

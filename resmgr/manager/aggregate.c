@@ -350,7 +350,7 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
     struct aggregate_limit *l = &a->limits[i];
     const struct aggregate_value *all = &l->value;
     if (all->ended) /* the silence before the last process ended was its end */
-        limit_judge_drop(&l->judge, &l->run);
+        limit_judge_drop(&l->judge, &l->run, false);
     limit_judge_begin(&l->judge, now);
     limit_judge_hole(&l->judge, l->hole);
     l->hole = 0;

@@ -310,6 +310,7 @@ static void replay_end_processes(struct replay *r)
         struct replay_process *p = &r->processes[i];
         if (p->slot < 0 || p->end > r->stepped)
             continue;
+        agent_count_all(r->agent, p->slot, p->records);
         agent_process_remove(r->agent, p->slot);
         p->slot = -1;
     }

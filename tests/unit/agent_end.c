@@ -105,6 +105,34 @@ static void a_slow_process_that_ends_keeps_its_violation(void **state)
     assert_true(out->limits[0].last_violated >= now - 900 * CLOCK_MS);
 }
 
+/* It stopped one aspect, went on with another one behind the last step, and ended before the next. */
+static void what_was_broken_before_the_last_record_of_a_process_stays(void **state)
+{
+    (void)state;
+    limits[0] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = FPS, .compare = COMPARE_AT_LEAST, .bound = 29};
+    limits[1] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_LEAST, .bound = 29};
+    for (int told = 0; told < 2; told++) { /* to end: then its last records are its end */
+        begin(POLICY_NONE, 2);
+        struct worker *w = enter(0, 30);
+        go(2 * CLOCK_S, 0);
+        agent_count_all(agent, w->slot, w->attempts);
+        if (told)
+            agent_processes_end(agent);
+        w->interval = 0;
+        go(EVERY, 0);
+        agent_count_all(agent, w->slot, w->attempts);
+        go(EVERY, 0);
+        assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+        agent_count_all(agent, w->slot, w->attempts + 1);
+        leave(w);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(out->limits[i].last_violated, told ? 0 : now);
+        end(NULL);
+    }
+}
+
 static void a_hung_process_that_ends_keeps_its_violation(void **state)
 {
     (void)state;
@@ -324,6 +352,7 @@ int main(void)
         AGENT_TEST(the_interval_in_which_processes_end_is_no_violation),
         AGENT_TEST(the_end_judges_nothing_and_takes_nothing_else_back),
         AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
+        AGENT_TEST(what_was_broken_before_the_last_record_of_a_process_stays),
         AGENT_TEST(a_hung_process_that_ends_keeps_its_violation),
         AGENT_TEST(a_process_that_is_told_to_end_may_take_its_time),
         AGENT_TEST(a_process_that_only_paused_keeps_its_violation),

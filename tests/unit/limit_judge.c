@@ -86,7 +86,7 @@ static void nothing_is_taken_back_that_was_not_counted(void **unused)
     for (int i = 0; i < 3; i++)
         step(value(20, 100 * CLOCK_MS), value(5, 0));
     assert_int_equal(seen.violated, 0);
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.violated, 0);
     assert_int_equal(seen.held, 300 * CLOCK_MS);
     assert_int_equal(sum(), 300 * CLOCK_MS);
@@ -102,7 +102,7 @@ static void what_the_end_of_a_process_broke_is_taken_back_whole(void **unused)
     step(value(95, 200 * CLOCK_MS), value(5, 0));
     assert_true(seen.worst == 95);
     int64_t last = now;
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_true(seen.worst == 12);
     assert_int_equal(seen.last_violated, last - 300 * CLOCK_MS);
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
@@ -118,11 +118,29 @@ static void the_interval_in_which_a_process_ends_is_no_sample(void **unused)
     step(value(5, 0), value(5, 0));
     step(value(12, 0), value(5, 0));
     assert_int_equal(seen.state, LIMIT_VIOLATED); /* as far as is known now */
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.violated, 0);
     assert_int_equal(seen.last_violated, 0);
     assert_true(seen.worst == 5);
     assert_int_equal(seen.unknown, 100 * CLOCK_MS);
+}
+
+/* It made a record of another aspect behind the instant, and ended before the next one. */
+static void what_a_process_broke_before_its_last_record_stays(void **unused)
+{
+    (void)unused;
+    step(value(5, 0), value(5, 0));
+    step(value(12, 100 * CLOCK_MS), value(11, 100 * CLOCK_MS));
+    limit_judge_drop(&j, &runs[0], true);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+    assert_int_equal(seen.last_violated, now);
+    assert_true(seen.worst == 12);
+    limit_judge_drop(&j, &runs[1], false);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+    step(value(90, 100 * CLOCK_MS), value(5, 0)); /* the next one is a suspect anew */
+    limit_judge_drop(&j, &runs[0], false);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+    assert_true(seen.worst == 12);
 }
 
 static void of_several_that_break_it_one_that_goes_on_confirms_it(void **unused)
@@ -130,10 +148,10 @@ static void of_several_that_break_it_one_that_goes_on_confirms_it(void **unused)
     (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(12, 0), value(13, 0));
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
     step(value(NAN, 0), value(5, 0)); /* it recorded, whatever the other did */
-    limit_judge_drop(&j, &runs[1]);
+    limit_judge_drop(&j, &runs[1], false);
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
     assert_true(seen.worst == 13);
 }
@@ -147,8 +165,8 @@ static void one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first(v
         step(value(12, 0), value(12, 0)); /* true: one of them goes on */
         struct limit_judge_value silent = value(90, 100 * CLOCK_MS), records = value(12, 0);
         step(first ? silent : records, first ? records : silent);
-        limit_judge_drop(&j, &runs[0]);
-        limit_judge_drop(&j, &runs[1]);
+        limit_judge_drop(&j, &runs[0], false);
+        limit_judge_drop(&j, &runs[1], false);
         assert_int_equal(seen.violated, 100 * CLOCK_MS);
         assert_int_equal(seen.unknown, 100 * CLOCK_MS);
         assert_true(seen.worst == 12);
@@ -183,7 +201,7 @@ static void what_is_not_made_of_records_ends_with_no_process(void **unused)
         limit_judge_value(&j, &runs[0], -1, cpu);
         limit_judge_end(&j);
     }
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
 }
 
@@ -194,7 +212,7 @@ static void what_is_forgotten_begins_anew(void **unused)
     limit.persistence = 300 * CLOCK_MS;
     for (int i = 0; i < 3; i++)
         step(value(20, 0), value(5, 0));
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     for (int i = 0; i < 3; i++) {
         step(value(20, 0), value(5, 0));
         assert_int_equal(seen.state, LIMIT_HELD);
@@ -208,10 +226,10 @@ static void a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung(voi
     (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(20, SETTLING), value(5, 0));
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.violated, 0);
     step(value(20, SETTLING + 1), value(5, 0));
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
 }
 
@@ -236,7 +254,7 @@ static void what_is_doubtful_is_not_worst_before_it_is_violated_either(void **un
     limit.persistence = CLOCK_S;
     step(value(5, 0), value(5, 0));
     step(value(90, 100 * CLOCK_MS), value(5, 0));
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_true(seen.worst == 5);
 }
 
@@ -268,7 +286,7 @@ static void a_gap_is_not_taken_back_with_the_end_of_a_process(void **unused)
     now += 10 * REACH;
     step(value(90, 100 * CLOCK_MS), value(5, 0));
     step(value(90, 200 * CLOCK_MS), value(5, 0));
-    limit_judge_drop(&j, &runs[0]);
+    limit_judge_drop(&j, &runs[0], false);
     assert_int_equal(seen.unjudged, 10 * REACH + 100 * CLOCK_MS);
     assert_int_equal(seen.unknown, seen.unjudged + 100 * CLOCK_MS);
     assert_int_equal(seen.violated, 0);
@@ -326,6 +344,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_is_taken_back_that_was_not_counted, start),
         cmocka_unit_test_setup(what_the_end_of_a_process_broke_is_taken_back_whole, start),
         cmocka_unit_test_setup(the_interval_in_which_a_process_ends_is_no_sample, start),
+        cmocka_unit_test_setup(what_a_process_broke_before_its_last_record_stays, start),
         cmocka_unit_test_setup(of_several_that_break_it_one_that_goes_on_confirms_it, start),
         cmocka_unit_test_setup(one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first, start),
         cmocka_unit_test_setup(the_worst_value_is_no_better_than_the_last, start),
