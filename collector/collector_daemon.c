@@ -38,6 +38,11 @@
 
 enum { LINGER_MS = 500 };
 
+/* In the order in which they end. */
+static const struct serve_child_kind *const children[] = {&serve_child_metrics, &serve_child_engine,
+                                                          &serve_child_serve};
+enum { CHILDREN = sizeof children / sizeof *children };
+
 struct collector_daemon {
     const struct collector_daemon_options *options;
     int lock, signals;
@@ -52,7 +57,7 @@ struct collector_daemon {
     struct keep keep;
     struct evaluate *evaluate;
     struct watermarks *watermarks;
-    struct serve_child consumers, metrics;
+    struct serve_child children[CHILDREN];
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
     bool finish;    /* take the frames that wait, and end */
@@ -451,8 +456,8 @@ static void serve(struct collector_daemon *v)
         v->tick_at = receiver_tick(v->receiver, now, taken == 0);
         (void)supervisor_alive(now); /* the tick turns the loop often enough */
         save_when_due(v, now);
-        serve_child_look(&v->consumers, now);
-        serve_child_look(&v->metrics, now);
+        for (size_t i = 0; i < CHILDREN; i++)
+            serve_child_look(&v->children[i], now);
         if (v->end_at && (now >= v->end_at || receiver_peers(v->receiver) == 0))
             v->finish = true;
     }
@@ -491,8 +496,8 @@ static void release(struct collector_daemon *v)
         close(v->signals);
     if (v->lock >= 0)
         close(v->lock);
-    serve_child_close(&v->metrics);
-    serve_child_close(&v->consumers); /* to which the run is over now */
+    for (size_t i = 0; i < CHILDREN; i++)
+        serve_child_close(&v->children[i]); /* to which the run is over now */
 }
 
 int collector_daemon_run(const struct collector_daemon_options *options)
@@ -506,8 +511,8 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     if (!err) {
         send_ready(v);
         if (v->options->listen) { /* else only what is stored is read */
-            serve_child_open(&v->consumers, &serve_child_serve, v->options);
-            serve_child_open(&v->metrics, &serve_child_metrics, v->options);
+            for (size_t i = 0; i < CHILDREN; i++)
+                serve_child_open(&v->children[i], children[i], v->options);
             serve(v);
         }
         err = finish(v);

@@ -45,9 +45,17 @@ static size_t metrics_arguments(const struct collector_daemon_options *o, const 
     return n;
 }
 
+static size_t engine_arguments(const struct collector_daemon_options *o, const char **arguments)
+{
+    const char *const all[] = {"--to", o->jetstream, o->run};
+    memcpy(arguments, all, sizeof all);
+    return o->jetstream ? sizeof all / sizeof *all : 0;
+}
+
 const struct serve_child_kind serve_child_serve = {"bezel-serve", "is not served to consumers", serve_arguments},
                               serve_child_metrics = {"bezel-metrics", "its metrics are not given to tools",
-                                                     metrics_arguments};
+                                                     metrics_arguments},
+                              serve_child_engine = {"bezel-engine", "is not handed on to JetStream", engine_arguments};
 
 static int spawn(struct serve_child *c, int pipe)
 {

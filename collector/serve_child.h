@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Programs as children of the collector that hand its run on: bezel-serve to consumers, bezel-metrics to tools. They
+ * Programs as children of the collector that hand its run on: bezel-serve to consumers, bezel-metrics to tools,
+ * bezel-engine to an engine that stores it, too. They
  * read files alone: the collector starts one, again if it has died, and ends it with itself, and knows no more of it.
  * One that `bezel run` has started leaves it to `bezel run`, whose last rows it still sends. One owner.
  */
@@ -24,7 +25,7 @@ struct serve_child_kind {
     /** Adds its own arguments, SERVE_CHILD_ARGUMENTS at most. Returns their number; 0: it is not wanted. */
     size_t (*arguments)(const struct collector_daemon_options *o, const char **arguments);
 };
-extern const struct serve_child_kind serve_child_serve, serve_child_metrics;
+extern const struct serve_child_kind serve_child_serve, serve_child_metrics, serve_child_engine;
 
 struct serve_child {
     const struct serve_child_kind *kind;

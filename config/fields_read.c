@@ -414,6 +414,29 @@ void fields_read_push(struct reader *r, const struct tree *t, void *to)
         reader_wrong(r, t, "%s is not an URL; allowed: http://HOST:PORT/PATH, or https://", diagnostics_quote(text).s);
 }
 
+/* Each server of a list with commas. */
+static bool is_nats(const char *text)
+{
+    for (const char *one = text; one; one = strchr(one, ',') ? strchr(one, ',') + 1 : NULL)
+        if ((strncmp(one, "nats://", 7) != 0 && strncmp(one, "tls://", 6) != 0) || strcspn(one, " \t") != strlen(one))
+            return false;
+    return true;
+}
+
+void fields_read_jetstream(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "an URL, such as nats://desk:4222, or those of a cluster with commas");
+    if (!text)
+        return;
+    if (strchr(text, '@'))
+        reader_wrong(r, t, "credentials do not belong into the file, which the run keeps");
+    else if (is_nats(text))
+        *(char **)to = reader_copy(r, text);
+    else
+        reader_wrong(r, t, "%s is not an URL; allowed: nats://HOST:PORT, tls://, or several with commas",
+                     diagnostics_quote(text).s);
+}
+
 void fields_read_sync(struct reader *r, const struct tree *t, void *to)
 {
     int64_t *sync = to, every;

@@ -24,7 +24,7 @@
 #define LAUNCH_COLLECTOR_DISCARD "discard"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 40, LAUNCH_COLLECTOR_ROOT_ARGS = 22, LAUNCH_COLLECTOR_ENDPOINT = 256 };
+enum { LAUNCH_COLLECTOR_ARGS = 40, LAUNCH_COLLECTOR_ROOT_ARGS = 24, LAUNCH_COLLECTOR_ENDPOINT = 256 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {

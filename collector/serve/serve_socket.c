@@ -39,6 +39,7 @@ int serve_socket_receive(struct serve_socket *s, int64_t ns, struct read_message
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return BEZEL_EUNREACH;
+    s->received = (size_t)n;
     int err = read_message_decode(s->bytes, (size_t)n, m);
     return err ? err : 1;
 }

@@ -18,6 +18,7 @@ struct serve_socket {
     int fd;
     struct read_end end;         /* as it is known so far */
     struct read_message message; /* to be sent by serve_socket_send() */
+    size_t received;             /* bytes of the message that came last */
     uint8_t bytes[READ_FRAME_MAX];
 };
 

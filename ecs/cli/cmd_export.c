@@ -5,6 +5,7 @@
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
+#include "ecs/course/rundir.h"
 #include "export/export.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
@@ -25,7 +26,11 @@ static const char about[] =
     "    bezel export RUN | xargs babeltrace2\n"
     "\n"
     "With --format it writes records instead: all of the programs, or those for which --node, --process, "
-    "--aspect, --where, --from and --until hold, as with `bezel tail`.\n";
+    "--aspect, --where, --from and --until hold, as with `bezel tail`.\n"
+    "\n"
+    "A RUN nats://HOST:PORT/NAME is one that NATS JetStream stores (`store: {jetstream: URL}`): run directory TARGET, "
+    "by "
+    "default NAME in the folder of runs, is made of it.\n";
 static const char footer[] = "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another "
                              "machine, or the server is not reached. If nothing "
                              "is stored yet, the export is empty.\n";
@@ -51,6 +56,22 @@ static int export_to(const char *run, const char *named, bool merged)
         return EXIT_FAILED;
     puts(target);
     return options_end(EXIT_OK);
+}
+
+/* A run that an engine stores becomes a run directory: TARGET, or one of its name in the folder of runs. */
+static int export_from_engine(const struct command_target *t, const char *url, const char *named)
+{
+    char target[PATH_MAX], servers[PATH_MAX];
+    const char *name = strrchr(url, '/') + 1;
+    if (name[-2] == '/' || !*name)
+        return options_misuse("%s names no run: write nats://HOST:PORT/NAME", url);
+    snprintf(servers, sizeof servers, "%.*s", (int)(name - 1 - url), url);
+    int n = named ? snprintf(target, sizeof target, "%s", named)
+                  : snprintf(target, sizeof target, "%s/%s", rundir_runs(t->runs), name);
+    if (n >= (int)sizeof target)
+        return options_misuse("the name of the target is too long");
+    const char *const args[] = {"bezel-engine", "--from", servers, "--name", name, target, NULL};
+    return command_become(args);
 }
 
 enum format { FORMAT_CSV, FORMAT_SQLITE, FORMAT_JSONL, FORMAT_PERFETTO, FORMAT_MCAP, FORMATS };
@@ -199,6 +220,9 @@ int cmd_export(int argc, char **argv)
         return options_misuse("%s is no text: send it to a file, with > FILE", w.format);
     if (!w.format && has_filter(&w))
         return options_misuse("a trace has all records: to choose some, add --format csv or jsonl");
+    if (o.count > 0 && (strncmp(o.words[0], "nats://", 7) == 0 || strncmp(o.words[0], "tls://", 6) == 0))
+        return w.format ? options_misuse("first make a run directory of it, without --format")
+                        : export_from_engine(&t, o.words[0], o.words[1]);
     code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     if (code != OPTIONS_GO_ON)
         return code;

@@ -1,15 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/log.h"
-#include "base/program.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/rundir.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char about[] =
     "Serves the records of a run, finished or growing, to consumers on this machine or others, until ctrl-C: "
@@ -26,19 +22,6 @@ struct request {
 };
 
 enum { RUNS_MAX = 64, ARGUMENTS_MAX = RUNS_MAX + 24 };
-
-/* Becomes `program`. Returns only where that is impossible. */
-static int become(const char *name, const char **args)
-{
-    char program[PATH_MAX];
-    if (program_find_own(name, program, sizeof program) != 0) {
-        log_error("BEZEL-SERVE", "there is no %s beside this program, nor in $PATH: install it", name);
-        return EXIT_FAILED;
-    }
-    execv(program, (char **)(uintptr_t)args);
-    log_error("BEZEL-SERVE", "%s: %s", program, strerror(errno));
-    return EXIT_FAILED;
-}
 
 /* What --metrics and --push ask for. */
 struct metrics {
@@ -67,7 +50,7 @@ static int serve_metrics(struct metrics *m, const struct command_target *t, char
         if (!m->all)
             args[n++] = m->runs[count];
     } while (words[count] && words[++count] && !m->all);
-    return become("bezel-metrics", args);
+    return command_become(args);
 }
 
 static int serve_consumers(const struct request *q)
@@ -82,7 +65,7 @@ static int serve_consumers(const struct request *q)
     }
     if (q->consumers)
         args[n++] = "--consumers", args[n++] = q->consumers;
-    return become("bezel-serve", args);
+    return command_become(args);
 }
 
 static int check(const struct request *q, const struct metrics *m, const struct options *o)

@@ -1,14 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/log.h"
-#include "base/program.h"
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 
-#include <errno.h>
-#include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char about[] =
     "Shows a run in a browser, while it goes on or later: limits and their metrics, decisions, polling, the "
@@ -24,7 +19,7 @@ int cmd_view(int argc, char **argv)
 {
     const char *port = NULL, *file = NULL, *origin = NULL;
     bool control = false;
-    char run[PATH_MAX], program[PATH_MAX];
+    char run[PATH_MAX];
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel view",
@@ -48,11 +43,7 @@ int cmd_view(int argc, char **argv)
         code = command_open_mirrored(&t, &m, o.words[0], COMMAND_GROWS, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (program_find_own("bezel-view", program, sizeof program) != 0) {
-        log_error("BEZEL-VIEW", "bezel-view is neither beside this program nor in $PATH: install it");
-        return EXIT_FAILED;
-    }
-    const char *arguments[12] = {program, "--run", run};
+    const char *arguments[12] = {"bezel-view", "--run", run};
     size_t n = 3;
     const struct {
         const char *option, *value;
@@ -64,7 +55,5 @@ int cmd_view(int argc, char **argv)
         }
     if (control)
         arguments[n++] = "--control";
-    execv(program, (char **)(uintptr_t)arguments);
-    log_error("BEZEL-VIEW", "cannot start %s: %s", program, strerror(errno));
-    return EXIT_FAILED;
+    return command_become(arguments);
 }

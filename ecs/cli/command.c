@@ -3,14 +3,17 @@
 #include "ecs/cli/command.h"
 
 #include "base/log.h"
+#include "base/program.h"
 #include "ecs/course/control_client.h"
 #include "ecs/course/rundir.h"
 #include "mdr/message.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int command_find_run(const struct command_target *t, const char *word, char run[PATH_MAX])
 {
@@ -69,6 +72,18 @@ bool command_is_file(const char *word)
 {
     struct stat st;
     return word && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int command_become(const char *const *args)
+{
+    char program[PATH_MAX];
+    if (program_find_own(args[0], program, sizeof program) != 0) {
+        log_error("BEZEL-PROGRAM", "%s is neither beside this program nor in $PATH: install it", args[0]);
+        return EXIT_FAILED;
+    }
+    execv(program, (char **)(uintptr_t)args);
+    log_error("BEZEL-PROGRAM", "cannot start %s: %s", program, strerror(errno));
+    return EXIT_FAILED;
 }
 
 int command_reach(const struct command_target *t, const char *word, struct control_client *r)

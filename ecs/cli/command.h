@@ -50,6 +50,12 @@ int command_open_real(const struct command_target *t, const char *word, char run
 bool command_is_file(const char *word);
 
 /**
+ * Becomes program `args[0]` of this installation; a NULL ends `args`. Returns only where that is impossible:
+ * EXIT_FAILED, after a message.
+ */
+int command_become(const char *const *args);
+
+/**
  * Finds the run like command_find_run(), or by the experiment's file, and connects to its nodes, or only to --node.
  * Returns OPTIONS_GO_ON with *r for control_client_close(), or an exit code, with the reason on stderr.
  */

@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A run is one stream of JetStream, "bezel-NAME", with a subject for each key, "bezel.NAME.KEY". In both, bytes that
+ * NATS gives a meaning are written as %XX.
+ *
+ * The library's threads call failed_to_put() alone, under its own lock; it writes `lost` and its text once, under ours.
+ */
+#include "mediators/engine/engine.h"
+
+#include "base/checksum.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <nats/nats.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WAIT_MS = 5000, /* for an answer */
+    UNDER_WAY = 512,
+    ESCAPED = 3 * ENGINE_NAME_MAX + 1,
+    SUBJECT = 2 * ESCAPED + 8,
+    SERVER_MAX = 256,
+    REPLICAS = 3,
+    LIST_MAX = ENGINE_SERVERS * SERVER_MAX,
+};
+
+struct engine {
+    natsOptions *options;
+    natsConnection *connection;
+    jsCtx *js;
+    natsSubscription *subscription;
+    natsMsg *message; /* that the caller borrows */
+    uint64_t last;    /* number of the last message that is read; 0: there are none */
+    bool over;
+    char stream[ESCAPED + 8], prefix[ESCAPED + 8], why[ENGINE_WHY_MAX];
+    pthread_mutex_t lock;
+    bool lost;
+    char lost_why[ENGINE_WHY_MAX];
+};
+
+static BEZEL_PRINTF(3, 4) int fail(struct engine *e, int err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->why, sizeof e->why, format, args);
+    va_end(args);
+    return err;
+}
+
+/* The library puts a place in its source in front of what the server said. */
+static int fail_with(struct engine *e, natsStatus s, const char *what)
+{
+    natsStatus last = NATS_OK;
+    const char *text = natsStatus_GetText(s), *more = nats_GetLastError(&last);
+    const char *said = more ? strstr(more, "): ") : NULL;
+    said = said && strcmp(said + 3, text) != 0 ? said + 3 : NULL;
+    return fail(e, BEZEL_EUNREACH, "%s: %s%s%s", what, text, said ? ": " : "", said ? said : "");
+}
+
+const char *engine_why(const struct engine *e)
+{
+    return e->why;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* Of `text`, what NATS takes in the name of a stream, and in a part of a subject. */
+static void escape(const char *text, char out[ESCAPED])
+{
+    size_t n = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c && n + 3 < ESCAPED; c++)
+        if (isalnum(*c) || *c == '-' || *c == '_')
+            out[n++] = (char)*c;
+        else
+            n += (size_t)snprintf(out + n, ESCAPED - n, "%%%02X", *c);
+    out[n] = '\0';
+}
+
+static const char *subject_of(const struct engine *e, const char *key, char out[SUBJECT])
+{
+    char escaped[ESCAPED];
+    escape(key, escaped);
+    snprintf(out, SUBJECT, "%s.%s", e->prefix, escaped);
+    return out;
+}
+
+/* ---- connecting -------------------------------------------------------------------------------------------------- */
+
+/* Splits a list of servers. Returns their number; 0: it is none. */
+static int split(const char *url, char copy[LIST_MAX], const char *servers[ENGINE_SERVERS])
+{
+    int n = 0;
+    char *left;
+    if ((size_t)snprintf(copy, LIST_MAX, "%s", url) >= LIST_MAX)
+        return 0;
+    for (char *one = strtok_r(copy, ",", &left); one; one = strtok_r(NULL, ",", &left)) {
+        bool is_url = strncmp(one, "nats://", 7) == 0 || strncmp(one, "tls://", 6) == 0;
+        if (!is_url || one[strcspn(one, " /")] == '\0' || n == ENGINE_SERVERS)
+            return 0;
+        servers[n++] = one;
+    }
+    return n;
+}
+
+const char *engine_check(const char *url)
+{
+    char copy[LIST_MAX];
+    const char *servers[ENGINE_SERVERS];
+    return split(url, copy, servers) > 0 ? NULL : "it is no list of nats://HOST:PORT with commas, 16 at most";
+}
+
+static void failed_to_put(jsCtx *js, jsPubAckErr *ack, void *context)
+{
+    struct engine *e = context;
+    (void)js;
+    pthread_mutex_lock(&e->lock);
+    if (!e->lost)
+        snprintf(e->lost_why, sizeof e->lost_why, "a message was not taken: %s",
+                 ack->ErrText && *ack->ErrText ? ack->ErrText : natsStatus_GetText(ack->Err));
+    e->lost = true;
+    pthread_mutex_unlock(&e->lock);
+}
+
+static int check_put(struct engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    bool lost = e->lost;
+    if (lost)
+        memcpy(e->why, e->lost_why, sizeof e->why);
+    pthread_mutex_unlock(&e->lock);
+    return lost ? BEZEL_EUNREACH : 0;
+}
+
+/* A connection that breaks stays broken: whoever puts messages asks anew what the engine has. */
+static int connect_to(struct engine *e, const char *servers[], int count)
+{
+    jsOptions o;
+    natsStatus s = natsOptions_Create(&e->options);
+    if (s == NATS_OK)
+        s = natsOptions_SetServers(e->options, servers, count);
+    if (s == NATS_OK)
+        s = natsOptions_SetAllowReconnect(e->options, false);
+    if (s == NATS_OK)
+        s = natsOptions_SetTimeout(e->options, WAIT_MS);
+    if (s == NATS_OK)
+        s = natsOptions_SetName(e->options, "bezel");
+    if (s == NATS_OK)
+        s = natsConnection_Connect(&e->connection, e->options);
+    if (s != NATS_OK)
+        return fail_with(e, s, "no server takes the connection");
+    jsOptions_Init(&o);
+    o.Wait = WAIT_MS;
+    o.PublishAsync.MaxPending = UNDER_WAY;
+    o.PublishAsync.StallWait = WAIT_MS;
+    o.PublishAsync.ErrHandler = failed_to_put;
+    o.PublishAsync.ErrHandlerClosure = e;
+    s = natsConnection_JetStream(&e->js, e->connection, &o);
+    return s == NATS_OK ? 0 : fail_with(e, s, "the connection cannot be used");
+}
+
+static int fail_at_stream(struct engine *e, natsStatus s, jsErrCode code)
+{
+    if (code == JSNotEnabledErr || code == JSNotEnabledForAccountErr || s == NATS_NO_RESPONDERS)
+        return fail(e, BEZEL_EUNREACH, "the server has no JetStream: start it with -js, or for this account");
+    if (code == JSStreamSubjectOverlapErr)
+        return fail(e, BEZEL_EINVAL, "a stream that is not Bezel's has the subjects %s.>", e->prefix);
+    return fail_with(e, s, "JetStream has no place for the run");
+}
+
+static int make_stream(struct engine *e, int servers)
+{
+    jsStreamConfig c;
+    jsErrCode code = 0;
+    char subjects[SUBJECT];
+    const char *all[] = {subjects};
+    snprintf(subjects, sizeof subjects, "%s.>", e->prefix);
+    jsStreamConfig_Init(&c);
+    c.Name = e->stream;
+    c.Description = "A run of Bezel";
+    c.Subjects = all;
+    c.SubjectsLen = 1;
+    c.Storage = js_FileStorage;
+    c.Replicas = servers < REPLICAS ? servers : REPLICAS;
+    natsStatus s = js_AddStream(NULL, e->js, &c, NULL, &code);
+    return s == NATS_OK ? 0 : fail_at_stream(e, s, code);
+}
+
+/* Of a stream that is read: whether all of it is there, and where it ends. */
+static int take_state(struct engine *e, const jsStreamState *state)
+{
+    e->last = state->Msgs ? state->LastSeq : 0;
+    if (state->Msgs && (state->FirstSeq != 1 || state->NumDeleted))
+        return fail(e, BEZEL_EMALFORMED, "%" PRIu64 " messages of the run have expired at the engine, or are deleted",
+                    state->LastSeq - state->Msgs);
+    return 0;
+}
+
+static int find_stream(struct engine *e, const char *name, bool writes, int servers)
+{
+    jsStreamInfo *info = NULL;
+    jsErrCode code = 0;
+    natsStatus s = js_GetStreamInfo(&info, e->js, e->stream, NULL, &code);
+    if (s == NATS_NOT_FOUND && writes)
+        return make_stream(e, servers);
+    if (s == NATS_NOT_FOUND)
+        return fail(e, BEZEL_ENOENT, "it has no run %s", name);
+    if (s != NATS_OK)
+        return fail_at_stream(e, s, code);
+    int err = writes ? 0 : take_state(e, &info->State);
+    jsStreamInfo_Destroy(info);
+    return err;
+}
+
+static int subscribe(struct engine *e)
+{
+    jsSubOptions o;
+    char subjects[SUBJECT];
+    snprintf(subjects, sizeof subjects, "%s.>", e->prefix);
+    jsSubOptions_Init(&o);
+    o.Stream = e->stream;
+    o.Ordered = true;
+    natsStatus s = js_SubscribeSync(&e->subscription, e->js, subjects, NULL, &o, NULL);
+    return s == NATS_OK ? 0 : fail_with(e, s, "the messages of the run cannot be had");
+}
+
+int engine_open(const char *url, const char *name, bool writes, struct engine **engine)
+{
+    char copy[LIST_MAX], escaped[ESCAPED];
+    const char *servers[ENGINE_SERVERS];
+    struct engine *e = *engine = calloc(1, sizeof *e);
+    if (!e)
+        return BEZEL_ENOMEM;
+    pthread_mutex_init(&e->lock, NULL);
+    escape(name, escaped);
+    snprintf(e->stream, sizeof e->stream, "bezel-%s", escaped);
+    snprintf(e->prefix, sizeof e->prefix, "bezel.%s", escaped);
+    int count = split(url, copy, servers);
+    if (count == 0)
+        return fail(e, BEZEL_EINVAL, "%s", engine_check(url));
+    int err = connect_to(e, servers, count);
+    if (!err)
+        err = find_stream(e, name, writes, count);
+    return err || writes || !e->last ? err : subscribe(e);
+}
+
+static void release(struct engine *e)
+{
+    natsMsg_Destroy(e->message);
+    e->message = NULL;
+}
+
+void engine_close(struct engine *e)
+{
+    if (!e)
+        return;
+    release(e);
+    natsSubscription_Destroy(e->subscription);
+    jsCtx_Destroy(e->js);
+    natsConnection_Destroy(e->connection);
+    natsOptions_Destroy(e->options);
+    nats_CloseAndWait(WAIT_MS); /* its threads know `e` */
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* By its id, a message that is still under way from a connection that broke is not stored twice. */
+int engine_put(struct engine *e, const char *key, bool once, const void *bytes, size_t n)
+{
+    jsPubOptions o;
+    char subject[SUBJECT], id[40];
+    int err = check_put(e);
+    if (err)
+        return err;
+    snprintf(id, sizeof id, "%016" PRIx64 "%016" PRIx64, checksum_add(CHECKSUM_START, key, strlen(key)),
+             checksum_add(CHECKSUM_START, bytes, n));
+    jsPubOptions_Init(&o);
+    o.MaxWait = WAIT_MS;
+    o.MsgId = once ? id : NULL;
+    natsStatus s = js_PublishAsync(e->js, subject_of(e, key, subject), bytes, (int)n, &o);
+    return s == NATS_OK ? 0 : fail_with(e, s, "a message cannot be sent");
+}
+
+int engine_flush(struct engine *e)
+{
+    jsPubOptions o;
+    jsPubOptions_Init(&o);
+    o.MaxWait = 2 * WAIT_MS;
+    natsStatus s = js_PublishAsyncComplete(e->js, &o);
+    int err = check_put(e);
+    if (err)
+        return err;
+    return s == NATS_OK || s == NATS_INVALID_ARG ? 0 : fail_with(e, s, "messages are not acknowledged");
+}
+
+static int give(struct engine *e, struct engine_message *m)
+{
+    *m = (struct engine_message){(const uint8_t *)natsMsg_GetData(e->message),
+                                 (size_t)natsMsg_GetDataLength(e->message)};
+    return 1;
+}
+
+int engine_last(struct engine *e, const char *key, struct engine_message *m)
+{
+    char subject[SUBJECT];
+    jsErrCode code = 0;
+    release(e);
+    natsStatus s = js_GetLastMsg(&e->message, e->js, e->stream, subject_of(e, key, subject), NULL, &code);
+    if (s == NATS_NOT_FOUND || code == JSNoMessageFoundErr)
+        return 0;
+    return s == NATS_OK ? give(e, m) : fail_with(e, s, "the engine does not say what it has");
+}
+
+int engine_next(struct engine *e, struct engine_message *m)
+{
+    jsMsgMetaData *of = NULL;
+    release(e);
+    if (e->over || !e->last)
+        return 0;
+    natsStatus s = natsSubscription_NextMsg(&e->message, e->subscription, 2 * WAIT_MS);
+    if (s == NATS_OK)
+        s = natsMsg_GetMetaData(&of, e->message);
+    if (s != NATS_OK)
+        return fail_with(e, s, "the messages of the run stop coming");
+    e->over = of->Sequence.Stream >= e->last;
+    jsMsgMetaData_Destroy(of);
+    return give(e, m);
+}
