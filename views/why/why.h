@@ -9,6 +9,7 @@
 #ifndef BEZEL_VIEWS_WHY_WHY_H
 #define BEZEL_VIEWS_WHY_WHY_H
 
+#include "analysis/imbalance.h"
 #include "analysis/search.h"
 #include "analysis/slack.h"
 #include "analysis/slow.h"
@@ -59,9 +60,10 @@ struct why_answer {
     struct slow_choice choice;
     struct activity activity;
     struct slow_terms terms;
-    struct path path;        /* of the slowest instance */
-    struct slack slack;      /* of messages, in it */
-    size_t prediction_count; /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
+    struct path path;           /* of the slowest instance */
+    struct slack slack;         /* of messages, in it */
+    struct imbalance imbalance; /* of the slow instances */
+    size_t prediction_count;    /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
     struct why_prediction *predictions;
     struct search search;
     int64_t cpu;         /* WHY_PATH: ns on CPUs of all threads */

@@ -174,6 +174,22 @@ static void put_slack(struct json *j, const struct why_answer *a)
     json_bool(j, "slack_known", why_has_slack(a));
 }
 
+static void put_imbalance(struct json *j, const struct why_answer *a)
+{
+    json_array(j, "imbalance");
+    for (size_t i = 0; i < a->imbalance.count; i++) {
+        const struct imbalance_span *s = &a->imbalance.spans[i];
+        json_object(j, NULL);
+        json_text(j, "span", a->activity.names[s->name]);
+        json_uint(j, "threads", s->threads);
+        json_double(j, "path_ns", s->path);
+        json_double(j, "mean_ns", s->mean);
+        json_double(j, "least_ns", s->least);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 static void put_slowest(struct json *j, const struct why_page *p, const struct why_answer *a)
 {
     const struct slow_instance *i = a->choice.slow;
@@ -246,6 +262,8 @@ static void put_answer(struct json *j, const struct why_page *p, const struct wh
     put_members(j, p, a, SIZE_MAX);
     if (a->choice.slow_count)
         put_slowest(j, p, a);
+    if (a->question.of != WHY_PATH)
+        put_imbalance(j, a);
     why_json_predictions(a, j);
     why_json_search(a, j);
     json_object_end(j);

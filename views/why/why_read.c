@@ -250,6 +250,8 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
         if (!err)
             err = slow_compare(&a->activity, &a->choice, &a->terms);
         if (!err)
+            imbalance_find(&a->activity, &a->choice, &a->terms, &a->imbalance);
+        if (!err)
             err = walk_slowest(a);
         if (!err)
             err = why_predict(a);

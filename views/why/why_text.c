@@ -327,6 +327,24 @@ static void put_slack(const struct why_page *p, const struct why_answer *a, FILE
     fputs(*comma == ';' ? ".\n" : "", out);
 }
 
+/* Work that is spread unevenly, if that is a twentieth of the slow instances or more. */
+static void put_imbalance(const struct why_answer *a, FILE *out)
+{
+    for (size_t i = 0; i < a->imbalance.count; i++) {
+        const struct imbalance_span *s = &a->imbalance.spans[i];
+        if (s->least < a->terms.slow / 20)
+            continue;
+        struct why_place_text name;
+        snprintf(name.s, sizeof name.s, "%s", a->activity.names[s->name]);
+        plain_text(name.s);
+        fprintf(out,
+                "Uneven: the paths run in %s for %s, and the %s threads that are in it for %s each on average: %s are "
+                "there since it is not spread evenly.\n",
+                name.s, why_duration(s->path).s, units_count(s->threads).s, why_duration(s->mean).s,
+                why_duration(s->least).s);
+    }
+}
+
 /* ---- the path of a run ------------------------------------------------------------------------------------------- */
 
 static void put_share(struct table *t, double ns, double all)
@@ -466,6 +484,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
     }
     put_slowest(p, a, out);
     put_slack(p, a, out);
+    put_imbalance(a, out);
     why_put_predictions(a, out);
     why_remarks(p, a, put_remark, out);
 }
