@@ -5,6 +5,7 @@
 #include "base/perf_rights.h"
 #include "base/program.h"
 #include "base/table.h"
+#include "base/tracefs.h"
 #include "ecs/cli/doctor.h"
 #include "sensor/shm/counter_proof.h"
 #include "sensor/shm/cpu_counter.h"
@@ -13,7 +14,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
-#include <mntent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -308,29 +308,12 @@ static int try_switches(pid_t of)
     return 0;
 }
 
-/* Whether tracepoint sched_waking can be read: "" or what keeps it from being. */
-static const char *try_waking(void)
-{
-    FILE *mounts = setmntent("/proc/self/mounts", "re");
-    struct mntent entry;
-    char text[4096], path[sizeof text];
-    const char *why = "tracefs is not mounted";
-    while (mounts && getmntent_r(mounts, &entry, text, sizeof text)) {
-        if (strcmp(entry.mnt_type, "tracefs") != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/events/sched/sched_waking/id", entry.mnt_dir);
-        why = access(path, R_OK) == 0 ? "" : strerror(errno);
-    }
-    if (mounts)
-        endmntent(mounts);
-    return why;
-}
-
 /* Whether the kernel says what sampler `switches` asks it for. */
 static void check_switches(struct doctor *d)
 {
     int own = try_switches(0), others = own ? own : try_switches(-1);
-    const char *waking = try_waking();
+    char id[24];
+    bool waking = tracefs_read("events/sched/sched_waking/id", id, sizeof id);
     if (own)
         doctor_add(
             d, DOCTOR_WARNING, "samplers", "switches", perf_remedy(own, "sudo sysctl kernel.perf_event_paranoid=2"),
@@ -341,11 +324,9 @@ static void check_switches(struct doctor *d)
                    "context switches of one's own programs may be recorded, but not those of others (%s): who had the "
                    "CPU while a thread was ready is not known",
                    strerror(others));
-    else if (*waking)
+    else if (!waking)
         doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
-                   "context switches of all programs may be recorded, but not who wakes threads (%s; root may, where "
-                   "tracefs is mounted)",
-                   waking);
+                   "context switches of all programs may be recorded, but not who wakes threads (root may)");
     else
         doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
                    "context switches of all programs may be recorded, and who wakes threads");

@@ -9,11 +9,11 @@
  */
 #include "base/clock.h"
 #include "base/perf_rights.h"
+#include "base/tracefs.h"
 #include "sensor/samplers/sampler_switches.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,21 +64,6 @@ struct sampler_cpus {
 
 /* ---- Tracepoint sched_waking ------------------------------------------------------------------------------------- */
 
-static bool find_tracefs(char *path, size_t size)
-{
-    FILE *mounts = setmntent("/proc/self/mounts", "re");
-    struct mntent entry;
-    char text[4096];
-    bool found = false;
-    while (mounts && !found && getmntent_r(mounts, &entry, text, sizeof text))
-        found = strcmp(entry.mnt_type, "tracefs") == 0 && (size_t)snprintf(path, size, "%s", entry.mnt_dir) < size;
-    if (mounts)
-        endmntent(mounts);
-    if (!found)
-        errno = ENODEV;
-    return found;
-}
-
 /* Where field `name` is, by the tracepoint's description. */
 static bool find_field(const char *format, const char *name, uint32_t *offset)
 {
@@ -87,39 +72,26 @@ static bool find_field(const char *format, const char *name, uint32_t *offset)
     return at && sscanf(at, "offset:%u;", offset) == 1 && *offset < SWITCHES_RECORD_BYTES;
 }
 
-static bool read_text(const char *dir, const char *name, char *text, size_t size)
-{
-    char path[PATH_MAX];
-    int fd =
-        (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
 static void note_no_wakings(struct samplers *s, int64_t now)
 {
-    bool mounted = errno != ENODEV;
-    sampler_note(s, NULL, now, "who wakes threads is not known: tracepoint sched_waking cannot be read (%s): %s",
-                 mounted ? strerror(errno) : "tracefs is not mounted",
-                 mounted ? "run bezeld as root" : "`sudo mount -t tracefs tracefs /sys/kernel/tracing`");
+    sampler_note(
+        s, NULL, now,
+        "who wakes threads is not known: tracepoint sched_waking cannot be read (%s): run bezeld as root, outside "
+        "of containers",
+        errno == ENODEV ? "tracefs is not mounted" : strerror(errno));
 }
 
 /* Finds the tracepoint, once. */
 static void find_waking(struct samplers *s, int64_t now)
 {
     struct sampler_cpus *c = s->switches->cpus;
-    char dir[PATH_MAX / 2], text[4096];
+    char text[4096];
     if (c->waking_tried)
         return;
     c->waking_tried = true;
-    if (find_tracefs(dir, sizeof dir) && read_text(dir, "events/sched/sched_waking/format", text, sizeof text) &&
+    if (tracefs_read("events/sched/sched_waking/format", text, sizeof text) &&
         find_field(text, "common_flags", &c->format.flags) && find_field(text, "pid_t pid", &c->format.woken) &&
-        read_text(dir, "events/sched/sched_waking/id", text, sizeof text))
+        tracefs_read("events/sched/sched_waking/id", text, sizeof text))
         c->waking_id = strtoull(text, NULL, 10);
     if (!c->waking_id)
         note_no_wakings(s, now);
@@ -342,18 +314,29 @@ static void keep_name(char *name)
     name[strcspn(name, "\n")] = '\0';
 }
 
+static bool read_command(uint32_t thread, char *text, size_t size)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%u/comm", thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
 static const char *name_of(struct sampler_cpus *c, uint32_t thread)
 {
     struct command *known = &c->read[thread % NAMES], *told = &c->told[thread % NAMES];
-    char path[32], text[64];
+    char text[64];
     if (thread == 0 && c->sees_idle)
         return "idle";
     if (thread == 0 || thread == SWITCHES_NOBODY)
         return "unknown";
     if (known->thread == thread && known->turn == c->turn)
         return known->name;
-    snprintf(path, sizeof path, "/proc/%u", thread);
-    if (!read_text(path, "comm", text, sizeof text))
+    if (!read_command(thread, text, sizeof text))
         return told->thread == thread ? told->name : "unknown";
     keep_name(text);
     *known = (struct command){.thread = thread, .turn = c->turn};
