@@ -92,6 +92,8 @@ static void put_total_text(const struct verify *v)
            names[verify_is(v)], t->records, t->own_records, t->packets, t->streams, units_bytes(t->bytes).s);
     if (t->lost)
         printf("; %" PRIu64 " lost, at known places", t->lost);
+    if (t->imported)
+        fputs("; imported: what is lost is what the source counted", stdout);
     if (t->ringless)
         printf("; %" PRIu64 " lost by threads without a ring", t->ringless);
     if (t->own_lost)
@@ -110,6 +112,7 @@ static void put_total_json(struct json *j, const struct verify *v)
     json_array_end(j);
     json_text(j, "is", names[verify_is(v)]);
     json_bool(j, "served", t->served);
+    json_bool(j, "imported", t->imported);
     json_uint(j, "damaged", t->damaged);
     json_uint(j, "incomplete", t->incomplete);
     json_uint(j, "nodes", t->nodes);

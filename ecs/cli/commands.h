@@ -16,6 +16,7 @@ int cmd_schema(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_why(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_tail(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

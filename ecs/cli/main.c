@@ -23,6 +23,7 @@ static const struct {
     {"report", "print the report of a run", cmd_report},
     {"why", "say why work of a run was slow, or what violated a limit", cmd_why},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},
+    {"import", "make a run of a trace that another tool wrote", cmd_import},
     {"tail", "print a run's last records, and those that follow", cmd_tail},
     {"top", "show a run on the terminal, while it lives or later", cmd_top},
     {"serve", "serve a run's records to consumers on this machine or others", cmd_serve},

@@ -89,6 +89,12 @@ const char *rundb_ways_key(int64_t row, char key[RUNDB_WAYS_KEY]);
 /** Property: the resource manager was given up, so global limits are not judged from then on. */
 #define RUNDB_UNMANAGED "unmanaged"
 
+/**
+ * Property: the run was made out of a trace of another tool (`bezel import`); by whom and as what that was written. Its
+ * books have what the source counted.
+ */
+#define RUNDB_IMPORTED "imported"
+
 /** Property: how many violations started no snapshot, because one was being taken. */
 #define RUNDB_SNAPSHOTS_REFUSED "snapshots.refused"
 

@@ -591,8 +591,10 @@ bool verdict_is_clock_gap(const struct summary *s, size_t i)
     return strcmp(s->notes[i].code, "BEZEL-CLOCK-GAP") == 0;
 }
 
-/* A segment that was not read; what the share of a node left out, and what its notes had no room for. */
-static const char *const uncounted_codes[] = {"BEZEL-SEGMENT", "BEZEL-NODE-SHARE", "BEZEL-NOTES"};
+/* A segment that was not read; what the share of a node left out, and what its notes had no room for; of an imported
+ * run what its source does not count, and what it has that could not be taken. */
+static const char *const uncounted_codes[] = {"BEZEL-SEGMENT",     "BEZEL-NODE-SHARE",      "BEZEL-NOTES",
+                                              "BEZEL-IMPORT-LOST", "BEZEL-IMPORT-LEFT-OUT", "BEZEL-IMPORT-DAMAGED"};
 
 bool verdict_is_uncounted(const struct summary *s, size_t i)
 {

@@ -195,6 +195,7 @@ static int verify_joined(struct verify *v, const char *run, const struct summary
 static int verify_loaded(struct verify *v, const char *run, const struct summary *s)
 {
     const char *finished = summary_property(s, RUNDB_FINISHED);
+    v->totals.imported = summary_property(s, RUNDB_IMPORTED) != NULL;
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
     verify_all_observed(v, s);
     verify_notes(v, s);

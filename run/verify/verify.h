@@ -47,6 +47,7 @@ struct verify_totals {
     uint64_t own_records, own_lost;                   /* of the monitor's own */
     uint64_t expired, expired_records, expired_bytes; /* of all: packets that expired from the store, and theirs */
     uint64_t damaged, incomplete;                     /* findings */
+    bool imported;                                    /* of another tool: what is lost is what that counted */
     bool served;                                      /* a collector serves the run now */
 };
 

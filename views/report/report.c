@@ -47,6 +47,11 @@ const char *report_experiment_name(const struct report *r)
     return name ? name : r->experiment->name;
 }
 
+const char *report_imported(const struct report *r)
+{
+    return summary_property(r->summary, RUNDB_IMPORTED);
+}
+
 const char *report_node_name(const struct report *r, uint32_t node)
 {
     return node < r->summary->node_count ? r->summary->nodes[node].name : "?";

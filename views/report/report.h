@@ -169,6 +169,9 @@ struct report_unit report_unit_for(double least_ns);
 /** The experiment's name, as it was run (an option may have changed the file's). Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);
 
+/** By whom and as what the trace was written of which the run was made; NULL: it was run. */
+const char *report_imported(const struct report *r);
+
 /** Names of numbers in the database; "?" for unknown numbers. Static storage. */
 const char *report_policy_name(int policy);
 const char *report_action_name(int action);

@@ -46,6 +46,8 @@ static bool had_no_ring_left(const struct summary *s, const struct summary_proce
 static uint64_t lost_by(const struct report *r, size_t process, enum loss cause)
 {
     const struct verdict_books *b = &r->verdict->books[process];
+    if (report_imported(r))
+        return 0; /* our settings were not those of its source */
     if (cause == LOSS_FULL)
         return b->full;
     return b->no_ring && had_no_ring_left(r->summary, &r->summary->processes[process]) ? b->no_ring : 0;

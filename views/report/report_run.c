@@ -36,6 +36,7 @@ static void put_run(const struct report *r, struct json *j)
     put_realtime(j, "started", r->verdict->started);
     put_realtime(j, "ended", r->verdict->ended);
     json_text(j, "ended_by", summary_property(s, "ended_by"));
+    json_text(j, "imported", report_imported(r));
     json_int(j, "duration_ns", r->verdict->duration);
     json_object_end(j);
 }

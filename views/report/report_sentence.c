@@ -28,7 +28,9 @@ static void say_run(const struct report *r, FILE *out)
     char name[EXPERIMENT_NAME_MAX + 1];
     snprintf(name, sizeof name, "%s", report_experiment_name(r));
     plain_text(name);
-    if (r->verdict->run == RUN_RUNNING)
+    if (report_imported(r) && r->verdict->run == RUN_ENDED)
+        fprintf(out, "%s, imported, is of %s: ", name, took.s);
+    else if (r->verdict->run == RUN_RUNNING)
         fprintf(out, "%s has been running for %s; so far: ", name, took.s);
     else if (r->verdict->run == RUN_ABORTED)
         fprintf(out, "%s was aborted at %s, %s after its start; later events are unknown; until then: ", name,
@@ -292,7 +294,10 @@ static void say_lost(const struct report *r, FILE *out)
     if (verdict_lost(b) == 0) {
         /* Of a run that goes on the latest books are up to a second old. */
         bool known = verdict_is_complete(r->verdict) && r->verdict->run != RUN_RUNNING;
-        fputs(known ? "none lost" : "none counted as lost", out);
+        fputs(report_imported(r) ? "none counted as lost by the source"
+              : known            ? "none lost"
+                                 : "none counted as lost",
+              out);
         return;
     }
     const struct {
@@ -302,6 +307,10 @@ static void say_lost(const struct report *r, FILE *out)
                   {b->off, "collection off"}, {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
                   {b->reducer, "reducer"},    {b->unfinished, "unfinished"},   {b->unstored, "not stored"}};
     fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
+    if (report_imported(r) && verdict_lost(b) == b->full) {
+        fputs(" (as the source counted)", out);
+        return;
+    }
     const char *before = " (";
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         if (losses[i].count == 0)
@@ -430,6 +439,12 @@ void report_opening(const struct report *r, FILE *out)
     report_sentence(r, out);
     fputs(r->color ? "\033[0m\n" : "\n", out);
     print_start(r, out);
+    if (report_imported(r)) {
+        char source[128];
+        snprintf(source, sizeof source, "%s", report_imported(r));
+        plain_text(source);
+        fprintf(out, "Imported from %s: the books have what this source counted.\n", source);
+    }
     if (may_be_taken_over(r))
         fputs("Nodes with an address go on without `bezel run` for a while: 'bezel attach' takes the run over.\n", out);
 }
