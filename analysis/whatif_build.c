@@ -367,7 +367,7 @@ static enum path_class class_of(const struct activity_thread *t, int64_t from, i
     enum activity_reason reason = activity_reason_before(t, until);
     if (reason >= ACTIVITY_FOR_LOCK && reason <= ACTIVITY_FOR_TIMER)
         return classes[reason];
-    return x && x->state == ACTIVITY_DISK ? PATH_IO : PATH_UNKNOWN;
+    return x && x->state == ACTIVITY_DISK ? PATH_IO : x && x->state == ACTIVITY_STOPPED ? PATH_STOPPED : PATH_UNKNOWN;
 }
 
 /* A wait that no message explains. */
@@ -401,6 +401,13 @@ static void put_receive(struct build *b, uint32_t thread, const struct activity_
     b->event[thread] += e == &b->a->threads[thread].events[b->event[thread]];
 }
 
+/* Nothing more in the window: what it waits for then is not in it. */
+static void put_rest(struct build *b, uint32_t thread, int64_t from)
+{
+    if (b->run->mode != WHATIF_TYPICAL)
+        put(b, thread, RERUN_DELAY, 0, (double)(b->until - from));
+}
+
 /* Off the CPU, before interval `i`, from `from` to `until`, which the window cuts. */
 static void put_off(struct build *b, uint32_t thread, size_t i, int64_t from, int64_t until)
 {
@@ -414,6 +421,8 @@ static void put_off(struct build *b, uint32_t thread, size_t i, int64_t from, in
     put_events(b, thread, from + (until - from) / 2);
     if (e && woken >= from && woken <= until)
         put_receive(b, thread, e, woken);
+    else if (woken >= b->until)
+        put_rest(b, thread, from);
     else if (woken > from)
         put_wait(b, thread, from, woken < until ? woken : until);
     if (woken < until)
@@ -440,8 +449,8 @@ static void put_thread(struct build *b, uint32_t thread)
     }
     put_events(b, thread, saturate_add(b->until, 1));
     put_carried(b, thread, ACTIVITY_NONE);
-    if (at < b->until && b->run->mode != WHATIF_TYPICAL)
-        put(b, thread, RERUN_DELAY, 0, (double)(b->until - at));
+    if (at < b->until)
+        put_rest(b, thread, at);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */

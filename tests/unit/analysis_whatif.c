@@ -42,6 +42,12 @@ static void receive_message(uint32_t to, int64_t at, uint32_t from, int64_t sent
         &activity, to, (struct activity_event){.at = at, .from = sent, .peer = from, .kind = ACTIVITY_RECEIVED}));
 }
 
+static void end_instance(int64_t at, int64_t until)
+{
+    struct slow_instance is = {.from = at, .until = until, .process = A + 1, .thread = A + 1};
+    assert_true(slow_add(&choice, &is));
+}
+
 /*
  * A works for 10 ms, asks B and C, and goes on for 5 ms when both have answered. Messages to and from B take 1 ms,
  * those of C 2 ms. B works for 20 ms, C for 35 ms, the last 25 of them in span x. Before the answers A sleeps for
@@ -70,12 +76,32 @@ static void add_instance(int64_t at, int64_t wait)
     add_interval(A, answered, answered + 5 * MS);
     if (wait == 0)
         receive_message(A, answered, C, c);
-    struct slow_instance is = {.from = at, .until = answered + 5 * MS, .process = A + 1, .thread = A + 1};
-    assert_true(slow_add(&choice, &is));
+    end_instance(at, answered + 5 * MS);
 }
 
-/* So many instances, each of which waits for a time up to `noise`. */
-static void begin(int count, int64_t least, int64_t noise)
+/* A asks B and goes on for 30 ms when it has answered. B works for 10 ms, waits for a timer for 5 ms, and works for 10.
+ */
+static void add_reply(int64_t at)
+{
+    int64_t asked = at + 1 * MS, waits = asked + 11 * MS, goes_on = waits + 5 * MS, b = goes_on + 10 * MS;
+    add_interval(A, at, asked);
+    send_message(A, asked);
+    add_interval(B, asked + 1 * MS, waits);
+    receive_message(B, asked + 1 * MS, A, asked);
+    assert_true(activity_add_wait(&activity, B,
+                                  (struct activity_wait){.begin = waits,
+                                                         .end = goes_on,
+                                                         .woken = ACTIVITY_BY_INTERRUPT,
+                                                         .name = ACTIVITY_NONE,
+                                                         .waker = ACTIVITY_NONE}));
+    add_interval(B, goes_on, b);
+    send_message(B, b);
+    add_interval(A, b + 1 * MS, b + 31 * MS);
+    receive_message(A, b + 1 * MS, B, b);
+    end_instance(at, b + 31 * MS);
+}
+
+static void begin_threads(void)
 {
     choice = (struct slow_choice){.share = 1};
     assert_int_equal(activity_init(&activity, NULL, 0), 0);
@@ -86,10 +112,21 @@ static void begin(int count, int64_t least, int64_t noise)
         assert_int_equal(activity_add_thread(&activity, &t), i);
         add_interval(i, 0, 1);
     }
-    for (int i = 1; i <= count; i++)
-        add_instance(i * PERIOD * MS, least + (noise ? (int64_t)(seed_next(&seed) % (uint64_t)noise) : 0));
+}
+
+static void settle(void)
+{
     assert_int_equal(activity_settle(&activity), 0);
     assert_int_equal(slow_settle(&choice), 0);
+}
+
+/* So many instances, each of which waits for a time up to `noise`. */
+static void begin(int count, int64_t least, int64_t noise)
+{
+    begin_threads();
+    for (int i = 1; i <= count; i++)
+        add_instance(i * PERIOD * MS, least + (noise ? (int64_t)(seed_next(&seed) % (uint64_t)noise) : 0));
+    settle();
 }
 
 static void end(void)
@@ -131,6 +168,20 @@ static void test_a_worked_example(void **state)
     check("network = 0", 50);
     struct whatif w = predict("nothing = 0");
     assert_false(w.applies || whatif_is_known(&w));
+    end();
+}
+
+/* B waits in an instance, and after it until the next one asks: that is no wait of this one. */
+static void test_waits_behind_an_instance(void **state)
+{
+    (void)state;
+    begin_threads();
+    for (int i = 1; i <= 10; i++)
+        add_reply(i * PERIOD * MS);
+    settle();
+    struct whatif w = predict("network = 0");
+    assert_true(whatif_is_known(&w) && whatif_error(&w) < 1e-3);
+    assert_true(fabs(w.actual - 58e6) < 1 && fabs(w.simulated - 58e6) < 1e4 && fabs(w.predicted - 56e6) < 1e4);
     end();
 }
 
@@ -253,6 +304,7 @@ int main(void)
 {
     seed = seed_start();
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_worked_example),
+                                       cmocka_unit_test(test_waits_behind_an_instance),
                                        cmocka_unit_test(test_moves),
                                        cmocka_unit_test(test_moves_to_another_node),
                                        cmocka_unit_test(test_moves_that_are_not_known),
