@@ -53,6 +53,10 @@ static void the_other_requests_are_read(void **unused)
     assert_true(q.kind == PAGE_HIDDEN && q.hidden);
     assert_int_equal(read_text("records 3 10 20 1/2/3/4/5/6"), 0);
     assert_true(q.kind == PAGE_RECORDS && q.row_count == 1 && q.from == 10 && q.until == 20);
+    assert_int_equal(read_text("why 4 10 20"), 0);
+    assert_true(q.kind == PAGE_WHY && q.sequence == 4 && q.row_count == 0 && q.from == 10 && q.until == 20);
+    assert_int_equal(read_text("why 5 10 20 1/-1/3/-1/-1/0"), 0);
+    assert_true(q.row_count == 1 && q.rows[0].process == 1 && q.rows[0].aspect == 3);
     assert_int_equal(read_text("share -1 2 1 -7 frame shown"), 0);
     assert_true(q.kind == PAGE_SHARE && q.from == -1 && q.until == 2 && q.follow && q.has_cursor && q.cursor == -7);
     assert_string_equal(q.filter, "frame shown");
@@ -70,6 +74,10 @@ static void what_makes_no_sense_is_refused_in_words(void **unused)
         "",
         "   ",
         "wants 1 0 1 1 0",
+        "why 1 2 2",
+        "why 1 0 5 1/-1/0/-1/-1/0",
+        "why 1 0 5 1/-1/2/-1/-1/0 1/-1/3/-1/-1/0",
+        "why 1 0 5 nonsense",
         "want 1 1 1 1 0",
         "want 1 0 1 0 0",
         "want 1 0 1 8193 0",

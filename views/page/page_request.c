@@ -100,6 +100,17 @@ static const char *read_picture(char *rest, struct page_request *q)
     return is_want ? read_rows(rest, q) : read_around(&rest, q);
 }
 
+static const char *read_why(char *rest, struct page_request *q)
+{
+    int64_t sequence;
+    if (!next_number(&rest, 0, UINT32_MAX, &sequence) || !next_number(&rest, INT64_MIN, INT64_MAX, &q->from) ||
+        !next_number(&rest, INT64_MIN, INT64_MAX, &q->until) || !is_window(q))
+        return "why takes SEQUENCE FROM UNTIL, and a row with an aspect";
+    q->sequence = (uint32_t)sequence;
+    const char *why = read_rows(rest, q);
+    return why ? why : q->row_count > 1 || (q->row_count && !q->rows[0].aspect) ? "why is of one aspect at most" : NULL;
+}
+
 static const char *read_share(char *rest, struct page_request *q)
 {
     int64_t follow;
@@ -147,11 +158,13 @@ static const char *read_rest(const char *verb, char *rest, struct page_request *
         q->hidden = n == 1;
         return NULL;
     }
+    if (strcmp(verb, "why") == 0)
+        return q->kind = PAGE_WHY, read_why(rest, q);
     if (strcmp(verb, "share") == 0)
         return q->kind = PAGE_SHARE, read_share(rest, q);
     if (strcmp(verb, "control") == 0)
         return q->kind = PAGE_CONTROL, read_control(rest, q);
-    return "it begins with none of want, ack, hidden, records, share and control";
+    return "it begins with none of want, ack, hidden, records, why, share and control";
 }
 
 int page_request_read(char *text, size_t length, struct page_request *q, const char **why)

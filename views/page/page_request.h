@@ -10,6 +10,8 @@
  *     hidden 0|1                                      whether the page is out of sight
  *     records SEQUENCE FROM UNTIL ROW [most|least]    the records of a row: those nearest to the middle of the time, or
  *                                                     to where its field has its largest or least value
+ *     why SEQUENCE FROM UNTIL [ROW]                   why what ended in that time took long: each record of the row's
+ *                                                     aspect and process; without a row, what broke limits
  *     share FROM UNTIL FOLLOW CURSOR FILTER           for all other views of the run; CURSOR `-`: none
  *     control SECRET VERB WORD...                     to turn a knob, to poll otherwise, ...
  *
@@ -46,6 +48,7 @@ enum page_request_kind {
     PAGE_ACK,
     PAGE_HIDDEN,
     PAGE_RECORDS,
+    PAGE_WHY,
     PAGE_SHARE,
     PAGE_CONTROL,
 };

@@ -68,6 +68,16 @@ size_t run_view_choose(struct run_view *v, const struct page_row *row)
     return 0;
 }
 
+bool run_view_place(const struct run_view *v, const struct page_row *row, struct run_view_place *place)
+{
+    int64_t i = catalogue_process_of_row(&v->c, row->process);
+    const struct model_process *p = i < 0 ? NULL : v->c.processes[i].process;
+    if (!p || !p->dict || row->aspect == 0 || row->aspect > p->dict->aspect_count)
+        return false;
+    *place = (struct run_view_place){p->node->name, p->name, p->dict->aspects[row->aspect - 1].name};
+    return true;
+}
+
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
 int64_t run_view_time(const struct run_view *v, const struct model_node *node, int64_t own)
@@ -83,6 +93,11 @@ int64_t run_view_own(const struct run_view *v, const struct model_node *node, in
 int64_t run_view_start(const struct run_view *v)
 {
     return v->started;
+}
+
+const char *run_view_path(const struct run_view *v)
+{
+    return v->run;
 }
 
 const char *run_view_id(const struct run_view *v)

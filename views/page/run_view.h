@@ -33,6 +33,17 @@ uint64_t run_view_age(const struct run_view *v);
 int64_t run_view_start(const struct run_view *v);
 const char *run_view_id(const struct run_view *v);
 
+/** The run directory. */
+const char *run_view_path(const struct run_view *v);
+
+/** The names that a row stands for; valid until the next update. */
+struct run_view_place {
+    const char *node, *process, *aspect;
+};
+
+/** Whether there are such a process and aspect: then they are *place. */
+bool run_view_place(const struct run_view *v, const struct page_row *row, struct run_view_place *place);
+
 /** Time of the newest packet's end that is taken in, without those that are still to come; 0: none is. */
 int64_t run_view_newest(const struct run_view *v);
 

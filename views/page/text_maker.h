@@ -21,6 +21,7 @@ struct text_maker {
     pid_t pid;      /* 0: none is made */
     int output;     /* a file in memory */
     bool made;      /* one was made: what later ones complain of was said */
+    int accepted;   /* an exit code besides 0 with which what was printed is good; 0: there is none */
     int64_t cpu_ns; /* of all of them */
 };
 

@@ -11,6 +11,7 @@
 #include "views/page/control.h"
 #include "views/page/door_file.h"
 #include "views/page/page_request.h"
+#include "views/page/path_maker.h"
 #include "views/page/run_view.h"
 #include "views/page/text_maker.h"
 #include "views/web/pages.h"
@@ -46,6 +47,8 @@ struct page {
     int64_t sent_at, interval;
     struct page_request list; /* of records, the newest that was asked for */
     bool lists;
+    struct page_request why; /* the newest path that was asked for */
+    bool asks;
     uint64_t skipped; /* looks at which it could not be sent what was new */
     uint64_t age;     /* of the catalogue that it has; 0: none */
     int64_t catalogue_at;
@@ -60,7 +63,9 @@ struct server {
     struct run_view *run;
     struct control control;
     struct text_maker maker;
-    struct linked *linked; /* NULL: this view is not linked with others */
+    struct path_maker paths;
+    int64_t path_begun, path_at; /* when the last one began; before when none begins */
+    struct linked *linked;       /* NULL: this view is not linked with others */
     struct page pages[WEB_PAGES];
     size_t turn;     /* the page that is served first */
     int64_t free_at; /* what pages want takes no more than half of the time */
@@ -287,6 +292,10 @@ static void take_request(struct server *s, struct page *p, struct page_request *
         p->list = *q;
         p->lists = true;
         break;
+    case PAGE_WHY:
+        p->why = *q;
+        p->asks = true;
+        break;
     case PAGE_SHARE:
         share(s, p->number, q);
         break;
@@ -381,7 +390,7 @@ static void measure(struct server *s, int64_t now)
 {
     if (now - s->cpu_at < CLOCK_S)
         return;
-    int64_t cpu = clock_process_cpu() + s->maker.cpu_ns;
+    int64_t cpu = clock_process_cpu() + s->maker.cpu_ns + s->paths.maker.cpu_ns;
     s->cpu = 100.0 * (double)(cpu - s->cpu_before) / (double)(now - s->cpu_at);
     s->cpu_at = now;
     s->cpu_before = cpu;
@@ -451,12 +460,17 @@ static int open_run(struct server *s, const volatile sig_atomic_t *stop)
 
 static int start(struct server *s, const volatile sig_atomic_t *stop)
 {
-    static const struct web_file files[] = {
-        {"/", "text/html; charset=utf-8", view_view_html},     {"/page.css", "text/css; charset=utf-8", view_page_css},
-        {"/axis.js", "text/javascript", view_axis_js},         {"/plot.js", "text/javascript", view_plot_js},
-        {"/elements.js", "text/javascript", view_elements_js}, {"/report.js", "text/javascript", view_report_js},
-        {"/live.js", "text/javascript", view_live_js},         {"/rows.js", "text/javascript", view_rows_js},
-        {"/view.js", "text/javascript", view_view_js},         {NULL, NULL, NULL}};
+    static const struct web_file files[] = {{"/", "text/html; charset=utf-8", view_view_html},
+                                            {"/page.css", "text/css; charset=utf-8", view_page_css},
+                                            {"/axis.js", "text/javascript", view_axis_js},
+                                            {"/plot.js", "text/javascript", view_plot_js},
+                                            {"/elements.js", "text/javascript", view_elements_js},
+                                            {"/report.js", "text/javascript", view_report_js},
+                                            {"/live.js", "text/javascript", view_live_js},
+                                            {"/rows.js", "text/javascript", view_rows_js},
+                                            {"/path.js", "text/javascript", view_path_js},
+                                            {"/view.js", "text/javascript", view_view_js},
+                                            {NULL, NULL, NULL}};
     struct web_options web = {NULL, s->o->port, &s->gate, files};
     if (open_run(s, stop) != 0)
         return EXIT_FAILED;
@@ -496,6 +510,44 @@ static void take_controlled(struct server *s)
         (void)!web_send(s->web, page, text, strlen(text), true);
 }
 
+static void send_path(struct server *s, uint32_t page, char *text, size_t n)
+{
+    if (text)
+        (void)!web_send(s->web, page, text, n, true);
+    free(text);
+}
+
+/* Begins the path that a page asks for; one that was begun for it is given up. */
+static void begin_path(struct server *s, struct page *p, int64_t now)
+{
+    size_t n;
+    p->asks = false;
+    s->path_begun = now;
+    if (path_maker_start(&s->paths, s->run, p->number, &p->why) != 0) {
+        char *text = path_maker_message(p->why.sequence, "null", 4, &n);
+        send_path(s, p->number, text, n);
+    }
+}
+
+/* Sends the path that was made, and begins the next one, after a pause of as long as the last one took. */
+static void make_paths(struct server *s, int64_t now)
+{
+    char *text;
+    size_t n;
+    if (path_maker_step(&s->paths, &text, &n)) {
+        send_path(s, s->paths.page, text, n);
+        s->path_at = now + (now - s->path_begun);
+    }
+    for (size_t i = 0; i < WEB_PAGES && now >= s->path_at; i++) {
+        struct page *p = &s->pages[(s->turn + i) % WEB_PAGES];
+        if (!p->number || !p->asks || (s->paths.maker.pid && s->paths.page != p->number))
+            continue;
+        if (s->paths.maker.pid)
+            s->path_at = now + (now - s->path_begun);
+        begin_path(s, p, now);
+    }
+}
+
 /* Waits until there is something to do, and takes all that came: of what a page wants, its last word counts. */
 static void take_events(struct server *s)
 {
@@ -516,6 +568,7 @@ static void serve(struct server *s, const volatile sig_atomic_t *stop)
         if (now >= s->tick_at)
             look(s, now);
         take_controlled(s);
+        make_paths(s, now);
         if (linked_receive(s->linked, &state))
             share_with_pages(s, 0, &state);
         serve_pages(s);
@@ -525,7 +578,10 @@ static void serve(struct server *s, const volatile sig_atomic_t *stop)
 int view_server_run(const struct view_server_options *o, const volatile sig_atomic_t *stop)
 {
     static struct server s; /* the requests of all pages are large */
-    s = (struct server){.o = o, .control = {.program = o->bezel, .run = o->run}, .maker = {.program = o->self}};
+    s = (struct server){.o = o,
+                        .control = {.program = o->bezel, .run = o->run},
+                        .maker = {.program = o->self},
+                        .paths = {.maker = {.program = o->bezel}}};
     int code = start(&s, stop);
     if (code == EXIT_OK) {
         if (linked_open(run_view_id(s.run), &s.linked) != 0)
@@ -540,6 +596,7 @@ int view_server_run(const struct view_server_options *o, const volatile sig_atom
         door_file_remove(&s.door);
     control_stop(&s.control);
     text_maker_stop(&s.maker);
+    text_maker_stop(&s.paths.maker);
     linked_close(s.linked);
     run_view_close(s.run);
     free(s.report);

@@ -45,6 +45,12 @@ class Live {
         return this.sequence;
     }
 
+    /* Asks why what ended in that time took long: records of a row's aspect, or without a row what broke limits. */
+    why(from, until, row) {
+        this.send(`why ${++this.sequence} ${Math.floor(from)} ${Math.ceil(Math.max(until, from + 1))}${row ? ` ${Live.row(row)}` : ""}`);
+        return this.sequence;
+    }
+
     static row(r) {
         return `${r.process}/${r.stream}/${r.aspect}/${r.field}/${r.key}/${r.records}`;
     }

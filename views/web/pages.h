@@ -12,6 +12,7 @@ extern const char view_plot_js[];     /* the drawing of plots */
 extern const char view_report_js[];   /* the page of `bezel report --html`, and its part of that of `bezel view` */
 extern const char view_live_js[];     /* the connection of a page of `bezel view` */
 extern const char view_rows_js[];     /* its rows */
+extern const char view_path_js[];     /* why something took long, drawn over its rows */
 extern const char view_view_js[], view_view_html[];
 
 #endif

@@ -63,7 +63,7 @@ const rows = (() => {
                 unit: options.unit || null, log: options.log || false,
                 layers: [...(options.under || []), this.unknown, this.lost, ...this.lines, ...(options.over || [])],
                 onDraw: () => this.legend(),
-                onClick: (at, pixel) => this.inspectAt(at, pixel),
+                onClick: (at, pixel) => this.clicked(at, pixel),
             });
             this.items = this.lines.map(l => {
                 const text = make("span", {}, l.name || ""), line = make("i", {});
@@ -76,6 +76,14 @@ const rows = (() => {
             this.list.append(this.note);
             this.canvas.addEventListener("pointerenter", () => page.over(this));
             this.canvas.addEventListener("focus", () => page.over(this));
+        }
+        /* What took long at a place, if there is such a thing: its path is drawn. */
+        explainAt() {
+            return false;
+        }
+        clicked(at, pixel) {
+            this.explainAt(at, pixel);
+            this.inspectAt(at, pixel);
         }
         /* A click means what stands out there, if anything does. */
         inspectAt(at, pixel) {
@@ -143,6 +151,13 @@ const rows = (() => {
             over: [plots.bound(limit.bound, limit.compare, limit.unit)],
         });
         row.series = observed.map(o => wish(o.process, o.aspect, o.field("value"), { key: index }));
+        row.explainAt = (at, pixel) => {
+            const violation = page.violations(index).find(v => at >= v.from - 3 * pixel && at <= v.to + 3 * pixel);
+            if (violation) /* what it looks back to may have ended before it */
+                page.explain({ title: limit.text, from: violation.from - (limit.window_ns || 0), until: violation.to + 1, limit: limit.text });
+            return !!violation;
+        };
+        row.clicked = (at, pixel) => row.explainAt(at, pixel) || row.inspectAt(at, pixel);
         if (limit.aspect)
             row.list.append(make("li", {}, make("button", { type: "button", title: "the records that this limit reads", onclick: () => page.showAspect(limit) },
                 `records of ${limit.aspect}`)));
@@ -326,6 +341,12 @@ const rows = (() => {
         row.series = [...counted, ...kinds.map(k => wish(process, k.number, lasts(k.a) ? 0 : -1, { stream: thread.stream, records: RECORDS })), ...strips, ...others.map(o => o.series)];
         row.messages = [];
         row.stream = thread.stream;
+        row.explainAt = (at, pixel) => {
+            const span = lane.spans.filter(s => s.number && at >= s.from - 2 * pixel && at <= s.to + 2 * pixel).sort((a, b) => b.depth - a.depth)[0];
+            if (span)
+                page.explain({ title: span.name, from: span.to - 1, until: span.to + 2, row: wish(process, span.number, -1) });
+            return !!span;
+        };
         row.use = pictures => {
             const spans = openSpans(page, process, thread, kinds);
             let dense = null;
@@ -337,7 +358,7 @@ const rows = (() => {
             pictures.slice(0, beyond).forEach((p, i) => {
                 const { a } = kinds[i - counted.length] || { a: {} };
                 if (p.records && lasts(a))
-                    spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: nameOf(a), index: i })));
+                    spans.push(...p.records.map(r => ({ from: r[0] - Math.max(r[3], 0), to: r[0], name: nameOf(a), index: i, number: kinds[i - counted.length].number })));
                 else if (p.records)
                     row.messages.push(...p.records.map(r => ({ at: r[0], sent: a.kind === "sent", part: a.kind !== "sent" && a.kind !== "received" })));
                 else if (p.at && p.at.length && (!dense || p.at.length > dense.at.length))

@@ -148,6 +148,44 @@
         of("records").hidden = true;
     }
 
+    /* ---- paths ----------------------------------------------------------------------------------------------------- */
+
+    /* Asks why something took long: {title, from, until} when it ended, and the row of its records, or a limit's text. */
+    page.explain = asked => {
+        page.path = { ...asked, sequence: live.why(asked.from, asked.until, asked.row), lines: [] };
+        of("path").hidden = false;
+        of("path").replaceChildren(make("p", {}, `why ${asked.title}: reading…`));
+    };
+
+    function showPath(message) {
+        if (message.sequence !== page.path?.sequence)
+            return;
+        const chosen = paths.choose(message.answer, page.path.limit), slowest = chosen.found?.slowest;
+        of("path").replaceChildren(...paths.panel(page.path.title, chosen, hidePath));
+        if (!slowest)
+            return;
+        for (const id of paths.rowsOf(page.catalogue, slowest.pieces))
+            page.open.add(id);
+        page.path.lines = paths.linesOf(page.catalogue, slowest.pieces);
+        page.filter = of("filter").value = "";
+        const margin = Math.max((slowest.until_ns - slowest.from_ns) / 8, 1);
+        stay();
+        page.view.show(slowest.from_ns - margin, slowest.until_ns + margin);
+        build();
+    }
+
+    function hidePath() {
+        page.path = null;
+        of("path").hidden = true;
+        drawArrows();
+    }
+
+    function explainAtCursor() {
+        const row = page.current || page.order[0], at = page.view.cursor ?? (page.view.from + page.view.to) / 2;
+        if (!row?.explainAt(at, (page.view.to - page.view.from) / 1000))
+            of("said").textContent = "nothing took long there: p asks of a violation, or of a span";
+    }
+
     /* ---- the window ------------------------------------------------------------------------------------------------ */
 
     /* Asks for what is shown, once for all that changes before the next frame. */
@@ -217,6 +255,23 @@
         }).filter(a => a);
     }
 
+    function drawLine(x0, y0, x1, y1, cls, text) {
+        const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+        line.setAttribute("d", `M${x0} ${y0} L${x1} ${y1}`);
+        line.setAttribute("class", cls);
+        const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
+        title.textContent = text;
+        line.append(title);
+        return line;
+    }
+
+    /* The path of what was explained, as far as its rows are open and it lies in the window. */
+    function pathLines(threads, place) {
+        const within = at => Math.min(Math.max(at, page.view.from), page.view.to);
+        return (page.path?.lines || []).filter(l => threads.has(l.from) && threads.has(l.to) && l.end >= page.view.from && l.begin <= page.view.to)
+            .map(l => drawLine(...place(threads.get(l.from), within(l.begin)), ...place(threads.get(l.to), within(l.end)), paths.classOf(l), paths.titleOf(l)));
+    }
+
     function drawArrows() {
         const threads = new Map(page.order.filter(r => r.stream !== undefined).map(r => [r.stream, r]));
         const inside = at => at >= page.view.from && at <= page.view.to;
@@ -229,19 +284,13 @@
             const [x0, y0] = place(a.from, a.sentAt), [x1, y1] = place(a.row, a.at), took = a.took ?? a.at - a.sentAt;
             const doubt = a.interval ? a.doubt : a.from.node === a.row.node ? 0 : boundBetween(a.from.node, a.row.node);
             const proven = doubt !== null && took > doubt, within = a.interval && doubt ? ` ± ${plots.duration(doubt)}` : "";
-            const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-            line.setAttribute("d", `M${x0} ${y0} L${x1} ${y1}`);
-            line.setAttribute("class", (a.interval ? "interval " : "") + (proven ? "proven" : "unknown"));
-            const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-            title.textContent = `${a.text}, ${plots.duration(took)}${within}, order ${proven ? "proven" : "unknown"}`;
-            line.append(title);
-            return line;
+            return drawLine(x0, y0, x1, y1, (a.interval ? "interval " : "") + (proven ? "proven" : "unknown"), `${a.text}, ${plots.duration(took)}${within}, order ${proven ? "proven" : "unknown"}`);
         });
         page.arrows = drawn.length;
         const svg = of("arrows");
         svg.setAttribute("width", document.documentElement.clientWidth);
         svg.setAttribute("height", document.body.offsetHeight);
-        svg.replaceChildren(...shapes);
+        svg.replaceChildren(...shapes, ...pathLines(threads, place));
     }
 
     /* ---- the tree -------------------------------------------------------------------------------------------------- */
@@ -346,8 +395,8 @@
     /* ---- head ------------------------------------------------------------------------------------------------------ */
 
     const HELP = [["w s", "zoom in, out"], ["a d", "to earlier, later"], ["0", "the whole run"], ["f", "follow what is new"], ["space", "stay here, or follow again"],
-        [", .", "cursor left, right"], ["Enter", "records at the cursor, of the row that has the focus (Tab)"], ["[ ]", "to the violation before, behind"], ["/", "filter"],
-        ["t", "timeline, or tables of the report"], ["Esc", "close records, or the filter"], ["drag, wheel, click", "zoom into a part, zoom, records"]];
+        [", .", "cursor left, right"], ["Enter", "records at the cursor, of the row that has the focus (Tab)"], ["p", "why it took long: the path of the violation or the span at the cursor, of that row"], ["[ ]", "to the violation before, behind"], ["/", "filter"],
+        ["t", "timeline, or tables of the report"], ["Esc", "close path and records, or the filter"], ["drag, wheel, click", "zoom into a part, zoom, records; of a violation or a span its path"]];
     const help = elements.help(HELP);
 
     function goTo(direction) {
@@ -386,7 +435,7 @@
         w: () => page.view.zoom(0.7, page.view.cursor ?? (page.view.from + page.view.to) / 2), s: () => page.view.zoom(1 / 0.7, page.view.cursor ?? (page.view.from + page.view.to) / 2),
         a: () => { stay(); page.view.move(-0.25); }, d: () => { stay(); page.view.move(0.25); }, ArrowLeft: () => { stay(); page.view.move(-0.25); }, ArrowRight: () => { stay(); page.view.move(0.25); },
         0: () => page.view.all(), f: followAgain, " ": () => page.follow ? (stay(), ask(), say()) : followAgain(), ",": () => moveCursor(-0.01), ".": () => moveCursor(0.01),
-        Enter: recordsAtCursor, "[": () => goTo(-1), "]": () => goTo(1), "/": () => of("filter").focus(), t: () => showTables(of("tables").hidden), Escape: hideRecords, "?": () => help.showModal(),
+        Enter: recordsAtCursor, p: explainAtCursor, "[": () => goTo(-1), "]": () => goTo(1), "/": () => of("filter").focus(), t: () => showTables(of("tables").hidden), Escape: () => { hideRecords(); hidePath(); }, "?": () => help.showModal(),
     };
 
     function listen() {
@@ -567,6 +616,7 @@
             page.brokenText = JSON.stringify(message.broken);
         },
         records: showRecords,
+        why: showPath,
         picture: takePicture,
         word: (word, text) => {
             if (word === "share")

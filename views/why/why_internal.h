@@ -20,6 +20,20 @@ struct why_what_text {
     char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 136];
 };
 
+/** What a thread did, and where; `own`: it is that thread's alone, else one of its process. */
+struct why_doing {
+    enum path_class is;
+    enum path_why why;
+    uint32_t thread, span, peer, by;
+    bool own;
+};
+
+struct why_doing why_doing_of(const struct slow_term *t);
+
+/** The same as texts, such as "runs" and "player (4711) in decode". */
+struct why_what_text why_what(const struct why_page *p, const struct why_answer *a, const struct why_doing *d);
+struct why_place_text why_where(const struct why_page *p, const struct why_answer *a, const struct why_doing *d);
+
 /** Why there is no prediction; NULL: there is one. */
 const char *why_unpredicted(const struct why_answer *a, const struct whatif *w);
 

@@ -122,29 +122,31 @@ static void put_process(struct json *j, const char *const keys[3], const struct 
     json_known_int(j, keys[2], pid > 0, pid);
 }
 
-static void put_class(struct json *j, const struct why_answer *a, enum path_class is, enum path_why why,
-                      uint32_t thread, uint32_t span, uint32_t peer, uint32_t by)
+static void put_class(struct json *j, const struct why_page *p, const struct why_answer *a, const struct why_doing *d)
 {
     static const char *const own[] = {"node", "process", "pid"}, *const of_peer[] = {"sender_node", "sender",
                                                                                      "sender_pid"};
-    int64_t by_pid = by == ACTIVITY_NONE ? 0 : a->activity.pids[by];
-    json_text(j, "class", path_class_name(is));
-    json_text(j, "why", why == PATH_KNOWN ? NULL : path_why_name(why));
-    put_process(j, own, a, thread);
-    json_text(j, "span", span == ACTIVITY_NONE ? NULL : a->activity.names[span]);
-    put_process(j, of_peer, a, peer);
-    json_text(j, "by", by == ACTIVITY_NONE ? NULL : a->activity.names[by]);
+    int64_t by_pid = d->by == ACTIVITY_NONE ? 0 : a->activity.pids[d->by];
+    json_text(j, "class", path_class_name(d->is));
+    json_text(j, "why", d->why == PATH_KNOWN ? NULL : path_why_name(d->why));
+    put_process(j, own, a, d->thread);
+    json_text(j, "span", d->span == ACTIVITY_NONE ? NULL : a->activity.names[d->span]);
+    put_process(j, of_peer, a, d->peer);
+    json_text(j, "by", d->by == ACTIVITY_NONE ? NULL : a->activity.names[d->by]);
     json_known_int(j, "by_pid", by_pid > 0, by_pid);
+    json_text(j, "what", why_what(p, a, d).s);
+    json_text(j, "where", why_where(p, a, d).s);
 }
 
-static void put_terms(struct json *j, const struct why_answer *a, size_t most)
+static void put_terms(struct json *j, const struct why_page *p, const struct why_answer *a, size_t most)
 {
     bool alone = a->choice.usual_count == 0;
     json_array(j, "terms");
     for (size_t i = 0; i < a->terms.count && i < most; i++) {
         const struct slow_term *t = &a->terms.terms[i];
+        const struct why_doing d = why_doing_of(t);
         json_object(j, NULL);
-        put_class(j, a, t->is, t->why, t->thread, t->span, t->peer, t->by);
+        put_class(j, p, a, &d);
         json_double(j, "more_ns", t->slow - t->usual);
         json_double(j, "slow_ns", t->slow);
         json_double(j, "usual_ns", alone ? (double)NAN : t->usual);
@@ -203,7 +205,7 @@ static void put_slowest(struct json *j, const struct why_page *p, const struct w
         json_object(j, NULL);
         json_int(j, "from_ns", is->from - p->started);
         json_int(j, "until_ns", is->until - p->started);
-        put_class(j, a, is->is, is->why, is->thread, is->span, is->peer, is->by);
+        put_class(j, p, a, &(struct why_doing){is->is, is->why, is->thread, is->span, is->peer, is->by, .own = true});
         json_uint(j, "thread", a->activity.threads[is->thread].id);
         json_object_end(j);
     }
@@ -250,7 +252,7 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
         json_double(j, "parallelism_most", why_most_parallel(a));
         json_uint(j, "late_spans", a->late_spans);
     }
-    put_terms(j, a, terms);
+    put_terms(j, p, a, terms);
     json_array(j, "remarks");
     why_remarks(p, a, put_remark, j);
     json_array_end(j);

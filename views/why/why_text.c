@@ -70,20 +70,12 @@ struct why_place_text why_process(const struct why_page *p, const struct why_ans
     return text;
 }
 
-/* What a thread did, and where; `own`: it is that thread's alone, else one of its process. */
-struct doing {
-    enum path_class is;
-    enum path_why why;
-    uint32_t thread, span, peer, by;
-    bool own;
-};
-
-static struct doing doing_of(const struct slow_term *t)
+struct why_doing why_doing_of(const struct slow_term *t)
 {
-    return (struct doing){t->is, t->why, t->thread, t->span, t->peer, t->by, false};
+    return (struct why_doing){t->is, t->why, t->thread, t->span, t->peer, t->by, false};
 }
 
-static struct why_what_text what(const struct why_page *p, const struct why_answer *a, const struct doing *d)
+struct why_what_text why_what(const struct why_page *p, const struct why_answer *a, const struct why_doing *d)
 {
     static const char *const known[PATH_CLASSES] = {[PATH_RUNNING] = "runs",
                                                     [PATH_LOCK] = "waits for a lock",
@@ -110,7 +102,7 @@ static struct why_what_text what(const struct why_page *p, const struct why_answ
     return text;
 }
 
-static struct why_place_text where(const struct why_page *p, const struct why_answer *a, const struct doing *d)
+struct why_place_text why_where(const struct why_page *p, const struct why_answer *a, const struct why_doing *d)
 {
     struct why_place_text text = why_process(p, a, d->thread, d->own);
     size_t n = strlen(text.s);
@@ -123,9 +115,9 @@ static struct why_place_text where(const struct why_page *p, const struct why_an
 void why_term_texts(const struct why_page *p, const struct why_answer *a, const struct slow_term *t, char *is, char *in,
                     size_t size)
 {
-    struct doing d = doing_of(t);
-    snprintf(is, size, "%s", what(p, a, &d).s);
-    snprintf(in, size, "%s", where(p, a, &d).s);
+    struct why_doing d = why_doing_of(t);
+    snprintf(is, size, "%s", why_what(p, a, &d).s);
+    snprintf(in, size, "%s", why_where(p, a, &d).s);
 }
 
 /* ---- the slow beside the usual ------------------------------------------------------------------------------------
@@ -218,9 +210,9 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
         const struct slow_term *is = &terms->terms[i];
         put_times(t, is->slow, alone ? (double)NAN : is->usual);
         table_cell(t, "%s .. %s", why_duration((double)is->slow_least).s, why_duration((double)is->slow_most).s);
-        struct doing d = doing_of(is);
-        table_cell(t, "%s", what(p, a, &d).s);
-        table_cell(t, "%s", where(p, a, &d).s);
+        struct why_doing d = why_doing_of(is);
+        table_cell(t, "%s", why_what(p, a, &d).s);
+        table_cell(t, "%s", why_where(p, a, &d).s);
         slow += is->slow;
         usual += is->usual;
     }
@@ -271,9 +263,9 @@ static void put_pieces(const struct why_page *p, const struct why_answer *a, FIL
             table_cell(t, "%s", "");
             continue;
         }
-        struct doing d = {is->is, is->why, is->thread, is->span, is->peer, is->by, true};
-        table_cell(t, "%s", what(p, a, &d).s);
-        table_cell(t, "%s", where(p, a, &d).s);
+        struct why_doing d = {is->is, is->why, is->thread, is->span, is->peer, is->by, true};
+        table_cell(t, "%s", why_what(p, a, &d).s);
+        table_cell(t, "%s", why_where(p, a, &d).s);
         n = 1;
     }
     table_print(t, 2, out);
@@ -360,10 +352,10 @@ static void put_path(const struct why_page *p, const struct why_answer *a, FILE 
     struct table *t = table_with_heads("rrll", heads);
     double shown = 0;
     for (size_t i = 0; i < terms->count && i < PIECES_SHOWN && terms->terms[i].slow >= terms->slow / 200; i++) {
-        struct doing d = doing_of(&terms->terms[i]);
+        struct why_doing d = why_doing_of(&terms->terms[i]);
         put_share(t, terms->terms[i].slow, terms->slow);
-        table_cell(t, "%s", what(p, a, &d).s);
-        table_cell(t, "%s", where(p, a, &d).s);
+        table_cell(t, "%s", why_what(p, a, &d).s);
+        table_cell(t, "%s", why_where(p, a, &d).s);
         shown += terms->terms[i].slow;
     }
     put_share(t, terms->slow - shown, terms->slow);
@@ -405,8 +397,8 @@ static void put_most(const struct why_page *p, const struct why_answer *a, FILE 
     double more = a->terms.count ? t->slow - (a->choice.usual_count ? t->usual : 0) : 0;
     if (!(more > 0))
         return;
-    struct doing d = doing_of(t);
-    fprintf(out, "Most of it: %s, %s: %s.\n", why_duration(more).s, where(p, a, &d).s, what(p, a, &d).s);
+    struct why_doing d = why_doing_of(t);
+    fprintf(out, "Most of it: %s, %s: %s.\n", why_duration(more).s, why_where(p, a, &d).s, why_what(p, a, &d).s);
 }
 
 static void put_first(void *context, const char *text)
