@@ -4,12 +4,13 @@
 # Completion of Bezel's programs, for bash, and for zsh and fish, which call _bezel_words. Commands, options and what they
 # take are those that --help lists; names are those of the newest run, which may go on; other words are names of files.
 
-# Names of kind $1 (NODE, PROCESS, ASPECT, KNOB or RUN); $2: the program.
+# Names of kind $1 (NODE, INVENTORY, PROCESS, ASPECT, KNOB or RUN); $2: the program.
 _bezel_names() {
     local runs=${BEZEL_RUNS:-runs} path
     case $1 in
     RUN) for path in "$runs"/*/; do echo "$(basename "$path")"; done ;;
     NODE) for path in "$runs"/latest/trace/*/; do echo "$(basename "$path")"; done ;;
+    INVENTORY) sed -n 's/^  \([^ "]*\): {.*/\1/p' "${XDG_CONFIG_HOME:-$HOME/.config}/bezel/nodes" 2>/dev/null ;;
     PROCESS) for path in "$runs"/latest/trace/*/*-*-*; do sed 's|.*/||; s/-[0-9]*-[0-9]*$//' <<<"$path"; done ;;
     ASPECT) sed -n '/^event {/{n; s/^ *name = "\(.*\)";$/\1/p}' "$runs"/latest/trace/*/metadata 2>/dev/null ;;
     KNOB) timeout 2 "$2" knob --json 2>/dev/null | sed -n 's/^ *"knob": "\(.*\)",$/\1=/p' ;;
@@ -41,6 +42,7 @@ _bezel_words() {
     [[ $usage != *'|'* ]] || compgen -W "$(grep -o -E '[a-z]+(\|[a-z]+)+' <<<"$usage" | tr '|' ' ')" -- "$word"
     [[ $usage != *PATTERN* ]] || compgen -W "$(_bezel_names ASPECT "$1")" -- "$word"
     [[ $usage != *NAME* ]] || compgen -W "$(_bezel_names KNOB "$1")" -- "$word"
+    [[ $usage != *NODE* ]] || compgen -W "$(_bezel_names INVENTORY "$1")" -- "$word"
     [[ $usage != *RUN* ]] || compgen -W "$(_bezel_names RUN "$1")" -- "$word"
     return 1
 }

@@ -1,19 +1,58 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+
+/* `bezel node`: the order of what is done for a node, here and there. ecs/cli/node_plan.h decides, node.sh does what is
+ * done there. The inventory is written last, so that a node in it can be used. */
+#include "base/address.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/table.h"
+#include "base/ulimit.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
+#include "ecs/cli/node_packages.h"
+#include "ecs/cli/node_remote.h"
 #include "ecs/course/inventory_file.h"
+#include "mdr/link/link.h"
+#include "mdr/message.h"
 
+#include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char about[] =
-    "The nodes of this workstation: ls lists them. An experiment file that names one of them without an address, as "
-    "in `nodes: {desk1: {}}`, means that one. They are in the file `nodes` of $XDG_CONFIG_HOME/bezel, or "
-    "~/.config/bezel, and the keys with which they are reached in `keys` beside it.\n";
-static const char footer[] = "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
+    "Makes other machines nodes of this workstation, over the system's ssh, which must get there without a question:\n"
+    "  add [USER@]HOST          installs Bezel there where it is missing, makes keys, starts the\n"
+    "                           daemons, runs the doctor there, and adds it to the inventory\n"
+    "  ls                       lists the nodes of the inventory\n"
+    "  doctor [NODE]...         runs `bezel doctor` there\n"
+    "  upgrade [NODE]...        brings the version of this workstation there\n"
+    "  keys --rotate [NODE]...  gives nodes new keys\n"
+    "  remove NODE...           takes this workstation's rights back, and ends the daemons unless\n"
+    "                           other workstations use the node\n"
+    "Without NODE all nodes are meant. A node that serves a run is neither upgraded nor removed, and keeps its key. An "
+    "experiment file names nodes of the inventory without an address: `nodes: {desk1: {}}`.\n";
+static const char footer[] =
+    "The inventory is the file `nodes` of $XDG_CONFIG_HOME/bezel, or ~/.config/bezel; `keys` beside it has the keys "
+    "with "
+    "which its nodes are reached. BEZEL_SSH names another command than ssh, with its arguments.\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 4 a node does not answer.\n";
+
+enum { PORT_MAX = 65535, TEXT_MAX = 256, KEY_PATH = PATH_MAX + KEY_NAME_MAX + 8 };
+
+struct work {
+    struct inventory inventory;
+    char keys[PATH_MAX];
+    const char *name, *address, *packages;
+    uint64_t port; /* 0: not given */
+    bool json, rotate, forget;
+};
 
 /* ---- ls ---------------------------------------------------------------------------------------------------------- */
 
@@ -51,34 +90,671 @@ static void list_json(const struct inventory *inventory)
     json_object_end(&j);
 }
 
-static int list(bool json)
+static int list(struct work *w)
 {
-    struct inventory inventory;
-    if (inventory_file_read(&inventory) != 0)
-        return EXIT_FAILED;
-    if (json)
-        list_json(&inventory);
+    if (w->json)
+        list_json(&w->inventory);
     else
-        list_text(&inventory);
-    inventory_free(&inventory);
-    return options_end(EXIT_OK);
+        list_text(&w->inventory);
+    return EXIT_OK;
+}
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+/* A name for a key that no other machine's has: "desk1-90c1", of the characters that names of keys may have. */
+static void name_key(const char *of, char name[KEY_NAME_MAX + 1])
+{
+    uint8_t random[2] = {0};
+    (void)!getrandom(random, sizeof random, 0);
+    snprintf(name, KEY_NAME_MAX + 1, "%.50s-%02x%02x", of, random[0], random[1]);
+    for (char *c = name; *c; c++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *c) ||
+            (c == name && *c == '.'))
+            *c = '_';
+}
+
+static void key_path(const struct work *w, const char *name, const char *end, char path[KEY_PATH])
+{
+    snprintf(path, KEY_PATH, "%s/%.*s%s", w->keys, KEY_NAME_MAX, name, end);
+}
+
+/* Makes the key of this workstation: of its operator, its collectors and its own nodes. */
+static int make_own_key(struct work *w)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    char host[TEXT_MAX] = "", of[2 * TEXT_MAX], name[KEY_NAME_MAX + 1], path[PATH_MAX] = "";
+    struct key_secret secret;
+    struct key_public public = {.roles = KEY_OBSERVE, .nodes = "*"};
+    (void)!gethostname(host, sizeof host - 1);
+    snprintf(of, sizeof of, "%s.%s", user ? user->pw_name : "user", host);
+    name_key(of, name);
+    int err = file_make_dirs(w->keys, 0700);
+    if (!err)
+        err = link_key_new(&secret);
+    if (!err)
+        err = link_key_public(&secret, public.bytes);
+    if (!err)
+        err = key_write_pair(w->keys, name, &secret, &public, false, path, sizeof path);
+    key_forget(&secret);
+    if (err)
+        log_error("BEZEL-NODE", "cannot make this workstation's key in %s: %s", w->keys, ulimit_reason(err));
+    else if (!(w->inventory.key = strdup(name)))
+        err = BEZEL_ENOMEM;
+    return err ? err : inventory_file_write(&w->inventory);
+}
+
+/* Writes what nodes are to have of this workstation's key, with the roles that it has there. */
+static int own_key(struct work *w, char text[KEY_FILE_MAX])
+{
+    char path[KEY_PATH];
+    struct key_public public;
+    const char *why;
+    if (!link_has_keys()) {
+        log_error("BEZEL-LINK-CURVE",
+                  "cannot make keys: this libzmq was built without CURVE; install one with it, such as Debian's");
+        return BEZEL_ESYS;
+    }
+    int err = w->inventory.key ? 0 : make_own_key(w);
+    if (err)
+        return err;
+    key_path(w, w->inventory.key, ".pub", path);
+    err = key_read_public(path, &public, &why);
+    if (err) {
+        log_error("BEZEL-NODE",
+                  "%s: %s: it is this workstation's key, by which its nodes know it: put it back, with its .key", path,
+                  why);
+        return err;
+    }
+    public.roles = KEY_CONTROL | KEY_LAUNCH;
+    public.nodes[0] = '\0';
+    key_print_public(&public, text);
+    return 0;
+}
+
+/* Writes the public key that a node has said, as that of `node`, into the folder of keys here. */
+static int admit(const struct work *w, const char *node, const struct node_traits *traits)
+{
+    char path[KEY_PATH], text[KEY_FILE_MAX];
+    const char *name = node_trait(traits, "key"), *said = node_trait(traits, "public");
+    struct key_public public = {.roles = KEY_OBSERVE};
+    if (!key_name_ok(name) || strlen(said) != KEY_Z85 || key_from_z85(said, public.bytes) != 0) {
+        log_error("BEZEL-NODE", "its public key did not arrive");
+        return BEZEL_EMALFORMED;
+    }
+    snprintf(public.nodes, sizeof public.nodes, "%s", node);
+    int n = key_print_public(&public, text);
+    key_path(w, name, ".pub", path);
+    int err = file_replace_lasting(path, text, (size_t)n);
+    if (err)
+        log_error("BEZEL-NODE", "cannot write %s: %s%s", path, ulimit_reason(err), file_room(path, errno));
+    return err;
+}
+
+static void forget_key(const struct work *w, const char *name)
+{
+    char path[KEY_PATH];
+    key_path(w, name, ".pub", path);
+    if (key_name_ok(name) && (!w->inventory.key || strcmp(name, w->inventory.key) != 0))
+        unlink(path);
+}
+
+/* ---- Its sessions ------------------------------------------------------------------------------------------------ */
+
+struct sessions {
+    unsigned count;
+    char first[TEXT_MAX];
+};
+
+static bool take_sessions(void *context, const char *name, const struct message *answer)
+{
+    struct sessions *s = context;
+    (void)name;
+    if (answer->sessions.count > 0 && s->count == 0)
+        snprintf(s->first, sizeof s->first, "'%.64s' (node %.64s)", answer->sessions.sessions[0].experiment,
+                 answer->sessions.sessions[0].node);
+    s->count += answer->sessions.count;
+    return true;
+}
+
+/* Asks the bezeld of `node` what it serves. Returns an exit code, EXIT_OK with *s; otherwise it was said why not. */
+static int ask(const struct work *w, const struct inventory_node *node, struct sessions *s)
+{
+    const struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_SESSIONS};
+    char own[KEY_PATH], server[KEY_PATH];
+    struct control_client bezeld;
+    *s = (struct sessions){0};
+    key_path(w, w->inventory.key, ".key", own);
+    key_path(w, node->key, ".pub", server);
+    int code = control_client_open_bezeld(node->address, (struct command_caller_access){own, server, NULL}, node->name,
+                                          &bezeld);
+    if (code != EXIT_OK)
+        return code;
+    code = control_client_ask(&bezeld, &command, ANSWER_SESSIONS, take_sessions, s);
+    control_client_close(&bezeld);
+    return code;
+}
+
+/* Whether what the command does would cut a run: EXIT_OK if no run is there, and no bezeld that could have one. */
+static int refuse_in_run(const struct work *w, const struct inventory_node *node, const char *what)
+{
+    struct sessions s;
+    struct node_traits traits = {0};
+    if (ask(w, node, &s) == EXIT_OK) {
+        if (s.count == 0)
+            return EXIT_OK;
+        log_error("BEZEL-NODE", "it serves a run, of experiment %s%s: it is not %s before that has ended", s.first,
+                  s.count > 1 ? ", and others" : "", what);
+        return EXIT_FAILED;
+    }
+    if (node_remote_do(node->ssh, "look", NULL, &traits) != 0)
+        return EXIT_UNREACHABLE;
+    if (strcmp(node_trait(&traits, "active"), "no") == 0)
+        return EXIT_OK;
+    log_error("BEZEL-NODE",
+              "its bezeld runs, and does not answer at %s, so it is not known whether it serves a run: it is not %s",
+              node->address, what);
+    return EXIT_UNREACHABLE;
+}
+
+/* ---- What is there ----------------------------------------------------------------------------------------------- */
+
+/* The traits of machine `ssh`, and the plan. Returns EXIT_OK, or it was said what refuses it. */
+static int survey(const struct work *w, const char *ssh, struct node_traits *traits, struct node_packages *packages,
+                  struct node_plan *plan)
+{
+    *traits = (struct node_traits){0};
+    int err = node_remote_do(ssh, "traits", NULL, traits);
+    if (err)
+        return err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
+    node_packages_find(w->packages, node_trait(traits, "architecture"), packages);
+    packages->offer.now = time(NULL);
+    node_plan_make(traits, &packages->offer, plan);
+    for (unsigned i = 0; i < plan->notes && !plan->refused[0]; i++)
+        log_warn("BEZEL-NODE", "%s", plan->note[i]);
+    if (plan->refused[0])
+        log_error("BEZEL-NODE", "%s", plan->refused);
+    return plan->refused[0] ? EXIT_FAILED : EXIT_OK;
+}
+
+static int copy_packages(const char *ssh, const struct node_packages *packages)
+{
+    struct node_request q = {0};
+    struct node_traits traits = {0};
+    char *sums = NULL;
+    int err = node_packages_sums(packages, &sums);
+    if (!err)
+        err = node_remote_do(ssh, "stage", NULL, &traits);
+    const char *stage = node_trait(&traits, "stage");
+    if (!err)
+        err = node_remote_copy(ssh, packages->folder, packages->names, stage);
+    if (*stage) {
+        node_remote_set(&q, "STAGE", stage);
+        node_remote_set(&q, "SUMS", sums ? sums : "");
+        int last = node_remote_do(ssh, err ? "drop_stage" : "install_copies", &q, &traits);
+        err = err ? err : last;
+    }
+    node_remote_forget(&q);
+    free(sums);
+    return err;
+}
+
+static int install(const char *ssh, const struct node_traits *traits, const struct node_packages *packages,
+                   const struct node_plan *plan)
+{
+    struct node_request q = {0};
+    struct node_traits said = {0};
+    int err = 0;
+    if (plan->install == NODE_HAS_IT)
+        return 0;
+    printf("installing %s, %s ...\n", packages->offer.version,
+           plan->install == NODE_BY_APT ? "by its apt" : "from packages that are copied");
+    (void)fflush(stdout);
+    if (plan->install == NODE_BY_APT) {
+        node_remote_set(&q, "CANDIDATE", node_trait(traits, "candidate"));
+        err = node_remote_do(ssh, "install_apt", &q, &said);
+    } else {
+        err = copy_packages(ssh, packages);
+    }
+    node_remote_forget(&q);
+    return err;
+}
+
+/* Prints what the doctor finds there. Returns an exit code: EXIT_FAILED where there is a problem. */
+static int examine(const char *ssh)
+{
+    struct node_traits traits = {0};
+    int err = node_remote_do(ssh, "examine", NULL, &traits);
+    if (err)
+        return err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
+    if (*node_trait(&traits, "locked"))
+        printf("bezeld there may lock %s%s of memory, and has real-time priorities up to %s\n",
+               node_trait(&traits, "locked"), strcmp(node_trait(&traits, "locked"), "unlimited") == 0 ? "" : " bytes",
+               node_trait(&traits, "priority"));
+    return strcmp(node_trait(&traits, "problems"), "yes") == 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- add --------------------------------------------------------------------------------------------------------- */
+
+/* The name of the new node: --name, or the first part of the host's name; a number is none. */
+static int name_node(const struct work *w, const char *ssh, const char *host, char name[EXPERIMENT_NAME_MAX + 1])
+{
+    const char *at = strrchr(ssh, '@'), *from = w->name ? w->name : at ? at + 1 : ssh;
+    bool number = !w->name && from[strspn(from, "0123456789.")] == '\0';
+    if (number || (!w->name && strchr(from, ':')))
+        from = host;
+    snprintf(name, EXPERIMENT_NAME_MAX + 1, "%.*s", w->name ? EXPERIMENT_NAME_MAX : (int)strcspn(from, "."), from);
+    if (experiment_name_ok(name))
+        return EXIT_OK;
+    log_error("BEZEL-NODE", "'%s' is no name for a node: give it one with --name", name);
+    return EXIT_USAGE;
+}
+
+/* One machine has one name in an inventory, and one name one machine. */
+static int check_name(const struct work *w, const char *ssh, const char *name)
+{
+    const struct inventory_node *same = inventory_find(&w->inventory, name);
+    if (same && strcmp(same->ssh, ssh) != 0) {
+        log_error("BEZEL-NODE",
+                  "node %s is in the inventory already, as %s: give this one another name with --name, or first remove "
+                  "that one",
+                  name, same->ssh);
+        return EXIT_USAGE;
+    }
+    for (uint32_t i = 0; i < w->inventory.count; i++)
+        if (strcmp(w->inventory.nodes[i].ssh, ssh) == 0 && strcmp(w->inventory.nodes[i].name, name) != 0) {
+            log_error("BEZEL-NODE", "%s is in the inventory already, as node %s: to call it %s, first remove that one",
+                      ssh, w->inventory.nodes[i].name, name);
+            return EXIT_USAGE;
+        }
+    return EXIT_OK;
+}
+
+static int set_up(const struct work *w, const char *ssh, const char *public, const struct node_plan *plan,
+                  struct node_traits *traits)
+{
+    struct node_request q = {0};
+    char key[KEY_NAME_MAX + 1], port[8] = "";
+    name_key(node_trait(traits, "host"), key);
+    if (w->port)
+        snprintf(port, sizeof port, "%u", (unsigned)w->port);
+    node_remote_set(&q, "KEY", key);
+    node_remote_set(&q, "WORKSTATION", w->inventory.key);
+    node_remote_set(&q, "PUBLIC", public);
+    node_remote_set(&q, "PORT", port);
+    node_remote_set(&q, "SERVICE", plan->service ? "yes" : "no");
+    node_remote_set(&q, "LAUNCHER", plan->launcher ? "yes" : "no");
+    int err = node_remote_do(ssh, "set_up", &q, traits);
+    node_remote_forget(&q);
+    return err;
+}
+
+/* Has the node taken back what set_up() did, so that a second try begins as the first. */
+static void undo(const struct work *w, const char *ssh, const struct node_traits *traits)
+{
+    struct node_request q = {0};
+    struct node_traits said = {0};
+    node_remote_set(&q, "WORKSTATION", w->inventory.key);
+    if (node_remote_do(ssh, "remove", &q, &said) == 0)
+        log_info("BEZEL-NODE", "its daemons and keys were removed again; what is installed there stays");
+    node_remote_forget(&q);
+    forget_key(w, node_trait(traits, "key"));
+}
+
+static void set_address(const struct work *w, const char *ssh, const char *port, char address[ADDRESS_TEXT_MAX])
+{
+    char host[TEXT_MAX];
+    if (w->address)
+        snprintf(host, sizeof host, "%s", w->address);
+    else
+        node_remote_host(ssh, host, sizeof host);
+    bool bare = strchr(host, ':') && host[0] != '[';
+    snprintf(address, ADDRESS_TEXT_MAX, bare ? "tcp://[%.*s]:%s" : "tcp://%.*s:%s", ADDRESS_HOST_MAX, host, port);
+}
+
+/* Whether the node can be used from here. */
+static int reach(const struct work *w, const struct inventory_node *node)
+{
+    struct address address;
+    struct sessions s;
+    struct node_traits traits = {0};
+    const char *why = "";
+    if (address_read(node->address, &address, &why) != 0) {
+        log_error("BEZEL-NODE", "%s is no address: %s: name one with --address", node->address, why);
+        return EXIT_FAILED;
+    }
+    if (ask(w, node, &s) == EXIT_OK)
+        return EXIT_OK;
+    bool known = node_remote_do(node->ssh, "look", NULL, &traits) == 0;
+    if (known && strcmp(node_trait(&traits, "active"), "yes") == 0)
+        log_error(
+            "BEZEL-NODE",
+            "bezeld runs there, but cannot be reached from here at %s: a firewall may be between, or the machine has "
+            "another address here: name it with --address",
+            node->address);
+    else if (known)
+        log_error("BEZEL-NODE", "bezeld does not run there; its last words: %s", node_trait(&traits, "words"));
+    return EXIT_UNREACHABLE;
+}
+
+/* From keys to the inventory. */
+static int join(struct work *w, const char *ssh, const char *name, const char *public, struct node_traits *traits,
+                const struct node_plan *plan)
+{
+    char address[ADDRESS_TEXT_MAX];
+    bool again = inventory_find(&w->inventory, name);
+    if (set_up(w, ssh, public, plan, traits) != 0) {
+        if (!again)
+            undo(w, ssh, traits);
+        return EXIT_FAILED;
+    }
+    set_address(w, ssh, node_trait(traits, "port"), address);
+    const struct inventory_node node = {.name = (char *)name,
+                                        .ssh = (char *)ssh,
+                                        .address = address,
+                                        .key = (char *)node_trait(traits, "key"),
+                                        .version = (char *)BEZEL_VERSION};
+    int code = admit(w, name, traits) == 0 ? reach(w, &node) : EXIT_FAILED;
+    if (code == EXIT_OK && examine(ssh) == EXIT_UNREACHABLE)
+        code = EXIT_UNREACHABLE;
+    if (code == EXIT_OK && (inventory_put(&w->inventory, &node) != 0 || inventory_file_write(&w->inventory) != 0))
+        code = EXIT_FAILED;
+    if (code != EXIT_OK && !again)
+        undo(w, ssh, traits);
+    if (code == EXIT_OK)
+        printf("\n%s is a node, at %s: nodes: {%s: {}}\n", name, address, name);
+    return code;
+}
+
+static int add(struct work *w, const char *ssh)
+{
+    struct node_traits traits;
+    struct node_packages packages;
+    struct node_plan plan;
+    char name[EXPERIMENT_NAME_MAX + 1], public[KEY_FILE_MAX];
+    log_about(ssh);
+    int code = w->name ? check_name(w, ssh, w->name) : EXIT_OK;
+    if (code != EXIT_OK)
+        return code;
+    if (own_key(w, public) != 0)
+        return EXIT_FAILED;
+    code = survey(w, ssh, &traits, &packages, &plan);
+    if (code == EXIT_OK)
+        code = name_node(w, ssh, node_trait(&traits, "host"), name);
+    if (code == EXIT_OK)
+        code = check_name(w, ssh, name);
+    if (code != EXIT_OK)
+        return code;
+    if (plan.install != NODE_HAS_IT && strcmp(node_trait(&traits, "active"), "yes") == 0) {
+        log_error(
+            "BEZEL-NODE",
+            "it is a node already, with version %s: first `bezel node upgrade` it, from the workstation that has it",
+            node_trait(&traits, "version"));
+        return EXIT_FAILED;
+    }
+    if (install(ssh, &traits, &packages, &plan) != 0)
+        return EXIT_FAILED;
+    return join(w, ssh, name, public, &traits, &plan);
+}
+
+/* ---- What is done with nodes of the inventory -------------------------------------------------------------------- */
+
+static int doctor(struct work *w, const struct inventory_node *node)
+{
+    (void)w;
+    printf("%s (%s)\n", node->name, node->ssh);
+    (void)fflush(stdout);
+    return examine(node->ssh);
+}
+
+/* Writes the inventory with a copy of `node`, or without it. */
+static int write_without(struct work *w, const char *name)
+{
+    inventory_remove(&w->inventory, name);
+    return inventory_file_write(&w->inventory) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+static int take_leave(struct work *w, const struct inventory_node *node)
+{
+    struct node_request q = {0};
+    struct node_traits traits = {0};
+    int code = refuse_in_run(w, node, "removed");
+    if (code == EXIT_UNREACHABLE)
+        log_error("BEZEL-NODE", "to take it off the inventory all the same: bezel node remove --forget %s", node->name);
+    if (code != EXIT_OK)
+        return code;
+    node_remote_set(&q, "WORKSTATION", w->inventory.key);
+    int err = node_remote_do(node->ssh, "remove", &q, &traits);
+    node_remote_forget(&q);
+    if (err)
+        return err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
+    if (*node_trait(&traits, "others"))
+        printf("%s: its daemons go on, for other workstations: %s\n", node->name, node_trait(&traits, "others"));
+    else
+        printf("%s: its daemons were ended, and their keys removed; what is installed there stays\n", node->name);
+    return EXIT_OK;
+}
+
+static int drop(struct work *w, const struct inventory_node *node)
+{
+    int code = w->forget ? EXIT_OK : take_leave(w, node);
+    if (code != EXIT_OK)
+        return code;
+    if (w->forget)
+        printf("%s: is forgotten here; this workstation's key is still admitted there\n", node->name);
+    forget_key(w, node->key);
+    return write_without(w, node->name);
+}
+
+/* Has its daemons start again, with what is installed, and with key `key` (NULL: the one that it has). */
+static int renew(const char *ssh, const char *key)
+{
+    struct node_request q = {0};
+    struct node_traits traits = {0};
+    if (key)
+        node_remote_set(&q, "KEY", key);
+    int err = node_remote_do(ssh, key ? "other_key" : "renew", &q, &traits);
+    node_remote_forget(&q);
+    return err == 0 ? EXIT_OK : err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
+}
+
+/* Writes the inventory with another key or version of `node`. */
+static int write_changed(struct work *w, const struct inventory_node *node, const char *key, const char *version)
+{
+    struct inventory_node changed = *node;
+    changed.key = (char *)key;
+    changed.version = (char *)version;
+    bool put = inventory_put(&w->inventory, &changed) == 0;
+    return put && inventory_file_write(&w->inventory) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+static int upgrade(struct work *w, const struct inventory_node *node)
+{
+    struct node_traits traits;
+    struct node_packages packages;
+    struct node_plan plan;
+    int code = survey(w, node->ssh, &traits, &packages, &plan);
+    if (code == EXIT_OK && plan.install == NODE_HAS_IT) {
+        printf("%s: has version %s already\n", node->name, node_trait(&traits, "version"));
+        return write_changed(w, node, node->key, node_trait(&traits, "version"));
+    }
+    if (code == EXIT_OK)
+        code = refuse_in_run(w, node, "upgraded");
+    if (code == EXIT_OK && install(node->ssh, &traits, &packages, &plan) != 0)
+        code = EXIT_FAILED;
+    if (code == EXIT_OK)
+        code = renew(node->ssh, NULL);
+    if (code == EXIT_OK)
+        code = reach(w, node);
+    if (code == EXIT_OK)
+        code = write_changed(w, node, node->key, BEZEL_VERSION);
+    if (code == EXIT_OK)
+        printf("%s: has version %s now\n", node->name, BEZEL_VERSION);
+    return code;
+}
+
+/* Makes a key there, and has its public part here. */
+static int make_key(const struct work *w, const struct inventory_node *node, struct node_traits *traits)
+{
+    struct node_request q = {0};
+    char key[KEY_NAME_MAX + 1], of[KEY_NAME_MAX + 1];
+    snprintf(of, sizeof of, "%.*s",
+             (int)(strrchr(node->key, '-') ? strrchr(node->key, '-') - node->key : (ptrdiff_t)strlen(node->key)),
+             node->key);
+    name_key(of, key);
+    node_remote_set(&q, "KEY", key);
+    node_remote_set(&q, "WORKSTATION", w->inventory.key);
+    int err = node_remote_do(node->ssh, "new_key", &q, traits);
+    node_remote_forget(&q);
+    if (!err)
+        err = admit(w, node->name, traits);
+    return err == 0 ? EXIT_OK : err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
+}
+
+/* Both keys are there until the new one works and is in the inventory. */
+static int rotate(struct work *w, const struct inventory_node *node)
+{
+    struct node_request q = {0};
+    struct node_traits traits = {0}, said = {0};
+    int code = refuse_in_run(w, node, "given another key");
+    if (code == EXIT_OK)
+        code = make_key(w, node, &traits);
+    if (code == EXIT_OK)
+        code = renew(node->ssh, node_trait(&traits, "key"));
+    struct inventory_node changed = *node;
+    changed.key = (char *)node_trait(&traits, "key");
+    if (code == EXIT_OK)
+        code = reach(w, &changed);
+    char *old = strdup(node->key), *ssh = strdup(node->ssh);
+    if (code == EXIT_OK && old && ssh)
+        code = write_changed(w, node, changed.key, node->version);
+    if (code == EXIT_OK && old && ssh) {
+        node_remote_set(&q, "KEY", old);
+        (void)!node_remote_do(ssh, "drop_key", &q, &said);
+        node_remote_forget(&q);
+        forget_key(w, old);
+        printf("%s: has key %s now\n", w->name, changed.key);
+    }
+    if (code == EXIT_OK && *node_trait(&traits, "others"))
+        log_warn("BEZEL-NODE", "other workstations know its former key, and have to `bezel node add` it again: %s",
+                 node_trait(&traits, "others"));
+    free(old);
+    free(ssh);
+    return code;
 }
 
 /* ---- The command ------------------------------------------------------------------------------------------------- */
 
+static const struct action {
+    const char *word;
+    int (*all)(struct work *w);
+    int (*new_node)(struct work *w, const char *ssh);
+    int (*each)(struct work *w, const struct inventory_node *node);
+    bool reads, named; /* changes nothing; takes at least one node */
+} actions[] = {
+    {"add", .new_node = add, .named = true},
+    {"ls", .all = list, .reads = true},
+    {"doctor", .each = doctor, .reads = true},
+    {"remove", .each = drop, .named = true},
+    {"upgrade", .each = upgrade},
+    {"keys", .each = rotate},
+};
+
+static const struct action *find_action(const char *word)
+{
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (strcmp(actions[i].word, word) == 0)
+            return &actions[i];
+    return NULL;
+}
+
+/* Calls the action for the nodes called `words`, or all. The first code that is no success is the last word. */
+static int for_each(struct work *w, const struct action *a, char *const *words, unsigned count)
+{
+    int code = EXIT_OK;
+    uint32_t all = count ? 0 : w->inventory.count;
+    char **names = calloc(all + 1, sizeof *names);
+    for (uint32_t i = 0; names && i < all; i++) /* a copy, since nodes are replaced */
+        names[i] = strdup(w->inventory.nodes[i].name);
+    if (!names)
+        return EXIT_FAILED;
+    for (unsigned i = 0; i < (count ? count : all); i++) {
+        w->name = count ? words[i] : names[i];
+        const struct inventory_node *node = w->name ? inventory_find(&w->inventory, w->name) : NULL;
+        log_about(w->name);
+        int one = node ? a->each(w, node) : EXIT_FAILED;
+        (void)fflush(stdout);
+        code = code == EXIT_OK ? one : code;
+    }
+    log_about(NULL);
+    for (uint32_t i = 0; i < all; i++)
+        free(names[i]);
+    free(names);
+    return code;
+}
+
+static int check_words(const struct work *w, const struct action *a, char *const *words, unsigned count)
+{
+    if (!a->each && !a->new_node && count > 0)
+        return options_misuse("%s lists all nodes, and takes no name", a->word);
+    if (a->named && count == 0)
+        return options_misuse("%s takes %s", a->word, a->new_node ? "[USER@]HOST, as ssh does" : "the name of a node");
+    if (a->new_node && (count > 1 || words[0][0] == '-' || words[0][0] == '\0' || strpbrk(words[0], " \t\n")))
+        return options_misuse("add takes one [USER@]HOST, as ssh does");
+    if (a->each == rotate && !w->rotate)
+        return options_misuse("keys takes --rotate: `bezel node ls` shows which key a node has");
+    for (unsigned i = 0; a->each && i < count; i++)
+        if (!inventory_find(&w->inventory, words[i]))
+            return options_misuse("there is no node '%s' in the inventory: `bezel node ls` lists them", words[i]);
+    return EXIT_OK;
+}
+
+static int act(struct work *w, const struct action *a, char *const *words, unsigned count)
+{
+    int lock = -1, code = EXIT_FAILED;
+    if (!a->reads && (lock = inventory_file_lock()) < 0)
+        return EXIT_FAILED;
+    if (inventory_file_read(&w->inventory) == 0)
+        code = check_words(w, a, words, count);
+    if (code == EXIT_OK)
+        code = a->all ? a->all(w) : a->new_node ? a->new_node(w, words[0]) : for_each(w, a, words, count);
+    inventory_free(&w->inventory);
+    if (lock >= 0)
+        close(lock);
+    return options_end(code);
+}
+
 int cmd_node(int argc, char **argv)
 {
-    bool json = false;
-    struct options o = {
-        .program = "bezel node", .usage = "[OPTIONS] ls", .about = about, .footer = footer, .least = 1, .most = 1};
+    struct work w = {.port = 0};
+    struct options o = {.program = "bezel node",
+                        .usage = "add|ls|doctor|remove|upgrade|keys [OPTIONS] [NODE]...",
+                        .about = about,
+                        .footer = footer,
+                        .least = 1,
+                        .most = 1024};
     const struct options_entry entries[] = {
-        {"json", 'j', NULL, "print the list as JSON", .flag = &json},
+        {"name", 0, "NAME", "add: the node's name in experiments (default: the first part of the host's)",
+         .value = &w.name},
+        {"packages", 0, "DIR",
+         "add, upgrade: the folder of the packages that are copied where apt there does not have them (default: where "
+         "packaging/packages puts them, or share/bezel/packages)",
+         .value = &w.packages},
+        {"port", 0, "N", "add: where bezeld there takes commands over TCP, with keys (default: 7767)", .count = &w.port,
+         .least = 1, .most = PORT_MAX},
+        {"address", 0, "HOST", "add: the name or number by which it is reached from here (default: ssh's)",
+         .value = &w.address},
+        {"rotate", 0, NULL, "keys: make new keys there, and remove the former ones", .flag = &w.rotate},
+        {"forget", 0, NULL, "remove: only here; for a machine that is gone", .flag = &w.forget},
+        {"json", 'j', NULL, "ls: print JSON", .flag = &w.json},
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
-    if (strcmp(o.words[0], "ls") != 0)
-        return options_misuse("'%s' is nothing to do with nodes: use ls", o.words[0]);
-    return list(json);
+    const struct action *a = find_action(o.words[0]);
+    if (!a)
+        return options_misuse("'%s' is nothing to do with nodes: use add, ls, doctor, remove, upgrade or keys",
+                              o.words[0]);
+    inventory_file_path("keys", w.keys);
+    return act(&w, a, o.words + 1, o.count - 1);
 }
