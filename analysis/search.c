@@ -129,6 +129,7 @@ static void add_recording(const struct search *s, struct search_node *n, double 
 static void test_share(const struct search *s, struct search_node *n)
 {
     double running = 0;
+    n->most = s->missing / s->all;
     for (size_t t = 0; t < s->terms->count; t++) {
         const struct slow_term *is = &s->terms->terms[t];
         bool about = is_about(s, n, t), may = may_be(s, n, t);
@@ -233,7 +234,7 @@ int search_find(const struct activity *a, const struct slow_terms *t, struct sea
 {
     s->a = a;
     s->terms = t;
-    s->all = t->slow - (isnan(t->usual) ? 0 : t->usual);
+    s->all = t->slow - (isnan(t->usual) ? 0 : t->usual) + s->missing;
     s->of = calloc(t->count + 1, sizeof *s->of);
     int err = s->of ? 0 : BEZEL_ENOMEM;
     if (err || t->count == 0 || !(s->all > 0))

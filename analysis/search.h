@@ -42,9 +42,11 @@ struct search_node {
     bool leaf;          /* it is true, and nothing closer is */
 };
 
-/** Begins as zeros, but for the first two. */
+/** Begins as zeros, but for the first three. */
 struct search {
     double recording_least, recording_most; /* of the time, ns: what recording took */
+    double missing;                         /* ns of the time that the terms lack */
+    double all;                             /* the time, ns */
     size_t count;
     struct search_node *nodes;
 
@@ -54,7 +56,6 @@ struct search {
     const struct slow_terms *terms;
     struct search_term *of; /* of each term */
     struct hash_index by_place, by_node;
-    double all; /* the time, ns */
 };
 
 /**

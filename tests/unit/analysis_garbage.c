@@ -7,6 +7,7 @@
  * that grows.
  */
 #include "analysis/live.h"
+#include "analysis/search.h"
 
 #include "tests/lib/seed.h"
 
@@ -140,6 +141,36 @@ static void test_garbage_has_paths(void **state)
     path_fini(&p);
 }
 
+/* Whether a hypothesis that is true, and has no less of the time, is one step less close. */
+static bool has_parent(const struct search *s, size_t i)
+{
+    const struct search_node *n = &s->nodes[i];
+    bool has = n->place == SEARCH_RUN && !n->with;
+    for (size_t k = 0; k < i && !has; k++) {
+        const struct search_node *x = &s->nodes[k];
+        has = x->why == n->why && x->is == SEARCH_TRUE && x->place <= n->place && x->least >= n->least - 1e-9;
+    }
+    return has;
+}
+
+static void check_search(const struct activity *a, const struct slow_terms *terms)
+{
+    struct search s = {.recording_most = (double)below(100), .missing = (double)below(500)};
+    assert_int_equal(search_find(a, terms, &s), 0);
+    for (size_t i = 0; i < s.count; i++) {
+        const struct search_node *n = &s.nodes[i];
+        double threshold = search_threshold(n->why);
+        if (n->why == SEARCH_SMALL)
+            continue;
+        assert_true(n->least >= 0 && n->least <= n->most + 1e-9 && n->most <= 1 + 1e-9);
+        assert_int_equal(n->is == SEARCH_TRUE, n->least > threshold);
+        assert_int_equal(n->is == SEARCH_FALSE, n->most <= threshold);
+        assert_true(!n->leaf || n->is == SEARCH_TRUE);
+        assert_true(has_parent(&s, i));
+    }
+    search_fini(&s);
+}
+
 static void check_live(struct live *f, int64_t until)
 {
     struct slow_terms terms;
@@ -156,6 +187,7 @@ static void check_live(struct live *f, int64_t until)
     }
     assert_true(fabs(sum - (double)(at - f->from)) <= 1e-9 * sum);
     assert_true(fabs(sum - terms.slow) <= 1e-9 * sum);
+    check_search(&f->activity, &terms);
     slow_terms_free(&terms);
 }
 

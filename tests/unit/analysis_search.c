@@ -337,6 +337,28 @@ static void test_recording_may_be_the_monitor(void **state)
     end();
 }
 
+/* Of a part of the time there is nothing: it may have been spent on anything. */
+static void test_a_time_that_is_missing(void **state)
+{
+    (void)state;
+    const enum search_is wanted[] = {SEARCH_TRUE, SEARCH_TRUE, SEARCH_OPEN};
+    for (int i = 0; i < 3; i++) {
+        struct slow_instance one = {TURN, TURN + ROUND, 0, 0};
+        struct slow_choice c = {.slow_count = 1, .slow = &one};
+        begin();
+        run("work", ROUND);
+        s = (struct search){.missing = (double)i * 2 * ROUND};
+        assert_int_equal(activity_settle(&a), 0);
+        assert_int_equal(slow_compare(&a, &c, &terms), 0);
+        assert_int_equal(search_find(&a, &terms, &s), 0);
+        assert_int_equal(root(SEARCH_RUNNING)->is, wanted[i]);
+        assert_true(fabs(root(SEARCH_RUNNING)->least - 1.0 / (1 + 2 * i)) < 0.001);
+        assert_true(fabs(root(SEARCH_RUNNING)->most - 1) < 0.001);
+        assert_true(fabs(root(SEARCH_LOCK)->most - (1 - 1.0 / (1 + 2 * i))) < 0.001);
+        end();
+    }
+}
+
 /* Without switches everything may be true, and nothing is. */
 static void test_nothing_is_known_without_switches(void **state)
 {
@@ -432,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_what_is_spread),
         cmocka_unit_test(test_an_unknown_rival_may_be_the_monitor),
         cmocka_unit_test(test_recording_may_be_the_monitor),
+        cmocka_unit_test(test_a_time_that_is_missing),
         cmocka_unit_test(test_nothing_is_known_without_switches),
         cmocka_unit_test(test_a_timer_or_a_device),
         cmocka_unit_test(test_what_the_slow_have_more),

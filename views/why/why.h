@@ -67,6 +67,7 @@ struct why_answer {
     struct why_prediction *predictions;
     struct search search;
     int64_t cpu;         /* WHY_PATH: ns on CPUs of all threads */
+    int64_t newest;      /* WHY_PATH: the latest time of a record that was read */
     uint64_t records;    /* WHY_PATH with a search: that programs made in its time */
     uint64_t late_spans; /* WHY_PATH: as in struct live */
     uint64_t unplaced;   /* instances of an interval whose last record came before the first one */

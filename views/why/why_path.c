@@ -67,6 +67,7 @@ int why_read_path(const char *run, struct why_answer *a)
     err = err ? err : activity_settle(&f.activity);
     err = err ? err : take_path(a, &f);
     a->late_spans = f.late_spans;
+    a->newest = f.newest;
     a->activity = f.activity; /* the terms are of it */
     f.activity = (struct activity){0};
     live_fini(&f);

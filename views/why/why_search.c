@@ -25,6 +25,19 @@ static double more(double a, double b)
     return a > b ? a - b : 0;
 }
 
+/* ns of the time of a path that are before or behind it. */
+static double missing_of(const struct why_answer *a)
+{
+    const struct why_question *q = &a->question;
+    const struct slow_instance *path = a->choice.slow;
+    bool first = q->phase < 2, last = q->phase == q->phases;
+    int64_t end = last && a->newest < q->until ? a->newest : q->until;
+    if (q->of != WHY_PATH || a->choice.slow_count == 0)
+        return 0;
+    return (first ? 0 : more((double)path->from, (double)q->from)) +
+           (last && q->until == INT64_MAX ? 0 : more((double)end, (double)path->until));
+}
+
 int why_search(struct why_answer *a)
 {
     const struct slow_recording *slow = &a->terms.of_slow, *usual = &a->terms.of_usual;
@@ -34,6 +47,7 @@ int why_search(struct why_answer *a)
         a->search.recording_most = (double)a->records * SLOW_RECORD_MOST;
     else
         a->search.recording_most = more(slow->most, usual->least);
+    a->search.missing = missing_of(a);
     a->search.recording_least = a->question.of == WHY_PATH ? 0 : more(slow->least, usual->most);
     return search_find(&a->activity, &a->terms, &a->search);
 }
@@ -143,13 +157,14 @@ void why_put_search(const struct why_page *p, const struct why_answer *a, FILE *
               out);
         return;
     }
-    double all = a->terms.slow - (isnan(a->terms.usual) ? 0 : a->terms.usual);
-    fprintf(out, "Of %s: %zu hypotheses were tested, %zu are true, %zu unknown.\n", why_duration(all).s, s->count,
+    fprintf(out, "Of %s: %zu hypotheses were tested, %zu are true, %zu unknown.\n", why_duration(s->all).s, s->count,
             count(s, SEARCH_TRUE), count(s, SEARCH_OPEN));
     if (count(s, SEARCH_TRUE))
         put_found(p, a, out);
     put_open(p, a, out);
-    if (a->question.of == WHY_PATH && s->recording_most / all > search_threshold(SEARCH_MONITOR))
+    if (s->missing > s->all / 100)
+        fprintf(out, "Of %s nothing that threads did is stored.\n", why_duration(s->missing).s);
+    if (a->question.of == WHY_PATH && s->recording_most / s->all > search_threshold(SEARCH_MONITOR))
         fprintf(out, "Programs made %s records in that time: recording them took %s at most.\n",
                 units_count(a->records).s, why_duration(s->recording_most).s);
 }
@@ -189,6 +204,7 @@ void why_json_search(const struct why_answer *a, struct json *j)
     if (!a->question.search)
         return;
     json_known_int(j, "records", a->question.of == WHY_PATH, (int64_t)a->records);
+    json_double(j, "missing_ns", a->search.missing);
     json_array(j, "search");
     for (size_t i = 0; i < a->search.count; i++)
         put_node(j, a, &a->search.nodes[i]);

@@ -450,7 +450,8 @@ static void put_searched(const struct why_page *p, const struct why_answer *a, F
     else if (!a->question.phase)
         fputs("The run:\n", out);
     why_put_search(p, a, out);
-    why_remarks(p, a, put_remark, out);
+    if (!a->question.phase) /* those of phases are the run's */
+        why_remarks(p, a, put_remark, out);
 }
 
 static void put_answer(const struct why_page *p, const struct why_answer *a, FILE *out)
