@@ -61,6 +61,8 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
         ratio_start(e->ratio, metric->window);
     else
         err = BEZEL_ENOMEM;
+    if (!err && metric->kind == METRIC_COUNT && !metric->tumbles)
+        err = rate_refine(e->rate);
     if (!err && metric->tumbles)
         err = tumble(e);
     if (err)

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * A mark is a reading of the counter, with the records since the mark before it. Mark number i is stored at i modulo
@@ -23,9 +24,18 @@ struct rate_mark {
     int64_t first, last; /* meaningful where records > 0 */
 };
 
+/* Records by their own times, in parts of a RATE_FINE-th of the window: those of so many windows. */
+enum { RATE_PARTS = 4 * RATE_FINE };
+
+struct rate_part {
+    int64_t number;
+    uint64_t records;
+};
+
 struct rate {
     int64_t window;
-    bool is_chosen; /* of some of the records: rate_new() */
+    struct rate_part *parts; /* RATE_PARTS; NULL: rate_refine() was not called */
+    bool is_chosen;          /* of some of the records: rate_new() */
     bool tumbles;
     bool started;
     int64_t since; /* the first reading that found the counter above 0 */
@@ -65,6 +75,12 @@ int rate_new(int64_t window, bool is_chosen, struct rate **r)
     return 0;
 }
 
+int rate_refine(struct rate *r)
+{
+    r->parts = calloc(RATE_PARTS, sizeof *r->parts);
+    return r->parts ? 0 : BEZEL_ENOMEM;
+}
+
 void rate_tumble(struct rate *r)
 {
     r->tumbles = true;
@@ -72,6 +88,8 @@ void rate_tumble(struct rate *r)
 
 void rate_free(struct rate *r)
 {
+    if (r)
+        free(r->parts);
     free(r);
 }
 
@@ -80,6 +98,18 @@ void rate_reset(struct rate *r)
     r->started = false;
     r->marks = 0;
     r->open.came = r->open.records = 0;
+    if (r->parts)
+        memset(r->parts, 0, RATE_PARTS * sizeof *r->parts);
+}
+
+static int64_t rate_part_length(const struct rate *r)
+{
+    return r->window / RATE_FINE > 0 ? r->window / RATE_FINE : 1;
+}
+
+static struct rate_part *rate_part_at(const struct rate *r, int64_t number)
+{
+    return &r->parts[(uint64_t)number % RATE_PARTS];
 }
 
 /* The mark that a record at `t` belongs to; `t` is after the oldest mark, and not after the newest. */
@@ -122,10 +152,26 @@ static uint32_t rate_seek(const struct packet_run *run, uint32_t from, int64_t t
     return time < INT64_MAX ? packet_run_seek(run, from, time + 1) : run->count;
 }
 
+/* Adds records to the parts of their times; what is older than all parts is left out. */
+static void rate_add_to_parts(struct rate *r, const struct packet_run *run)
+{
+    int64_t length = rate_part_length(r);
+    for (uint32_t at = 0, until; at < run->count; at = until) {
+        int64_t number = (int64_t)packet_run_time(run, at) / length;
+        struct rate_part *p = rate_part_at(r, number);
+        until = rate_seek(run, at + 1, number < INT64_MAX / length ? (number + 1) * length - 1 : INT64_MAX);
+        if (p->number < number)
+            *p = (struct rate_part){.number = number};
+        p->records += p->number == number ? until - at : 0;
+    }
+}
+
 static void rate_take(struct rate *r, const struct packet_run *run, bool counts)
 {
     if (r->marks == 0)
         return;
+    if (r->parts && counts)
+        rate_add_to_parts(r, run);
     uint32_t at = rate_seek(run, 0, rate_at(r, rate_oldest(r))->end);
     while (at < run->count && (int64_t)packet_run_time(run, at) <= rate_newest(r)->end) {
         struct rate_mark *m = rate_place(r, (int64_t)packet_run_time(run, at));
@@ -312,12 +358,35 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
     return true;
 }
 
+/*
+ * How many records of a span are, by their own times, outside of each of its windows that has the most. They lie in
+ * parts that end before the span does. The first two are left out, since a counter is read behind the time that its
+ * reading has.
+ */
+static uint64_t rate_outside(const struct rate *r, const struct rate_span *span)
+{
+    int64_t length = rate_part_length(r), until = (rate_at(r, span->to)->end + 1) / length,
+            from = rate_at(r, span->from)->end / length + 2;
+    uint64_t all = 0, window = 0, most = 0, behind[RATE_FINE + 1] = {0};
+    for (from = from < until - RATE_PARTS ? until - RATE_PARTS : from; from < until; from++) {
+        uint64_t *leaves = &behind[(uint64_t)from % (RATE_FINE + 1)], before = *leaves;
+        const struct rate_part *p = rate_part_at(r, from);
+        *leaves = p->number == from ? p->records : 0;
+        all += *leaves;
+        window += *leaves - before;
+        most = window > most ? window : most;
+    }
+    return all - most;
+}
+
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n)
 {
     struct rate_span span;
     if (!rate_latest(r, now, &span) || (r->is_chosen && !rate_complete(r, &span)))
         return false;
     *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    uint64_t outside = r->parts ? rate_outside(r, &span) : 0;
+    *n -= outside < *n ? outside : *n; /* more than there are: a writer invents times */
     return true;
 }
 

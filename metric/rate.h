@@ -37,7 +37,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { RATE_GRAINS = 120 };
+enum { RATE_GRAINS = 120, RATE_FINE = 128 };
 
 struct rate;
 
@@ -48,6 +48,10 @@ struct rate;
  * with *r to be freed by rate_free, or BEZEL_ENOMEM.
  */
 int rate_new(int64_t window, bool is_chosen, struct rate **r) BEZEL_MUST_CHECK;
+
+/** Before the first reading, of windows that slide: rate_number() uses the times of records. Returns 0 or BEZEL_ENOMEM.
+ */
+int rate_refine(struct rate *r) BEZEL_MUST_CHECK;
 
 /** Before the first reading: its windows follow one another. */
 void rate_tumble(struct rate *r);
@@ -81,8 +85,11 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 
 /**
- * The number of records in the latest window; of chosen ones, in the latest of which all records came. False, and
- * nothing written, where the rate is unknown.
+ * The number of records in the latest window; of chosen ones, in the latest of which all records came. That reaches
+ * back to a reading, so it is longer than `window`. With rate_refine() it is the most of any part of it that is
+ * `window` long, to 2 / RATE_FINE of that: no time goes unobserved, and no record counts that is further away. Records
+ * whose times are not known, as they are late or lost, count all the same. False, and nothing written, where the rate
+ * is unknown.
  */
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n);
 

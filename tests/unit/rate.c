@@ -493,6 +493,83 @@ static int one_history(uint64_t *seed)
     return exact;
 }
 
+/* ---- Numbers of records ------------------------------------------------------------------------------------------ */
+
+enum { PLAN_MOST = 4096 };
+
+/* The most of `n` times, in order, that lie within `window`, of those in (from, to]. */
+static uint64_t most_within(const int64_t *times, int n, int64_t from, int64_t to, int64_t window)
+{
+    uint64_t most = 0;
+    for (int i = 0, k = 0; k < n && times[k] <= to; k++) {
+        while (times[i] <= from || times[i] <= times[k] - window)
+            if (i++ == k)
+                break;
+        most = i <= k && (uint64_t)(k - i + 1) > most ? (uint64_t)(k - i + 1) : most;
+    }
+    return most;
+}
+
+/* Readings come up to `late` ns late; one record in `lost` is lost, none if that is 0. */
+static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t late, int lost)
+{
+    struct rate *r = fresh(window);
+    int64_t times[PLAN_MOST], now = 0, before = 0;
+    int n = 0, missing = 0, made = 0;
+    assert_int_equal(rate_refine(r), 0);
+    for (int64_t t = 0; n < PLAN_MOST && t < 20 * CLOCK_S; n++)
+        times[n] = t += 1 + (int64_t)(seed_next(seed) % (20 * CLOCK_MS));
+    rate_count(r, 0, 0);
+    while ((now += 100 * CLOCK_MS + (late > 0 ? (int64_t)(seed_next(seed) % (uint64_t)late) : 0)) < times[n - 1]) {
+        uint64_t got, least, most;
+        for (; times[made] <= now; made++)
+            if (lost > 0 && seed_next(seed) % (uint64_t)lost == 0)
+                missing++;
+            else
+                rate_record(r, times[made]);
+        rate_count(r, (uint64_t)made, now);
+        if (rate_number(r, now, &got) && before > 2 * window) {
+            least = most_within(times, made, now - window, now, window); /* the last window, at least */
+            most =
+                most_within(times, made, 0, now, window + window / 16) + 2 + (uint64_t)missing; /* of ends of parts */
+            assert_true(got >= least && got <= most);
+        }
+        before = now;
+    }
+    rate_free(r);
+}
+
+/* Not of the time since the reading before it, too: 19 in 200 ms are no more than 10 in 100. */
+static void a_number_of_records_is_that_of_a_window_however_late_it_is_read(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < 20; i++) {
+        number_is_that_of_a_window(&seed, 100 * CLOCK_MS, 190 * CLOCK_MS, 0);
+        number_is_that_of_a_window(&seed, CLOCK_S, 10 * CLOCK_MS, 0);
+        number_is_that_of_a_window(&seed, CLOCK_S, 500 * CLOCK_MS, 20);
+    }
+}
+
+/* A burst between two windows that end at readings is in a window, too. */
+static void no_time_between_windows_goes_unobserved(void **state)
+{
+    (void)state;
+    uint64_t n;
+    struct rate *r = fresh(100 * CLOCK_MS);
+    assert_int_equal(rate_refine(r), 0);
+    rate_count(r, 1, CLOCK_S);
+    rate_count(r, 1, 2 * CLOCK_S);
+    for (int i = 0; i < 5; i++)
+        rate_record(r, 2 * CLOCK_S + 300 * CLOCK_MS + i);
+    rate_record(r, 2 * CLOCK_S + 350 * CLOCK_MS);
+    rate_record(r, 2 * CLOCK_S + 800 * CLOCK_MS);
+    rate_count(r, 8, 3 * CLOCK_S);
+    assert_true(rate_number(r, 3 * CLOCK_S, &n));
+    assert_true(n >= 6 && n <= 8); /* parts older than four windows are not kept */
+    rate_free(r);
+}
+
 static void equals_its_definition_over_random_histories(void **state)
 {
     (void)state;
@@ -523,6 +600,8 @@ int main(void)
         cmocka_unit_test(a_counter_that_runs_backwards_starts_anew),
         cmocka_unit_test(hostile_timestamps_and_counters_do_no_harm),
         cmocka_unit_test(dense_readings_are_merged_without_losing_a_count),
+        cmocka_unit_test(a_number_of_records_is_that_of_a_window_however_late_it_is_read),
+        cmocka_unit_test(no_time_between_windows_goes_unobserved),
         cmocka_unit_test(equals_its_definition_over_random_histories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
