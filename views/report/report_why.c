@@ -10,6 +10,7 @@
 #include "views/report/report_causes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum { NAMES_SHOWN = 8 };
@@ -131,6 +132,40 @@ static int add_search(const char *run, const struct why_asked *asked, const stru
     return err;
 }
 
+/* The place of an aspect among those that were not recorded, made if it is new; NULL: there are enough. */
+static struct why_unrecorded *unrecorded_of(struct why_unrecorded *list, size_t *count, const char *process,
+                                            const char *aspect)
+{
+    size_t i = 0;
+    while (i < *count && (strcmp(list[i].process, process) != 0 || strcmp(list[i].aspect, aspect) != 0))
+        i++;
+    if (i == WHY_UNRECORDED_MOST)
+        return NULL;
+    if (i == *count)
+        list[(*count)++] = (struct why_unrecorded){.process = process, .aspect = aspect};
+    return &list[i];
+}
+
+/* What a path is made of, and was counted only. Each record costs as much as one does at most. */
+static size_t find_unrecorded(const struct summary *s, struct why_unrecorded list[WHY_UNRECORDED_MOST])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        double ns = (double)s->nodes[p->node].sampled_ns;
+        for (size_t k = 0; p->role == ROLE_SUT && k < p->book_count; k++) {
+            const struct summary_book *b = &p->books[k];
+            bool wanted = dict_kind_lasts(b->kind) || b->kind == DICT_SENT || b->kind == DICT_RECEIVED;
+            struct why_unrecorded *u = wanted && b->off ? unrecorded_of(list, &count, p->name, b->name) : NULL;
+            if (!u)
+                continue;
+            u->count += b->off;
+            u->cpu += ns > 0 ? (double)b->off * SLOW_RECORD_MOST / ns : (double)NAN;
+        }
+    }
+    return count;
+}
+
 static bool is_answered(const struct why_answer *a)
 {
     return a->question.search ? why_is_found(a) : why_is_known(a) && why_is_predicted(a);
@@ -177,6 +212,7 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     struct summary *s;
     struct why_limits w = {0};
     struct why_answer answers[WHY_QUESTIONS_MOST] = {0};
+    struct why_unrecorded unrecorded[WHY_UNRECORDED_MOST];
     if (report_load_experiment(run, &e) != 0)
         return EXIT_FAILED;
     if (report_load_summary(run, running, &s) != 0) {
@@ -190,6 +226,9 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     p.answers = answers;
     p.refusal_count = w.refusal_count;
     p.refusals = w.refusals;
+    p.search = asked->search;
+    p.unrecorded = unrecorded;
+    p.unrecorded_count = asked->search ? find_unrecorded(s, unrecorded) : 0;
     int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);
     for (size_t i = 0; i < WHY_QUESTIONS_MOST; i++)
         why_free(&answers[i]);

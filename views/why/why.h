@@ -98,6 +98,15 @@ struct why_refusal {
     const char *limit, *why; /* static */
 };
 
+/** Spans, waits or messages of the processes of one name that were counted, and not recorded. */
+struct why_unrecorded {
+    const char *process, *aspect; /* borrowed */
+    uint64_t count;
+    double cpu; /* of a CPU: what recording them would take at most; NaN: for how long they came is not known */
+};
+
+enum { WHY_UNRECORDED_MOST = 16 };
+
 /** What is printed of a run. */
 struct why_page {
     const char *run; /* as it is shown */
@@ -106,6 +115,9 @@ struct why_page {
     size_t answer_count, refusal_count;
     const struct why_answer *answers;
     const struct why_refusal *refusals;
+    bool search; /* the next are of a search */
+    size_t unrecorded_count;
+    const struct why_unrecorded *unrecorded;
 };
 
 /** Print it. Errors show in ferror(out). Pure but for `out`. */

@@ -51,6 +51,10 @@ int why_search(struct why_answer *a) BEZEL_MUST_CHECK;
 void why_put_search(const struct why_page *p, const struct why_answer *a, FILE *out);
 void why_json_search(const struct why_answer *a, struct json *j);
 
+/** Prints what could be recorded, and was not, if a search was asked for. Pure but for `out`. */
+void why_put_unrecorded(const struct why_page *p, FILE *out);
+void why_json_unrecorded(const struct why_page *p, struct json *j);
+
 /**
  * "player (4711)", of all threads of the process; or, `own`, with the thread: "player (4711, thread 4713)"; on several
  * nodes with the node before it. The next: " (4711)"; "" where it is not known, or of several processes.

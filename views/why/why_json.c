@@ -285,6 +285,7 @@ void why_json(const struct why_page *p, FILE *out)
     for (size_t i = 0; i < p->answer_count; i++)
         put_answer(&j, p, &p->answers[i]);
     json_array_end(&j);
+    why_json_unrecorded(p, &j);
     json_array(&j, "unanswered");
     for (size_t i = 0; i < p->refusal_count; i++) {
         json_object(&j, NULL);

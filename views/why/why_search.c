@@ -210,3 +210,38 @@ void why_json_search(const struct why_answer *a, struct json *j)
         put_node(j, a, &a->search.nodes[i]);
     json_array_end(j);
 }
+
+/* ---- what could be recorded -------------------------------------------------------------------------------------- */
+
+void why_put_unrecorded(const struct why_page *p, FILE *out)
+{
+    for (size_t i = 0; i < p->unrecorded_count; i++) {
+        const struct why_unrecorded *u = &p->unrecorded[i];
+        struct why_what_text of;
+        snprintf(of.s, sizeof of.s, "%s of %s", u->aspect, u->process);
+        plain_text(of.s);
+        fprintf(out, "Counted, and not recorded: %s, %s times", of.s, units_count(u->count).s);
+        if (!isnan(u->cpu))
+            fprintf(out, "; recording it takes up to %s of a CPU", number_percent(u->cpu).s);
+        fputs(p->goes_on ? ": `bezel aspects on` turns it on.\n"
+                         : "; leave it out of sensing: {aspects: {count}} to know more.\n",
+              out);
+    }
+}
+
+void why_json_unrecorded(const struct why_page *p, struct json *j)
+{
+    if (!p->search)
+        return;
+    json_array(j, "unrecorded");
+    for (size_t i = 0; i < p->unrecorded_count; i++) {
+        const struct why_unrecorded *u = &p->unrecorded[i];
+        json_object(j, NULL);
+        json_text(j, "process", u->process);
+        json_text(j, "aspect", u->aspect);
+        json_uint(j, "count", u->count);
+        json_double(j, "cpu_most", u->cpu);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

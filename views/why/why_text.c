@@ -489,6 +489,7 @@ void why_text(const struct why_page *p, FILE *out)
             fputc('\n', out);
         put_answer(p, &p->answers[i], out);
     }
+    why_put_unrecorded(p, out);
     for (size_t i = 0; i < p->refusal_count; i++)
         fprintf(out, "%s: no path answers it: %s.\n", p->refusals[i].limit, p->refusals[i].why);
 }
