@@ -281,9 +281,9 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->known = false;
     e->resolution = 0;
     e->at = now;
-    uint64_t n;
+    uint64_t n, all = 0;
     if (e->rate && e->metric->kind == METRIC_COUNT) {
-        e->known = rate_number(e->rate, now, &n);
+        e->known = rate_number(e->rate, now, &n, &all);
         e->value = e->known ? (double)n : e->value;
     } else if (e->rate)
         e->known = rate_value(e->rate, now, &e->value, &e->resolution);
@@ -295,18 +295,19 @@ void evaluator_take(struct evaluator *e, int64_t now)
     if (e->metric && experiment_metric_is_of_arrivals(e->metric))
         add_silence(e, now);
     e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
+    e->joint = e->rate && e->metric->kind == METRIC_COUNT ? (double)all : e->value;
     e->least = least_of(e, now);
 }
 
 /* A divisor is further from 0 than it is uncertain. The furthest quotient is one of the ends. */
 static void divide(struct evaluator *e, const struct evaluator *a, const struct evaluator *b)
 {
-    e->known = fabs(b->value) > b->resolution;
-    e->value = a->value / b->value;
+    e->known = fabs(b->joint) > b->resolution;
+    e->value = a->joint / b->joint;
     e->resolution = 0;
     for (int i = 0; i < 4; i++) {
-        double over = i % 2 ? a->value + a->resolution : a->value - a->resolution;
-        double under = i / 2 ? b->value + b->resolution : b->value - b->resolution;
+        double over = i % 2 ? a->joint + a->resolution : a->joint - a->resolution;
+        double under = i / 2 ? b->joint + b->resolution : b->joint - b->resolution;
         e->resolution = fmax(e->resolution, fabs(over / under - e->value));
     }
 }
@@ -320,10 +321,11 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
     if (e->known && metric->kind == METRIC_RATIO)
         divide(e, a, b);
     else if (e->known) {
-        e->value = a->value - b->value;
+        e->value = a->joint - b->joint;
         e->resolution = a->resolution + b->resolution;
     }
     e->known = e->known && isfinite(e->value) && isfinite(e->resolution);
+    e->joint = e->value;
 }
 
 static void partial_of_ratio(const struct evaluator *e, struct message_partial *partial)

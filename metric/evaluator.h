@@ -35,6 +35,7 @@ struct evaluator {
     /* At the last evaluator_take(). */
     bool known;
     double value, resolution;
+    double joint; /* what it is in a metric of two: numbers of records are of one and the same time */
     double least; /* of a rate or count that is not known: it is this at least; else 0 */
     int64_t at;   /* time of the latest record or reading in the value; meaningful where known */
 };

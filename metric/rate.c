@@ -379,14 +379,14 @@ static uint64_t rate_outside(const struct rate *r, const struct rate_span *span)
     return all - most;
 }
 
-bool rate_number(const struct rate *r, int64_t now, uint64_t *n)
+bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all)
 {
     struct rate_span span;
     if (!rate_latest(r, now, &span) || (r->is_chosen && !rate_complete(r, &span)))
         return false;
-    *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    *all = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
     uint64_t outside = r->parts ? rate_outside(r, &span) : 0;
-    *n -= outside < *n ? outside : *n; /* more than there are: a writer invents times */
+    *n = *all - (outside < *all ? outside : *all); /* more than there are: a writer invents times */
     return true;
 }
 

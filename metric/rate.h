@@ -89,9 +89,9 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
  * back to a reading, so it is longer than `window`. With rate_refine() it is the most of any part of it that is
  * `window` long, to 2 / RATE_FINE of that: no time goes unobserved, and no record counts that is further away. Records
  * whose times are not known, as they are late or lost, count all the same. False, and nothing written, where the rate
- * is unknown.
+ * is unknown. *all: the number in all of the latest window, as far as it reaches back.
  */
-bool rate_number(const struct rate *r, int64_t now, uint64_t *n);
+bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all);
 
 /**
  * Until a full window has passed: the number of records of which it is known that they lie in the latest one, of chosen

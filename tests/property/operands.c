@@ -24,9 +24,11 @@ static struct evaluator draw(const struct experiment_metric *m)
 {
     double sign = seed_next(&seed) % 2 ? 1 : -1;
     bool exact = seed_next(&seed) % 2, is_zero = seed_next(&seed) % 10 == 0;
+    double value = is_zero ? 0 : sign * seed_between(&seed, 0.01, 1e4);
     return (struct evaluator){.metric = seed_next(&seed) % 20 ? m : NULL,
                               .known = seed_next(&seed) % 10 != 0,
-                              .value = is_zero ? 0 : sign * seed_between(&seed, 0.01, 1e4),
+                              .value = value,
+                              .joint = value,
                               .resolution = exact ? 0 : seed_between(&seed, 0.01, 10),
                               .at = (int64_t)(seed_next(&seed) % 1000)};
 }

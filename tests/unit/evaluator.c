@@ -352,6 +352,37 @@ static void what_each_kind_adds(void **state)
     }
 }
 
+/* Ten found of ten, and later none of twenty: the most of each in a window are of two windows, and no share. */
+static void two_numbers_of_records_are_combined_of_one_time(void **state)
+{
+    (void)state;
+    const struct experiment_metric count = {.kind = METRIC_COUNT, .window = 100 * CLOCK_MS},
+                                   shares[] = {{.kind = METRIC_RATIO}, {.kind = METRIC_DIFFERENCE}};
+    struct evaluator found = {0}, looked = {0}, share = {0};
+    const int64_t at = 10 * CLOCK_S;
+    assert_true(evaluator_start(&found, &count) == 0 && evaluator_start(&looked, &count) == 0);
+    for (int i = 0; i < 3; i++) {
+        int64_t time = at + (i < 2 ? i * 110 : 350) * CLOCK_MS;
+        for (int k = 0; i == 2 && k < 10; k++) {
+            evaluator_records(&found, ONE_RECORD(at + 130 * CLOCK_MS, 0, NULL), NULL, NULL, time);
+            evaluator_records(&looked, ONE_RECORD(at + 130 * CLOCK_MS, 0, NULL), NULL, NULL, time);
+        }
+        for (int k = 0; i == 2 && k < 20; k++)
+            evaluator_records(&looked, ONE_RECORD(at + 300 * CLOCK_MS, 0, NULL), NULL, NULL, time);
+        evaluator_count(&found, i == 2 ? 11 : 1, time);
+        evaluator_count(&looked, i == 2 ? 31 : 1, time);
+        evaluator_take(&found, time);
+        evaluator_take(&looked, time);
+    }
+    assert_true(found.known && found.value == 10 && looked.known && looked.value == 20);
+    evaluator_combine(&share, &shares[0], &found, &looked);
+    assert_true(share.known && fabs(share.value - 10.0 / 30) < 1e-9);
+    evaluator_combine(&share, &shares[1], &found, &looked);
+    assert_true(share.known && share.value == -20);
+    evaluator_end(&found);
+    evaluator_end(&looked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_mean_beyond_all_numbers_is_unknown, start, end),
         cmocka_unit_test_setup_teardown(a_share_of_nothing_is_unknown_and_nothing_is_under_way, start, end),
         cmocka_unit_test_setup_teardown(what_each_kind_adds, start, end),
+        cmocka_unit_test(two_numbers_of_records_are_combined_of_one_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

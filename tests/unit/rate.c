@@ -521,14 +521,14 @@ static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t l
         times[n] = t += 1 + (int64_t)(seed_next(seed) % (20 * CLOCK_MS));
     rate_count(r, 0, 0);
     while ((now += 100 * CLOCK_MS + (late > 0 ? (int64_t)(seed_next(seed) % (uint64_t)late) : 0)) < times[n - 1]) {
-        uint64_t got, least, most;
+        uint64_t got, all, least, most;
         for (; times[made] <= now; made++)
             if (lost > 0 && seed_next(seed) % (uint64_t)lost == 0)
                 missing++;
             else
                 rate_record(r, times[made]);
         rate_count(r, (uint64_t)made, now);
-        if (rate_number(r, now, &got) && before > 2 * window) {
+        if (rate_number(r, now, &got, &all) && before > 2 * window) {
             least = most_within(times, made, now - window, now, window); /* the last window, at least */
             most =
                 most_within(times, made, 0, now, window + window / 16) + 2 + (uint64_t)missing; /* of ends of parts */
@@ -555,7 +555,7 @@ static void a_number_of_records_is_that_of_a_window_however_late_it_is_read(void
 static void no_time_between_windows_goes_unobserved(void **state)
 {
     (void)state;
-    uint64_t n;
+    uint64_t n, all;
     struct rate *r = fresh(100 * CLOCK_MS);
     assert_int_equal(rate_refine(r), 0);
     rate_count(r, 1, CLOCK_S);
@@ -565,8 +565,8 @@ static void no_time_between_windows_goes_unobserved(void **state)
     rate_record(r, 2 * CLOCK_S + 350 * CLOCK_MS);
     rate_record(r, 2 * CLOCK_S + 800 * CLOCK_MS);
     rate_count(r, 8, 3 * CLOCK_S);
-    assert_true(rate_number(r, 3 * CLOCK_S, &n));
-    assert_true(n >= 6 && n <= 8); /* parts older than four windows are not kept */
+    assert_true(rate_number(r, 3 * CLOCK_S, &n, &all));
+    assert_true(n >= 6 && n <= 8 && all == 7); /* parts older than four windows are not kept */
     rate_free(r);
 }
 
