@@ -41,6 +41,12 @@ int export_records(const char *run, enum export_format format, bool merged, cons
  */
 int export_perfetto(const char *run, const struct record_filter *filter, bool all, FILE *out) BEZEL_MUST_CHECK;
 
+/**
+ * Writes the same as lines of a PICL trace (export/picl.h), in order of time, by sort(1), which keeps what it has no
+ * memory for in $TMPDIR. Returns as export_records().
+ */
+int export_picl(const char *run, const struct record_filter *filter, FILE *out) BEZEL_MUST_CHECK;
+
 /** A file that goes into an MCAP file beside the records; borrowed. */
 struct export_attachment {
     const char *name, *media; /* media: as MIME has it, "text/plain" */

@@ -7,17 +7,22 @@
 #include "export/export_internal.h"
 #include "export/mcap.h"
 #include "export/perfetto.h"
+#include "export/picl.h"
 #include "export/record_writer.h"
 #include "run/read/run_reader.h"
 #include "run/read/run_streams.h"
-#include "run/rundb/rundb.h"
+#include "run/rundb/rundb_live.h"
 #include "run/store/trace_reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /*
  * Stream by stream, dictionaries are read from the database when the export begins. A packet that needs a later version
@@ -299,6 +304,11 @@ static int put_message(void *to, const struct record_item *item)
     return mcap_put(to, item);
 }
 
+static int put_picl(void *to, const struct record_item *item)
+{
+    return picl_put(to, item);
+}
+
 static int write_mcap(struct records *x, const struct written *w)
 {
     static const struct export_sink messages = {put_message, NULL, NULL, true};
@@ -316,6 +326,62 @@ static int write_mcap(struct records *x, const struct written *w)
                  units_count(mcap_left_out(m)).s);
     mcap_free(m);
     return err;
+}
+
+/* When the run began, ns of its time; 0: it does not say. */
+static int64_t start_of(const char *run)
+{
+    struct rundb *f;
+    char text[24] = "";
+    if (rundb_open_read(run, &f) != 0)
+        return 0;
+    (void)!rundb_get(f, "started", text, sizeof text);
+    (void)!rundb_close(f);
+    return strtoll(text, NULL, 10);
+}
+
+/* Starts sort(1) for lines of PICL, whose third word is their time. Returns its input, or NULL with errno. */
+static FILE *open_sort(pid_t *pid)
+{
+    static const char *const args[] = {"env", "LC_ALL=C", "sort", "-s", "-S", "64M", "-t", " ", "-k3,3n", NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    int sys = posix_spawnp(pid, args[0], &actions, NULL, (char **)(uintptr_t)args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    FILE *to = sys ? NULL : fdopen(ends[1], "w");
+    if (!to)
+        close(ends[1]);
+    errno = sys ? sys : errno;
+    return to;
+}
+
+/* Sort begins to write when it has read everything. */
+static int write_picl(struct records *x, const struct written *w)
+{
+    static const struct export_sink lines = {put_picl, NULL, NULL, true};
+    pid_t pid = -1;
+    int status = 1;
+    (void)w;
+    FILE *to = open_sort(&pid);
+    struct picl *p = to ? picl_new(to, start_of(x->run)) : NULL;
+    x->sink = &lines;
+    x->to = p;
+    int err = p ? put_in_any_order(x) : to ? BEZEL_ENOMEM : BEZEL_ESYS;
+    if (!err)
+        picl_end(p);
+    if (p && picl_left_out(p))
+        log_warn("BEZEL-EXPORT-TEXTS", "%s texts were left out: PICL has numbers alone",
+                 units_count(picl_left_out(p)).s);
+    picl_free(p);
+    bool bad = to && (ferror(to) != 0) | (fclose(to) != 0);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return err ? err : bad || status != 0 ? BEZEL_ESYS : 0;
 }
 
 static int write_records(struct records *x, bool merged, const struct written *w)
@@ -343,6 +409,12 @@ int export_perfetto(const char *run, const struct record_filter *filter, bool al
 {
     struct records x = {.out = out, .run = run, .filter = filter};
     return write_records(&x, true, &(struct written){.write = write_perfetto, .all = all});
+}
+
+int export_picl(const char *run, const struct record_filter *filter, FILE *out)
+{
+    struct records x = {.out = out, .run = run, .filter = filter};
+    return write_records(&x, true, &(struct written){.write = write_picl});
 }
 
 int export_mcap(const char *run, const struct record_filter *filter, const struct export_attachment *attachments,

@@ -74,12 +74,12 @@ static int export_from_engine(const struct command_target *t, const char *url, c
     return command_become(args);
 }
 
-enum format { FORMAT_CSV, FORMAT_SQLITE, FORMAT_JSONL, FORMAT_PERFETTO, FORMAT_MCAP, FORMATS };
+enum format { FORMAT_CSV, FORMAT_SQLITE, FORMAT_JSONL, FORMAT_PICL, FORMAT_PERFETTO, FORMAT_MCAP, FORMATS };
 
 /* FORMATS: there is no such format. */
 static enum format format_of(const char *name)
 {
-    static const char *const names[] = {"csv", "sqlite", "jsonl", "perfetto", "mcap"};
+    static const char *const names[] = {"csv", "sqlite", "jsonl", "picl", "perfetto", "mcap"};
     int f = FORMAT_CSV;
     while (f < FORMATS && strcmp(name, names[f]) != 0)
         f++;
@@ -143,6 +143,8 @@ static int write_as(enum format format, const struct wanted *w, const char *run,
         return export_with_files(&w->filter, run);
     case FORMAT_PERFETTO:
         return export_perfetto(run, &w->filter, w->all, stdout);
+    case FORMAT_PICL:
+        return export_picl(run, &w->filter, stdout);
     case FORMAT_JSONL:
         return export_records(run, EXPORT_JSONL, merged, &w->filter, stdout);
     default:
@@ -173,12 +175,12 @@ int cmd_export(int argc, char **argv)
     char run[PATH_MAX];
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
-    struct options o = {.program = "bezel export",
-                        .usage =
-                            "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|sqlite|perfetto|mcap [OPTIONS] [RUN [DIR]]",
-                        .about = about,
-                        .footer = footer,
-                        .most = 2};
+    struct options o = {
+        .program = "bezel export",
+        .usage = "[OPTIONS] [RUN [TARGET]]\n--format csv|jsonl|sqlite|perfetto|mcap|picl [OPTIONS] [RUN [DIR]]",
+        .about = about,
+        .footer = footer,
+        .most = 2};
     const struct options_entry entries[] = {
         {"merge", 0, NULL,
          "write one stream for each node, in order of time, instead of one for each ring of each process: for runs "
@@ -187,7 +189,8 @@ int cmd_export(int argc, char **argv)
          .flag = &merged},
         {"format", 0, "FORMAT",
          "write records to stdout instead, one a line, as csv or jsonl (docs/REPORT.md), or a file for other tools: "
-         "perfetto (ui.perfetto.dev) or mcap (Foxglove, PlotJuggler); or into folder DIR: csv, a file for each aspect, "
+         "perfetto (ui.perfetto.dev), mcap (Foxglove, PlotJuggler) or picl (ParaGraph); or into folder DIR: csv, a "
+         "file for each aspect, "
          "with the units in its first line, or sqlite, the database records.db with a table for each aspect",
          .value = &w.format},
         {"node", 0, "GLOB", "only nodes of this name", .value = &w.filter.node},
@@ -210,7 +213,7 @@ int cmd_export(int argc, char **argv)
     if (code != OPTIONS_GO_ON)
         return code;
     if (w.format && format_of(w.format) == FORMATS)
-        return options_misuse("'%s' is not a format: use csv, jsonl, sqlite, perfetto or mcap", w.format);
+        return options_misuse("'%s' is not a format: use csv, jsonl, sqlite, perfetto, mcap or picl", w.format);
     if (w.format && o.count > 1 && format_of(w.format) > FORMAT_SQLITE)
         return options_misuse("only --format csv and sqlite write into a folder: leave out %s", o.words[1]);
     if (w.format && format_of(w.format) == FORMAT_SQLITE && (o.count < 2 || merged))
