@@ -4,7 +4,8 @@
 /*
  * Limits on intervals, and what intervals came to, from the stored records of all nodes: read once, in the order of the
  * run's time. At each sampling instant the window that ends there is judged, as the manager does. Of a limit that
- * nobody judged while the run went on all of it counts; of others, what lies in gaps.
+ * nobody judged while the run went on all of it counts; of others, what lies in gaps, and violations behind the last
+ * judgement.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -37,7 +38,8 @@ struct interval_judge {
     uint32_t limit;
     bool never;                /* nobody judged it, and it has no gaps */
     struct interval_gap *gaps; /* in the order of their begins */
-    size_t gap_count, gap;     /* gap: the first that has not ended yet */
+    size_t gap_count, gap;     /* gap: the first that has not ended yet; the last one may be: */
+    struct history_gap tail;   /* the time behind the last observation; end 0: there is none */
     struct limit_judge judge;
     struct agent_limit seen;
     struct limit_judge_run runs[INTERVAL_ENDS_MAX];
@@ -257,21 +259,43 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+static void add_gap(const struct summary *s, struct interval_judge *j, struct history_gap *g, int64_t length)
+{
+    int64_t begin = run_clock_at(&s->nodes[g->node].run_clock, g->begin).ns;
+    j->gaps[j->gap_count++] = (struct interval_gap){
+        .gap = g, .begin = begin, .end = saturate_add(begin, length), .ahead = saturate_sub(begin, g->begin)};
+}
+
+/* Behind the last observation of a limit, by whichever node, where it was not violated then. */
+static void add_tail(const struct summary *s, struct interval_judge *j)
+{
+    const struct history_series *last = NULL;
+    for (size_t i = 0; i < s->series_count; i++) {
+        const struct history_series *of = &s->series[i];
+        bool is_its = of->limit == j->limit && of->node < s->node_count;
+        if (is_its && (!last || run_clock_at(&s->nodes[of->node].run_clock, of->last_at).ns >
+                                    run_clock_at(&s->nodes[last->node].run_clock, last->last_at).ns))
+            last = of;
+    }
+    if (!last || last->open)
+        return;
+    j->tail = (struct history_gap){.node = last->node, .limit = j->limit, .begin = last->last_at, .end = INT64_MAX};
+    add_gap(s, j, &j->tail, INT64_MAX);
+}
+
 /* The gaps of a limit that was judged at other times. */
 static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
 {
     struct summary *s = r->s;
-    j->gaps = calloc(s->gap_count + 1, sizeof *j->gaps);
+    j->gaps = calloc(s->gap_count + 2, sizeof *j->gaps);
     for (size_t i = 0; j->gaps && i < s->gap_count; i++) {
         struct history_gap *g = &s->gaps[i];
         if (g->limit != j->limit || g->node >= s->node_count || g->begin >= g->end)
             continue;
-        int64_t begin = run_clock_at(&s->nodes[g->node].run_clock, g->begin).ns;
-        j->gaps[j->gap_count++] = (struct interval_gap){.gap = g,
-                                                        .begin = begin,
-                                                        .end = saturate_add(begin, g->end - g->begin),
-                                                        .ahead = saturate_sub(begin, g->begin)};
+        add_gap(s, j, g, g->end - g->begin);
     }
+    if (j->gaps)
+        add_tail(s, j);
     if (j->gaps)
         qsort(j->gaps, j->gap_count, sizeof *j->gaps, by_begin);
     return j->gaps ? 0 : BEZEL_ENOMEM;
@@ -363,11 +387,27 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
     return 0;
 }
 
+/* What is violated behind the last observation, which found no violation: of the last records nobody judged it. */
+static void take_tail(struct interval_replay *r, const struct interval_judge *j)
+{
+    struct builtin_limit *row = NULL;
+    for (size_t i = 0; i < r->s->limit_count; i++)
+        if (r->s->limits[i].limit == j->limit && r->s->limits[i].node == j->tail.node)
+            row = &r->s->limits[i];
+    if (!row || j->tail.violated == 0)
+        return;
+    row->violated = saturate_add(row->violated, j->tail.violated);
+}
+
 /* Of a time before the first record or behind the last one nothing is known. */
 static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
 {
+    if (j->tail.end)
+        take_tail(r, j);
     for (size_t i = 0; i < j->gap_count; i++) {
         struct history_gap *g = j->gaps[i].gap;
+        if (g == &j->tail)
+            continue;
         int64_t rest = g->end - g->begin - g->held - g->violated - g->unknown;
         g->judged = true;
         g->worst = NAN;
