@@ -197,10 +197,9 @@ static bool next_taken(const struct samplers *s, struct taken *taken, size_t num
 static struct switches_gaps survey(struct samplers *s, const struct switches_recorder *r, struct switches_bytes b,
                                    int64_t *arrivals, struct taken *taken)
 {
-    struct switches_gaps g = {0}, none = {.queued = SWITCHES_UNKNOWN};
+    struct switches_gaps g = {0};
     struct switches_thread copy = r->thread;
     struct switches_event e;
-    struct switches_interval i;
     bool broken = false;
     *taken = (struct taken){.rest = b};
     *arrivals = 0;
@@ -211,7 +210,7 @@ static struct switches_gaps survey(struct samplers *s, const struct switches_rec
         }
         switches_add_gap(&g, &copy, &e);
         *arrivals += e.what == SWITCHES_IN;
-        (void)switches_feed(&copy, &e, &none, &i);
+        switches_pass(&copy, &e);
     }
     return g;
 }

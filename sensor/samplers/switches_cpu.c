@@ -39,7 +39,7 @@ static bool read_waking(const struct switches_record *r, const struct switches_f
 {
     struct switches_event id;
     uint32_t body = HEADER + SAMPLE_FIELDS + sizeof(uint32_t), bytes;
-    if (r->size > sizeof r->bytes || !switches_read_id(r, HEADER, &id) || r->size < body)
+    if (r->size > SWITCHES_RECORD_BYTES || !switches_read_id(r, HEADER, &id) || r->size < body)
         return false;
     memcpy(&bytes, r->bytes + body - sizeof bytes, sizeof bytes);
     if (bytes > r->size - body || f->woken > bytes - sizeof e->woken || f->flags >= bytes || bytes < sizeof e->woken)
@@ -58,7 +58,7 @@ static bool read_command(const struct switches_record *r, struct switches_cpu_ev
 {
     struct switches_event id;
     uint32_t begin = HEADER + 2 * sizeof(uint32_t), end = r->size - SAMPLE_FIELDS;
-    if (r->size > sizeof r->bytes || r->size < begin + SAMPLE_FIELDS || !switches_read_id(r, end, &id))
+    if (r->size > SWITCHES_RECORD_BYTES || r->size < begin + SAMPLE_FIELDS || !switches_read_id(r, end, &id))
         return false;
     e->what = SWITCHES_CPU_NAMED;
     take_id(e, &id);
@@ -110,6 +110,20 @@ static uint64_t oldest(const struct switches_comings *c)
     return c->count > SWITCHES_COMINGS ? c->count - SWITCHES_COMINGS : 0;
 }
 
+/* The first coming after `time`: they are in the order of time. */
+static uint64_t first_after(const struct switches_comings *c, int64_t time)
+{
+    uint64_t low = oldest(c), high = c->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (coming(c, middle)->time > time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 void switches_come(struct switches_comings *c, int64_t time, uint32_t pid, uint32_t thread)
 {
     const struct switches_coming *last = c->count ? coming(c, c->count - 1) : NULL;
@@ -133,9 +147,9 @@ void switches_miss(struct switches_comings *c)
 
 bool switches_came(const struct switches_comings *c, uint32_t thread, int64_t time)
 {
-    for (uint64_t i = c->count; i > oldest(c); i--) {
+    for (uint64_t i = first_after(c, time + CLOCK_MS); i > oldest(c); i--) {
         const struct switches_coming *at = coming(c, i - 1);
-        if (at->thread == thread && at->time <= time + CLOCK_MS)
+        if (at->thread == thread)
             return true;
         if (at->time < time - CLOCK_MS)
             break;
@@ -145,8 +159,9 @@ bool switches_came(const struct switches_comings *c, uint32_t thread, int64_t ti
 
 bool switches_left(const struct switches_comings *c, uint32_t thread, int64_t time)
 {
-    for (uint64_t i = c->count; i > oldest(c) + 1 && coming(c, i - 1)->time >= time - CLOCK_MS; i--)
-        if (coming(c, i - 1)->time <= time + CLOCK_MS && coming(c, i - 2)->thread == thread)
+    uint64_t i = first_after(c, time + CLOCK_MS);
+    for (; i > oldest(c) + 1 && coming(c, i - 1)->time >= time - CLOCK_MS; i--)
+        if (coming(c, i - 2)->thread == thread)
             return true;
     return false;
 }
@@ -183,9 +198,7 @@ unsigned switches_rivals(const struct switches_comings *c, uint32_t thread, int6
 {
     struct switches_rival found[SWITCHES_RIVALS + 1];
     unsigned n = 0;
-    uint64_t i = c->count;
-    while (i > oldest(c) && coming(c, i - 1)->time > begin)
-        i--;
+    uint64_t i = first_after(c, begin);
     for (i = i > oldest(c) ? i - 1 : i; i < c->count && coming(c, i)->time < end; i++) {
         const struct switches_coming *at = coming(c, i);
         int64_t from = at->time > begin ? at->time : begin;
@@ -204,32 +217,32 @@ unsigned switches_rivals(const struct switches_comings *c, uint32_t thread, int6
 
 int64_t switches_unknown(const struct switches_comings *c, int64_t begin, int64_t end)
 {
-    int64_t known = 0;
-    for (uint64_t i = c->count; i > oldest(c) && end > begin; i--) {
+    int64_t unknown = end > begin ? end - begin : 0, to = end;
+    for (uint64_t i = end > begin ? first_after(c, end - 1) : 0; i > oldest(c) && to > begin; i--) {
         const struct switches_coming *at = coming(c, i - 1);
-        int64_t from = at->time > begin ? at->time : begin, to = end;
-        if (i < c->count && coming(c, i)->time < to)
-            to = coming(c, i)->time;
-        if (to <= from && at->time < begin)
-            break;
-        known += at->thread != SWITCHES_NOBODY && to > from ? to - from : 0;
+        int64_t from = at->time > begin ? at->time : begin;
+        unknown -= at->thread != SWITCHES_NOBODY ? to - from : 0;
+        to = from;
     }
-    return end > begin ? end - begin - known : 0;
+    return unknown;
 }
 
 /* ---- Who woke whom ----------------------------------------------------------------------------------------------- */
 
 void switches_wake(struct switches_wakings *w, const struct switches_waking *waking)
 {
-    w->at[w->count++ % SWITCHES_WAKINGS] = *waking;
+    uint64_t *last = &w->last[waking->woken % SWITCHES_CHAINS];
+    w->at[w->count % SWITCHES_WAKINGS] = *waking;
+    w->before[w->count % SWITCHES_WAKINGS] = *last;
+    *last = ++w->count;
 }
 
 const struct switches_waking *switches_waking_of(const struct switches_wakings *w, uint32_t woken, int64_t since,
                                                  int64_t end)
 {
     const struct switches_waking *first = NULL;
-    uint64_t last = w->count > SWITCHES_WAKINGS ? w->count - SWITCHES_WAKINGS : 0;
-    for (uint64_t i = w->count; i > last; i--) {
+    uint64_t gone = w->count > SWITCHES_WAKINGS ? w->count - SWITCHES_WAKINGS : 0;
+    for (uint64_t i = w->last[woken % SWITCHES_CHAINS]; i > gone; i = w->before[(i - 1) % SWITCHES_WAKINGS]) {
         const struct switches_waking *at = &w->at[(i - 1) % SWITCHES_WAKINGS];
         if (at->taken < since) /* so are all before it */
             break;

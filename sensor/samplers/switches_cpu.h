@@ -14,6 +14,7 @@
 enum {
     SWITCHES_COMINGS = 4096, /* that are kept of a CPU */
     SWITCHES_WAKINGS = 4096, /* that are kept of all */
+    SWITCHES_CHAINS = 256,   /* of them, by the last bits of who was woken */
     SWITCHES_RIVALS = 8,     /* in one time that a thread was ready */
     SWITCHES_COMMAND = 16,   /* bytes of a command's name, with the 0 */
 };
@@ -98,10 +99,12 @@ struct switches_waking {
     enum switches_context context;
 };
 
-/** Wakings on all CPUs, those of one CPU in their order. */
+/** Wakings on all CPUs, those of one CPU in their order; zeroed, there are none. */
 struct switches_wakings {
     uint64_t count;
     struct switches_waking at[SWITCHES_WAKINGS];
+    uint64_t before[SWITCHES_WAKINGS]; /* the waking before it of a thread with the same last bits, plus 1; 0: none */
+    uint64_t last[SWITCHES_CHAINS];    /* likewise, of all */
 };
 
 void switches_wake(struct switches_wakings *w, const struct switches_waking *waking);

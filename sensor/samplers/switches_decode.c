@@ -35,11 +35,14 @@ bool switches_next_record(struct switches_bytes *b, struct switches_record *r, b
     if (b->head == b->at)
         return false;
     uint64_t left = b->head - b->at, from = b->at & (b->size - 1);
-    if (from + sizeof r->bytes <= b->size) /* of a known size, which is a few instructions; what follows is not read */
-        memcpy(r->bytes, b->ring + from, sizeof r->bytes);
-    else
-        copy(b, b->at, r->bytes, left < sizeof r->bytes ? left : sizeof r->bytes);
-    memcpy(&h, r->bytes, sizeof h);
+    uint64_t room = b->size - from, most = left < sizeof r->joined ? left : sizeof r->joined;
+    r->bytes = b->ring + from;
+    if (room < most) {
+        copy(b, b->at, r->joined, most);
+        r->bytes = r->joined;
+    }
+    if (left >= sizeof h)
+        memcpy(&h, r->bytes, sizeof h);
     if (left < sizeof h || h.size < sizeof h || h.size > left) {
         *broken = true;
         b->at = b->head;
@@ -56,7 +59,7 @@ bool switches_next_record(struct switches_bytes *b, struct switches_record *r, b
 bool switches_read_id(const struct switches_record *r, uint32_t body, struct switches_event *e)
 {
     struct sample_id id;
-    if (r->size > sizeof r->bytes || r->size < body + sizeof id)
+    if (r->size > SWITCHES_RECORD_BYTES || r->size < body + sizeof id)
         return false;
     memcpy(&id, r->bytes + body, sizeof id);
     *e = (struct switches_event){.pid = id.pid, .thread = id.thread, .cpu = id.cpu};
@@ -128,6 +131,23 @@ void switches_add_gap(struct switches_gaps *g, const struct switches_thread *t, 
         return;
     int64_t off = later(e->time, t->last) - t->since;
     *(t->preempted ? &g->preempted : &g->waited) += off;
+}
+
+void switches_pass(struct switches_thread *t, const struct switches_event *e)
+{
+    if (t->state == SWITCHES_STATE_GONE)
+        return;
+    if (e->what == SWITCHES_LOST) {
+        t->state = e->lost ? SWITCHES_STATE_UNKNOWN : t->state;
+        return;
+    }
+    t->last = later(t->last, e->time);
+    t->state = e->what == SWITCHES_IN       ? SWITCHES_STATE_ON
+               : e->what == SWITCHES_EXITED ? SWITCHES_STATE_GONE
+                                            : SWITCHES_STATE_OFF;
+    if (e->what != SWITCHES_IN)
+        t->since = t->last;
+    t->preempted = e->what == SWITCHES_PREEMPTED;
 }
 
 /*

@@ -42,13 +42,14 @@ struct switches_bytes {
     int64_t shift;
 };
 
-/** A record as the kernel wrote it; `bytes` has it with its header, unless it is longer. */
+/** A record as the kernel wrote it; `bytes` are those with its header, up to SWITCHES_RECORD_BYTES. */
 enum { SWITCHES_RECORD_BYTES = 128 };
 struct switches_record {
     uint32_t type;
     uint16_t misc, size;
-    int64_t shift; /* of struct switches_bytes */
-    uint8_t bytes[SWITCHES_RECORD_BYTES];
+    int64_t shift;        /* of struct switches_bytes */
+    const uint8_t *bytes; /* in the ring, or, if it goes on at the ring's begin: */
+    uint8_t joined[SWITCHES_RECORD_BYTES];
 };
 
 /**
@@ -127,6 +128,9 @@ struct switches_gaps {
  * `queued` is about more than is known, and becomes unknown.
  */
 void switches_add_gap(struct switches_gaps *g, const struct switches_thread *t, const struct switches_event *e);
+
+/** Event `e` happened to a copy of a thread that is good for switches_add_gap() alone. */
+void switches_pass(struct switches_thread *t, const struct switches_event *e);
 
 /**
  * Event `e` of thread `t` happened. `g` is of the stretch of records that has it. Returns whether that completed an

@@ -25,7 +25,8 @@ static void expect_rivals(struct switches_bytes b, const struct switches_format 
     struct switches_rival r[SWITCHES_RIVALS];
     struct switches_cpu_event e = {0};
     bool broken = false;
-    comings.count = wakings.count = 0;
+    comings.count = 0;
+    memset(&wakings, 0, sizeof wakings);
     while (switches_cpu_next(&b, format, &e, &broken)) {
         fuzz_must(e.time >= 0);
         if (e.what == SWITCHES_CPU_COMES) {

@@ -97,7 +97,8 @@ static void live(unsigned count, uint64_t drains)
     kernel.now = 1000;
     kernel.head = kernel.tail = below(kernel.size) & ~UINT64_C(7);
     kernel.lost = 0;
-    comings.count = wakings.count = 0;
+    comings.count = 0;
+    memset(&wakings, 0, sizeof wakings);
     for (truth_count = 0; truth_count < count; truth_count++) {
         struct truth *t = &truth[truth_count];
         uint32_t before = truth_count ? t[-1].thread : THREADS;
