@@ -21,7 +21,7 @@ struct collector_daemon_options {
     const char *proxy, *forward; /* of an inner collector, as of proxy_server_open(); NULL: it has no proxy */
     const char *serve;           /* where bezel-serve listens, for consumers; NULL: there is none */
     const char *metrics, *push;  /* where bezel-metrics listens, and sends to; both NULL: there is none */
-    const char *jetstream;       /* where bezel-engine hands the run on to; NULL: there is none */
+    const char *engine;          /* where bezel-engine hands the run on to; NULL: there is none */
     const char *keys;            /* folder of public keys; NULL: no keys */
     const char *key;             /* file of the own secret key; NULL where `keys` is */
     struct receiver_limits limits;

@@ -109,11 +109,10 @@ static int check_role(const struct arguments *a)
 {
     const struct collector_daemon_options *o = &a->daemon;
     bool inner = a->inner.parent_count > 0;
-    if (inner &&
-        (o->run || a->discards || o->serve || o->metrics || o->push || o->jetstream || !o->listen || !o->control))
+    if (inner && (o->run || a->discards || o->serve || o->metrics || o->push || o->engine || !o->listen || !o->control))
         return options_misuse(
             "--parent needs --listen and --control, and stores no run: without --run, --discard, --serve, --metrics, "
-            "--push and --jetstream");
+            "--push and --engine");
     if (!o->proxy != !o->forward || (o->proxy && !inner))
         return options_misuse("--proxy and --forward go together, and with --parent");
     if (inner && (!a->parent_key != !o->key))
@@ -203,10 +202,10 @@ static const struct options_entry entries[] = {
      .value = &given.daemon.metrics},
     {"push", 0, "URL", "where bezel-metrics sends them: http://HOST:PORT/PATH or https://",
      .value = &given.daemon.push},
-    {"jetstream", 0, "URL",
-     "where bezel-engine hands the run on, which this collector starts likewise: nats://HOST:PORT, or several with "
-     "commas",
-     .value = &given.daemon.jetstream},
+    {"engine", 0, "URL",
+     "where bezel-engine hands the run on, which this collector starts likewise: nats://HOST:PORT or "
+     "kafka://HOST:PORT; those of a cluster with commas",
+     .value = &given.daemon.engine},
     {"id", 0, "UUID", "the run's id: DIR is made where it is missing, and has to be this user's alone",
      .value = &given.daemon.id},
     {"parent", 0, "ENDPOINT",

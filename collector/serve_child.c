@@ -47,15 +47,15 @@ static size_t metrics_arguments(const struct collector_daemon_options *o, const 
 
 static size_t engine_arguments(const struct collector_daemon_options *o, const char **arguments)
 {
-    const char *const all[] = {"--to", o->jetstream, o->run};
+    const char *const all[] = {"--to", o->engine, o->run};
     memcpy(arguments, all, sizeof all);
-    return o->jetstream ? sizeof all / sizeof *all : 0;
+    return o->engine ? sizeof all / sizeof *all : 0;
 }
 
 const struct serve_child_kind serve_child_serve = {"bezel-serve", "is not served to consumers", serve_arguments},
                               serve_child_metrics = {"bezel-metrics", "its metrics are not given to tools",
                                                      metrics_arguments},
-                              serve_child_engine = {"bezel-engine", "is not handed on to JetStream", engine_arguments};
+                              serve_child_engine = {"bezel-engine", "is not handed on", engine_arguments};
 
 static int spawn(struct serve_child *c, int pipe)
 {

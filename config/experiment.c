@@ -146,7 +146,7 @@ void experiment_free(struct experiment *e)
     free(e->store.serve);
     free(e->store.metrics);
     free(e->store.push);
-    free(e->store.jetstream);
+    free(e->store.engine);
     free(e->store.keys);
     free(e->store.key);
     free(e->control_key);

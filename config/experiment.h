@@ -453,9 +453,9 @@ struct experiment_store {
     char *serve;   /* where consumers read the run, an endpoint as `listen`; NULL: nowhere */
     char *metrics; /* where its metrics are asked for, as address_read_listen(); NULL: nowhere; ... */
     char *push;    /* ... and where they are sent, an URL */
-    char *jetstream; /* the engine to which the run is handed on, an URL of NATS; NULL: none */
-    char *keys;      /* folder of keys; NULL: none */
-    char *key;       /* name of the collector's key there, default "collector"; NULL: without keys */
+    char *engine;  /* the engine to which the run is handed on, an URL of NATS; NULL: none */
+    char *keys;    /* folder of keys; NULL: none */
+    char *key;     /* name of the collector's key there, default "collector"; NULL: without keys */
     struct experiment_place keys_at;
     struct experiment_limits limits;
     int64_t sync; /* ns between syncs to stable storage, 1 ms .. 10 s: records are acknowledged after a sync; 0: sync

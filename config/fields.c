@@ -367,7 +367,7 @@ static const struct schema_field store_fields[] = {
     {SCHEMA_ROW_OWN("serve", IN(experiment, store.serve), fields_read_serve)},
     {SCHEMA_ROW_OWN("metrics", IN(experiment, store.metrics), fields_read_metrics)},
     {SCHEMA_ROW_OWN("push", IN(experiment, store.push), fields_read_push)},
-    {SCHEMA_ROW_OWN("jetstream", IN(experiment, store.jetstream), fields_read_jetstream)},
+    {SCHEMA_ROW_OWN("engine", IN(experiment, store.engine), fields_read_engine)},
     {SCHEMA_ROW_OWN("keys", IN(experiment, store.keys), fields_read_keys)},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, store.key)},
     {.key = "limits", .kind = SCHEMA_MAP, .fields = schema_store_limits},

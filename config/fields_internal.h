@@ -57,7 +57,7 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to);
 void fields_read_serve(struct reader *r, const struct tree *t, void *to);
 void fields_read_metrics(struct reader *r, const struct tree *t, void *to);
 void fields_read_push(struct reader *r, const struct tree *t, void *to);
-void fields_read_jetstream(struct reader *r, const struct tree *t, void *to);
+void fields_read_engine(struct reader *r, const struct tree *t, void *to);
 void fields_read_sync(struct reader *r, const struct tree *t, void *to);
 
 /** struct experiment_sensing: what sampler `switches` does, as the word of `store` or a map (schema_switches). */

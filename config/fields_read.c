@@ -415,25 +415,31 @@ void fields_read_push(struct reader *r, const struct tree *t, void *to)
 }
 
 /* Each server of a list with commas. */
-static bool is_nats(const char *text)
+static bool is_engine(const char *text)
 {
-    for (const char *one = text; one; one = strchr(one, ',') ? strchr(one, ',') + 1 : NULL)
-        if ((strncmp(one, "nats://", 7) != 0 && strncmp(one, "tls://", 6) != 0) || strcspn(one, " \t") != strlen(one))
+    static const char *const schemes[] = {"nats://", "tls://", "kafka://"};
+    for (const char *one = text; one; one = strchr(one, ',') ? strchr(one, ',') + 1 : NULL) {
+        size_t i = 0;
+        while (i < sizeof schemes / sizeof *schemes && strncmp(one, schemes[i], strlen(schemes[i])) != 0)
+            i++;
+        if (i == sizeof schemes / sizeof *schemes || strcspn(one, " \t") != strlen(one))
             return false;
+    }
     return true;
 }
 
-void fields_read_jetstream(struct reader *r, const struct tree *t, void *to)
+void fields_read_engine(struct reader *r, const struct tree *t, void *to)
 {
     const char *text = reader_text(r, t, "an URL, such as nats://desk:4222, or those of a cluster with commas");
     if (!text)
         return;
     if (strchr(text, '@'))
         reader_wrong(r, t, "credentials do not belong into the file, which the run keeps");
-    else if (is_nats(text))
+    else if (is_engine(text))
         *(char **)to = reader_copy(r, text);
     else
-        reader_wrong(r, t, "%s is not an URL; allowed: nats://HOST:PORT, tls://, or several with commas",
+        reader_wrong(r, t,
+                     "%s is not an URL; allowed: nats://HOST:PORT, tls://, kafka://, or several of a kind with commas",
                      diagnostics_quote(text).s);
 }
 

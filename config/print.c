@@ -365,7 +365,7 @@ static void print_store(const struct experiment *e, bool listen, FILE *out)
     fprintf(out, "%s%s\n", keep.s[0] ? "  keep: " : "  # keep: everything", keep.s);
     const struct {
         const char *key, *text;
-    } passed[] = {{"serve", s->serve}, {"metrics", s->metrics}, {"push", s->push}, {"jetstream", s->jetstream}};
+    } passed[] = {{"serve", s->serve}, {"metrics", s->metrics}, {"push", s->push}, {"engine", s->engine}};
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
         if (passed[i].text) {
             fprintf(out, "  %s: ", passed[i].key);

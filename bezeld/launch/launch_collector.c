@@ -48,7 +48,7 @@ size_t launch_collector_append(const struct experiment *e, struct launch_collect
                    {"--rate", t->rate.s},         {"--clock", t->clock.s},
                    {"--order", t->order.s},       {"--keep", t->keep.s},
                    {"--serve", e->store.serve},   {"--metrics", e->store.metrics},
-                   {"--push", e->store.push},     {"--jetstream", e->store.jetstream}};
+                   {"--push", e->store.push},     {"--engine", e->store.engine}};
     _Static_assert(2 * sizeof options / sizeof *options == LAUNCH_COLLECTOR_ROOT_ARGS, "that many at most");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].value && options[i].value[0]) {

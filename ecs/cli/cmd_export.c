@@ -28,9 +28,8 @@ static const char about[] =
     "With --format it writes records instead: all of the programs, or those for which --node, --process, "
     "--aspect, --where, --from and --until hold, as with `bezel tail`.\n"
     "\n"
-    "A RUN nats://HOST:PORT/NAME is one that NATS JetStream stores (`store: {jetstream: URL}`): run directory TARGET, "
-    "by "
-    "default NAME in the folder of runs, is made of it.\n";
+    "A RUN nats://HOST:PORT/NAME or kafka://HOST:PORT/NAME is one that an engine stores (`store: {engine: URL}`): run "
+    "directory TARGET, by default NAME in the folder of runs, is made of it.\n";
 static const char footer[] = "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another "
                              "machine, or the server is not reached. If nothing "
                              "is stored yet, the export is empty.\n";
@@ -58,13 +57,18 @@ static int export_to(const char *run, const char *named, bool merged)
     return options_end(EXIT_OK);
 }
 
+static bool is_engine(const char *word)
+{
+    return strncmp(word, "nats://", 7) == 0 || strncmp(word, "tls://", 6) == 0 || strncmp(word, "kafka://", 8) == 0;
+}
+
 /* A run that an engine stores becomes a run directory: TARGET, or one of its name in the folder of runs. */
 static int export_from_engine(const struct command_target *t, const char *url, const char *named)
 {
     char target[PATH_MAX], servers[PATH_MAX];
     const char *name = strrchr(url, '/') + 1;
     if (name[-2] == '/' || !*name)
-        return options_misuse("%s names no run: write nats://HOST:PORT/NAME", url);
+        return options_misuse("%s names no run: write HOST:PORT/NAME behind it", url);
     snprintf(servers, sizeof servers, "%.*s", (int)(name - 1 - url), url);
     int n = named ? snprintf(target, sizeof target, "%s", named)
                   : snprintf(target, sizeof target, "%s/%s", rundir_runs(t->runs), name);
@@ -223,7 +227,7 @@ int cmd_export(int argc, char **argv)
         return options_misuse("%s is no text: send it to a file, with > FILE", w.format);
     if (!w.format && has_filter(&w))
         return options_misuse("a trace has all records: to choose some, add --format csv or jsonl");
-    if (o.count > 0 && (strncmp(o.words[0], "nats://", 7) == 0 || strncmp(o.words[0], "tls://", 6) == 0))
+    if (o.count > 0 && is_engine(o.words[0]))
         return w.format ? options_misuse("first make a run directory of it, without --format")
                         : export_from_engine(&t, o.words[0], o.words[1]);
     code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);

@@ -594,7 +594,7 @@ static int conclude(struct run *r)
 static void wait_for_server(struct run *r)
 {
     int64_t until = clock_now() + SERVER_LIMIT;
-    if ((!r->e->store.serve && !r->e->store.metrics && !r->e->store.push && !r->e->store.jetstream) || r->state.killed)
+    if ((!r->e->store.serve && !r->e->store.metrics && !r->e->store.push && !r->e->store.engine) || r->state.killed)
         return;
     while (waitpid(-1, NULL, WNOHANG) >= 0 && clock_now() < until && !is_interrupted(r))
         link_wait(NULL, 0, &r->signals, 1, STATUS_EVERY_DRAIN);

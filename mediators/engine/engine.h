@@ -3,10 +3,12 @@
 
 /**
  * An engine that stores messages, as a run is handed on to it and made out of it again. The messages of a run are in
- * one order, under keys; an engine has the last message of each key at hand. engine_jetstream.c is NATS JetStream.
+ * one order, under keys; an engine has the last message of each key at hand. NATS JetStream and Kafka
+ * are behind it, as far as their libraries were there when this was built (engine_ops.h).
  *
  * A message that was put is under way until engine_flush() returns 0. Then the engine has acknowledged it, which does
- * not mean that it is on a disk: JetStream syncs every two minutes unless it is told otherwise. A publisher that
+ * not mean that it is on a disk: JetStream syncs every two minutes unless it is told otherwise, Kafka when the kernel
+ * does. A publisher that
  * connects anew therefore asks what the engine has, and puts the rest again.
  *
  * One thread. Functions return 0 or an error; engine_why() has a sentence on it, without a capital and a point.
@@ -31,8 +33,8 @@ struct engine_message {
 struct engine;
 
 /**
- * Whether `url` can be that of an engine: "nats://HOST:PORT", or several with commas, ENGINE_SERVERS at most; NULL, or
- * why not. Pure.
+ * Whether `url` can be that of an engine: "nats://HOST:PORT", "tls://HOST:PORT" or "kafka://HOST:PORT", or several of a
+ * kind with commas, ENGINE_SERVERS at most; NULL, or why not. Pure.
  */
 const char *engine_check(const char *url);
 
@@ -40,7 +42,7 @@ const char *engine_check(const char *url);
  * Connects to the first server of `url` that answers, for run `name`, 1 to ENGINE_NAME_MAX bytes. To write: makes room
  * for the run where there is none, on as many as three of the servers named. To read: BEZEL_ENOENT where the engine has
  * no such run, BEZEL_EMALFORMED where it has lost a part. Waits for some seconds. In any case *e is for engine_close(),
- * or NULL where memory is short.
+ * or NULL.
  */
 int engine_open(const char *url, const char *name, bool writes, struct engine **e) BEZEL_MUST_CHECK;
 
@@ -56,7 +58,7 @@ int engine_flush(struct engine *e) BEZEL_MUST_CHECK;
 /** Takes the last message of a key. Returns 1; 0: there is none; or an error. */
 int engine_last(struct engine *e, const char *key, struct engine_message *m) BEZEL_MUST_CHECK;
 
-/** Takes the next of the messages that were there at engine_open(). Returns 1; 0: these were all; or an error. */
+/** Takes the next message. Returns 1; 0: there are no more as far as the engine says now; or an error. */
 int engine_next(struct engine *e, struct engine_message *m) BEZEL_MUST_CHECK;
 
 const char *engine_why(const struct engine *e);

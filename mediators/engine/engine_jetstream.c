@@ -7,7 +7,7 @@
  *
  * The library's threads call failed_to_put() alone, under its own lock; it writes `lost` and its text once, under ours.
  */
-#include "mediators/engine/engine.h"
+#include "mediators/engine/engine_ops.h"
 
 #include "base/checksum.h"
 
@@ -25,47 +25,31 @@ enum {
     UNDER_WAY = 512,
     ESCAPED = 3 * ENGINE_NAME_MAX + 1,
     SUBJECT = 2 * ESCAPED + 8,
-    SERVER_MAX = 256,
     REPLICAS = 3,
-    LIST_MAX = ENGINE_SERVERS * SERVER_MAX,
 };
 
-struct engine {
+struct jetstream {
+    struct engine engine;
     natsOptions *options;
     natsConnection *connection;
     jsCtx *js;
     natsSubscription *subscription;
-    natsMsg *message; /* that the caller borrows */
-    uint64_t last;    /* number of the last message that is read; 0: there are none */
-    bool over;
-    char stream[ESCAPED + 8], prefix[ESCAPED + 8], why[ENGINE_WHY_MAX];
+    natsMsg *message;  /* that the caller borrows */
+    uint64_t at, last; /* numbers of the message that was read last, and of the last one that is known; 0: none */
+    char stream[ESCAPED + 8], prefix[ESCAPED + 8];
     pthread_mutex_t lock;
     bool lost;
     char lost_why[ENGINE_WHY_MAX];
 };
 
-static BEZEL_PRINTF(3, 4) int fail(struct engine *e, int err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e->why, sizeof e->why, format, args);
-    va_end(args);
-    return err;
-}
-
 /* The library puts a place in its source in front of what the server said. */
-static int fail_with(struct engine *e, natsStatus s, const char *what)
+static int fail_with(struct jetstream *e, natsStatus s, const char *what)
 {
     natsStatus last = NATS_OK;
     const char *text = natsStatus_GetText(s), *more = nats_GetLastError(&last);
     const char *said = more ? strstr(more, "): ") : NULL;
     said = said && strcmp(said + 3, text) != 0 ? said + 3 : NULL;
-    return fail(e, BEZEL_EUNREACH, "%s: %s%s%s", what, text, said ? ": " : "", said ? said : "");
-}
-
-const char *engine_why(const struct engine *e)
-{
-    return e->why;
+    return engine_fail(&e->engine, BEZEL_EUNREACH, "%s: %s%s%s", what, text, said ? ": " : "", said ? said : "");
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -82,7 +66,7 @@ static void escape(const char *text, char out[ESCAPED])
     out[n] = '\0';
 }
 
-static const char *subject_of(const struct engine *e, const char *key, char out[SUBJECT])
+static const char *subject_of(const struct jetstream *e, const char *key, char out[SUBJECT])
 {
     char escaped[ESCAPED];
     escape(key, escaped);
@@ -92,32 +76,9 @@ static const char *subject_of(const struct engine *e, const char *key, char out[
 
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
 
-/* Splits a list of servers. Returns their number; 0: it is none. */
-static int split(const char *url, char copy[LIST_MAX], const char *servers[ENGINE_SERVERS])
-{
-    int n = 0;
-    char *left;
-    if ((size_t)snprintf(copy, LIST_MAX, "%s", url) >= LIST_MAX)
-        return 0;
-    for (char *one = strtok_r(copy, ",", &left); one; one = strtok_r(NULL, ",", &left)) {
-        bool is_url = strncmp(one, "nats://", 7) == 0 || strncmp(one, "tls://", 6) == 0;
-        if (!is_url || one[strcspn(one, " /")] == '\0' || n == ENGINE_SERVERS)
-            return 0;
-        servers[n++] = one;
-    }
-    return n;
-}
-
-const char *engine_check(const char *url)
-{
-    char copy[LIST_MAX];
-    const char *servers[ENGINE_SERVERS];
-    return split(url, copy, servers) > 0 ? NULL : "it is no list of nats://HOST:PORT with commas, 16 at most";
-}
-
 static void failed_to_put(jsCtx *js, jsPubAckErr *ack, void *context)
 {
-    struct engine *e = context;
+    struct jetstream *e = context;
     (void)js;
     pthread_mutex_lock(&e->lock);
     if (!e->lost)
@@ -127,23 +88,23 @@ static void failed_to_put(jsCtx *js, jsPubAckErr *ack, void *context)
     pthread_mutex_unlock(&e->lock);
 }
 
-static int check_put(struct engine *e)
+static int check_put(struct jetstream *e)
 {
     pthread_mutex_lock(&e->lock);
     bool lost = e->lost;
     if (lost)
-        memcpy(e->why, e->lost_why, sizeof e->why);
+        memcpy(e->engine.why, e->lost_why, sizeof e->engine.why);
     pthread_mutex_unlock(&e->lock);
     return lost ? BEZEL_EUNREACH : 0;
 }
 
 /* A connection that breaks stays broken: whoever puts messages asks anew what the engine has. */
-static int connect_to(struct engine *e, const char *servers[], int count)
+static int connect_to(struct jetstream *e, const struct engine_servers *servers)
 {
     jsOptions o;
     natsStatus s = natsOptions_Create(&e->options);
     if (s == NATS_OK)
-        s = natsOptions_SetServers(e->options, servers, count);
+        s = natsOptions_SetServers(e->options, (const char **)(uintptr_t)servers->urls, servers->count);
     if (s == NATS_OK)
         s = natsOptions_SetAllowReconnect(e->options, false);
     if (s == NATS_OK)
@@ -164,16 +125,17 @@ static int connect_to(struct engine *e, const char *servers[], int count)
     return s == NATS_OK ? 0 : fail_with(e, s, "the connection cannot be used");
 }
 
-static int fail_at_stream(struct engine *e, natsStatus s, jsErrCode code)
+static int fail_at_stream(struct jetstream *e, natsStatus s, jsErrCode code)
 {
     if (code == JSNotEnabledErr || code == JSNotEnabledForAccountErr || s == NATS_NO_RESPONDERS)
-        return fail(e, BEZEL_EUNREACH, "the server has no JetStream: start it with -js, or for this account");
+        return engine_fail(&e->engine, BEZEL_EUNREACH,
+                           "the server has no JetStream: start it with -js, or for this account");
     if (code == JSStreamSubjectOverlapErr)
-        return fail(e, BEZEL_EINVAL, "a stream that is not Bezel's has the subjects %s.>", e->prefix);
+        return engine_fail(&e->engine, BEZEL_EINVAL, "a stream that is not Bezel's has the subjects %s.>", e->prefix);
     return fail_with(e, s, "JetStream has no place for the run");
 }
 
-static int make_stream(struct engine *e, int servers)
+static int make_stream(struct jetstream *e, int servers)
 {
     jsStreamConfig c;
     jsErrCode code = 0;
@@ -192,16 +154,17 @@ static int make_stream(struct engine *e, int servers)
 }
 
 /* Of a stream that is read: whether all of it is there, and where it ends. */
-static int take_state(struct engine *e, const jsStreamState *state)
+static int take_state(struct jetstream *e, const jsStreamState *state)
 {
     e->last = state->Msgs ? state->LastSeq : 0;
     if (state->Msgs && (state->FirstSeq != 1 || state->NumDeleted))
-        return fail(e, BEZEL_EMALFORMED, "%" PRIu64 " messages of the run have expired at the engine, or are deleted",
-                    state->LastSeq - state->Msgs);
+        return engine_fail(&e->engine, BEZEL_EMALFORMED,
+                           "%" PRIu64 " messages of the run have expired at the engine, or are deleted",
+                           state->LastSeq - state->Msgs);
     return 0;
 }
 
-static int find_stream(struct engine *e, const char *name, bool writes, int servers)
+static int find_stream(struct jetstream *e, const char *name, bool writes, int servers)
 {
     jsStreamInfo *info = NULL;
     jsErrCode code = 0;
@@ -209,7 +172,7 @@ static int find_stream(struct engine *e, const char *name, bool writes, int serv
     if (s == NATS_NOT_FOUND && writes)
         return make_stream(e, servers);
     if (s == NATS_NOT_FOUND)
-        return fail(e, BEZEL_ENOENT, "it has no run %s", name);
+        return engine_fail(&e->engine, BEZEL_ENOENT, "it has no run %s", name);
     if (s != NATS_OK)
         return fail_at_stream(e, s, code);
     int err = writes ? 0 : take_state(e, &info->State);
@@ -217,7 +180,7 @@ static int find_stream(struct engine *e, const char *name, bool writes, int serv
     return err;
 }
 
-static int subscribe(struct engine *e)
+static int subscribe(struct jetstream *e)
 {
     jsSubOptions o;
     char subjects[SUBJECT];
@@ -229,36 +192,32 @@ static int subscribe(struct engine *e)
     return s == NATS_OK ? 0 : fail_with(e, s, "the messages of the run cannot be had");
 }
 
-int engine_open(const char *url, const char *name, bool writes, struct engine **engine)
+static int open_stream(const struct engine_servers *servers, const char *name, bool writes, struct engine **engine)
 {
-    char copy[LIST_MAX], escaped[ESCAPED];
-    const char *servers[ENGINE_SERVERS];
-    struct engine *e = *engine = calloc(1, sizeof *e);
+    char escaped[ESCAPED];
+    struct jetstream *e = calloc(1, sizeof *e);
     if (!e)
         return BEZEL_ENOMEM;
+    *engine = &e->engine;
     pthread_mutex_init(&e->lock, NULL);
     escape(name, escaped);
     snprintf(e->stream, sizeof e->stream, "bezel-%s", escaped);
     snprintf(e->prefix, sizeof e->prefix, "bezel.%s", escaped);
-    int count = split(url, copy, servers);
-    if (count == 0)
-        return fail(e, BEZEL_EINVAL, "%s", engine_check(url));
-    int err = connect_to(e, servers, count);
+    int err = connect_to(e, servers);
     if (!err)
-        err = find_stream(e, name, writes, count);
-    return err || writes || !e->last ? err : subscribe(e);
+        err = find_stream(e, name, writes, servers->count);
+    return err || writes ? err : subscribe(e);
 }
 
-static void release(struct engine *e)
+static void release(struct jetstream *e)
 {
     natsMsg_Destroy(e->message);
     e->message = NULL;
 }
 
-void engine_close(struct engine *e)
+static void close_stream(struct engine *engine)
 {
-    if (!e)
-        return;
+    struct jetstream *e = (struct jetstream *)engine;
     release(e);
     natsSubscription_Destroy(e->subscription);
     jsCtx_Destroy(e->js);
@@ -272,8 +231,9 @@ void engine_close(struct engine *e)
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* By its id, a message that is still under way from a connection that broke is not stored twice. */
-int engine_put(struct engine *e, const char *key, bool once, const void *bytes, size_t n)
+static int put(struct engine *engine, const char *key, bool once, const void *bytes, size_t n)
 {
+    struct jetstream *e = (struct jetstream *)engine;
     jsPubOptions o;
     char subject[SUBJECT], id[40];
     int err = check_put(e);
@@ -288,8 +248,9 @@ int engine_put(struct engine *e, const char *key, bool once, const void *bytes, 
     return s == NATS_OK ? 0 : fail_with(e, s, "a message cannot be sent");
 }
 
-int engine_flush(struct engine *e)
+static int flush(struct engine *engine)
 {
+    struct jetstream *e = (struct jetstream *)engine;
     jsPubOptions o;
     jsPubOptions_Init(&o);
     o.MaxWait = 2 * WAIT_MS;
@@ -300,15 +261,16 @@ int engine_flush(struct engine *e)
     return s == NATS_OK || s == NATS_INVALID_ARG ? 0 : fail_with(e, s, "messages are not acknowledged");
 }
 
-static int give(struct engine *e, struct engine_message *m)
+static int give(struct jetstream *e, struct engine_message *m)
 {
     *m = (struct engine_message){(const uint8_t *)natsMsg_GetData(e->message),
                                  (size_t)natsMsg_GetDataLength(e->message)};
     return 1;
 }
 
-int engine_last(struct engine *e, const char *key, struct engine_message *m)
+static int last(struct engine *engine, const char *key, struct engine_message *m)
 {
+    struct jetstream *e = (struct jetstream *)engine;
     char subject[SUBJECT];
     jsErrCode code = 0;
     release(e);
@@ -318,18 +280,23 @@ int engine_last(struct engine *e, const char *key, struct engine_message *m)
     return s == NATS_OK ? give(e, m) : fail_with(e, s, "the engine does not say what it has");
 }
 
-int engine_next(struct engine *e, struct engine_message *m)
+static int next(struct engine *engine, struct engine_message *m)
 {
+    struct jetstream *e = (struct jetstream *)engine;
     jsMsgMetaData *of = NULL;
     release(e);
-    if (e->over || !e->last)
-        return 0;
+    int err = e->at < e->last ? 0 : find_stream(e, "more", false, 0);
+    if (err || e->at >= e->last)
+        return err;
     natsStatus s = natsSubscription_NextMsg(&e->message, e->subscription, 2 * WAIT_MS);
     if (s == NATS_OK)
         s = natsMsg_GetMetaData(&of, e->message);
     if (s != NATS_OK)
         return fail_with(e, s, "the messages of the run stop coming");
-    e->over = of->Sequence.Stream >= e->last;
+    e->at = of->Sequence.Stream;
     jsMsgMetaData_Destroy(of);
     return give(e, m);
 }
+
+static const char *const schemes[] = {"nats://", "tls://", NULL};
+const struct engine_ops engine_jetstream = {schemes, open_stream, put, flush, last, next, close_stream};

@@ -18,8 +18,9 @@
 enum { ENGINE_NICE = 10 };
 
 static const char about[] =
-    "Hands a run, finished or growing, on to NATS JetStream, or makes a run directory out of what was handed on. A "
-    "collector whose experiment has `store: {jetstream: URL}` starts it, and `bezel export URL/NAME`. It reads files "
+    "Hands a run, finished or growing, on to NATS JetStream or Kafka, or makes a run directory out of what was handed "
+    "on. A "
+    "collector whose experiment has `store: {engine: URL}` starts it, and `bezel export URL/NAME`. It reads files "
     "alone, and slows nobody; what the engine lacks stays in the run directory, and is handed on once it is there "
     "again.\n";
 static const char footer[] = "SIGTERM ends it: what is stored is handed on for up to 8 s.\n"
@@ -65,7 +66,8 @@ static int read_options(int argc, char **argv, struct arguments *a)
                         .least = 1,
                         .most = 1};
     const struct options_entry entries[] = {
-        {"to", 0, "URL", "hand run directory RUN on to nats://HOST:PORT, or to a cluster: several with commas",
+        {"to", 0, "URL",
+         "hand run directory RUN on to nats://HOST:PORT or kafka://HOST:PORT; those of a cluster with commas",
          .value = &a->to},
         {"from", 0, "URL", "make the new run directory DIR out of what is there", .value = &a->from},
         {"name", 0, "NAME", "the run's name at the engine (default: the last part of RUN)", .value = &a->name},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "mediators/engine/restore.h"
 
+#include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -17,6 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LOOK_PAUSE (500 * CLOCK_MS)
+
+enum { LOOKS = 6 }; /* for the end of the run */
 
 struct restore {
     const char *dir;
@@ -133,6 +138,17 @@ static int take_all(struct restore *r)
     return err ? err : more;
 }
 
+/* A server of a cluster that was just started may lack for a while what the cluster has acknowledged. */
+static int take_until_end(struct restore *r)
+{
+    int err = take_all(r);
+    for (int i = 0; i < LOOKS && !err && !r->complete; i++) {
+        clock_sleep_until(clock_now() + LOOK_PAUSE);
+        err = take_all(r);
+    }
+    return err;
+}
+
 /* ---- the directory ----------------------------------------------------------------------------------------------- */
 
 /* Opens a new or empty directory. Returns -1 after a message. */
@@ -164,7 +180,7 @@ static int restore(struct restore *r, const char *url, const char *name)
     r->rows = r->files.folder < 0 ? NULL : tmpfile();
     if (!r->rows)
         return BEZEL_ESYS;
-    err = take_all(r);
+    err = take_until_end(r);
     if (!err && !r->complete)
         log_warn("BEZEL-ENGINE-PART", "%s has a part of run %s: its end is not there", url, name);
     return err;
