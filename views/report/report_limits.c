@@ -155,7 +155,8 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
         if (g->why && g->node == l->node && g->limit == l->limit)
             return g->why;
     }
-    return l->epoch == 0 && is_of_followers(r, l)
+    bool is_known = l->limit >= 0 && l->limit < (int64_t)r->experiment->limit_count; /* run.db may say anything */
+    return l->epoch == 0 && is_known && is_of_followers(r, l)
                ? "a process began when the one before had ended, and what both made in a window is not known"
                : NULL;
 }
