@@ -272,30 +272,40 @@ void store_tidy(struct store *s, const struct model *m, bool all)
     }
 }
 
-/* Returns 0 or an errno value. A new file gets its name after its first packet is written. */
-static int stream_write(struct store *s, struct model_stream *stream, const char *path, const void *packet, size_t n)
+/* The first packet of a file. Returns 0 or an errno value. The file gets its name after the packet is written. */
+static int stream_begin(struct store *s, struct model_stream *stream, const char *path, const void *packet, size_t n)
 {
     char hidden[PATH_MAX + 1];
     disk_hidden(path, hidden);
-    if (stream->fd < 0) {
-        int sys = store_open_stream(s, stream, stream->bytes ? path : hidden);
-        if (sys)
-            return sys;
-    } else {
-        lru_take(s, stream);
-        lru_put(s, stream);
-    }
-    int sys = disk_write(stream->fd, packet, n, stream->bytes);
-    if (!sys && stream->bytes == 0 && rename(hidden, path) != 0)
-        sys = errno;
-    if (stream->bytes != 0)
+    int sys = store_open_stream(s, stream, hidden);
+    if (sys)
         return sys;
+    sys = disk_write(stream->fd, packet, n, 0);
+    if (!sys && rename(hidden, path) != 0)
+        sys = errno;
     stream->process->node->names_unsynced = true;
     if (sys) {
         stream_close(s, stream);
         unlink(hidden);
     }
     return sys;
+}
+
+/* Returns 0 or an errno value. Most packets go into a file that is open, and need no path. */
+static int stream_write(struct store *s, struct model_stream *stream, const void *packet, size_t n)
+{
+    char path[PATH_MAX];
+    if (stream->fd >= 0) {
+        lru_take(s, stream);
+        lru_put(s, stream);
+        return disk_write(stream->fd, packet, n, stream->bytes);
+    }
+    if (store_path(s, stream->process->node, stream, path, sizeof path) != 0)
+        return ENAMETOOLONG;
+    if (stream->bytes == 0)
+        return stream_begin(s, stream, path, packet, n);
+    int sys = store_open_stream(s, stream, path);
+    return sys ? sys : disk_write(stream->fd, packet, n, stream->bytes);
 }
 
 void store_pause(struct store *s, bool paused)
@@ -310,16 +320,13 @@ int store_append(struct store *s, struct model_stream *stream, const void *packe
     if (s->failure && (s->lasting || clock_now() < s->retry_at || (is_space(s->failure) && !s->reserve)))
         return err_from_errno(s->failure); /* the remaining room is kept for the database */
     struct model_node *node = stream->process->node;
-    char path[PATH_MAX];
-    int err = store_path(s, node, stream, path, sizeof path);
-    if (err)
-        return err;
     node->metadata_late = node->metadata_late || stream->process->metadata_stale;
     int sys = node->metadata_late && (metadata_affordable(s) || !node->has_dir) ? store_metadata(s, node) : 0;
     if (!sys)
-        sys = stream_write(s, stream, path, packet, n);
+        sys = stream_write(s, stream, packet, n);
     if (sys) {
-        store_fail(s, sys, path);
+        char path[PATH_MAX];
+        store_fail(s, sys, store_path(s, node, stream, path, sizeof path) == 0 ? path : node->dir);
         return err_from_errno(sys);
     }
     if (!s->reserve && s->failure)
