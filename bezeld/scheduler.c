@@ -156,12 +156,12 @@ static void wait_alone(const struct scheduler *all, int64_t now, int64_t due)
         clock_sleep_until(due);
 }
 
-/* Those of a node that is found still again and again. */
-static void look_in_a_row(const struct scheduler *all, struct node *n, int64_t now, int64_t until)
+/* Those of a node that is found still again and again. Returns the time. */
+static int64_t look_in_a_row(const struct scheduler *all, struct node *n, int64_t now, int64_t until)
 {
     struct node_look look;
     if (!node_look_begin(n, &look))
-        return;
+        return now;
     until = earliest(until, look.until);
     while (look.due < until) {
         if (look.due < now + all->min_sleep)
@@ -173,18 +173,21 @@ static void look_in_a_row(const struct scheduler *all, struct node *n, int64_t n
             break;
     }
     node_looked(n, &look);
+    return now;
 }
 
-/* Turns of a single session that only look at its rings need nothing of the loop around them. */
+/* Turns of a single session that only poll need nothing of the loop around them. */
 static void look_on(struct scheduler *all, const int *fds, size_t fd_count)
 {
     struct session *s = all->list[0];
     int64_t now = clock_now();
-    while (all->count == 1 && now < all->control_due && session_looks(s, now) && !is_called(all, fds, fd_count, now)) {
-        look_in_a_row(all, s->node, now, earliest(control_due(all, now), all->control_due));
+    while (all->count == 1 && now < all->control_due && session_polls(s, now) && !is_called(all, fds, fd_count, now)) {
+        now = look_in_a_row(all, s->node, now, earliest(control_due(all, now), all->control_due));
         int64_t due = session_due(s);
         if (due >= control_due(all, now) && due > now + SLEEP_MAX)
             return; /* meanwhile somebody may say something */
+        if (due <= now)
+            continue;
         wait_alone(all, now, due);
         now = clock_now();
     }

@@ -417,15 +417,20 @@ static void serve_step(struct session *s, bool attend)
         session_abort(s);
 }
 
-bool session_looks(struct session *s, int64_t now)
+bool session_polls(struct session *s, int64_t now)
 {
-    return s->phase == SESSION_SERVES && node_looks(s->node, now);
+    if (s->phase != SESSION_SERVES)
+        return false;
+    log_about(s->label);
+    bool done = node_polls(s->node, now);
+    log_about(NULL);
+    return done;
 }
 
 void session_turn(struct session *s, bool attend)
 {
     s->turned = clock_now();
-    if (!attend && session_looks(s, s->turned))
+    if (!attend && session_polls(s, s->turned))
         return;
     log_about(s->label);
     if (s->phase == SESSION_CLOSES)

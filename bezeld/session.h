@@ -103,8 +103,8 @@ void session_receive(struct session *s, const struct command_request *from);
 void session_take_over(struct session *s, struct message_leadership owner, const char *collector,
                        const struct command_request *from);
 
-/** node_looks(): whether all that was due at `now` was a poll that found nothing. */
-bool session_looks(struct session *s, int64_t now);
+/** node_polls(): whether all that was due at `now` was a poll, which is done. */
+bool session_polls(struct session *s, int64_t now);
 
 /** Gives its node a turn, and takes its own next step. `attend`: looks for messages, even if it did so just before. */
 void session_turn(struct session *s, bool attend);

@@ -214,7 +214,7 @@ struct experiment_sensing {
     uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
     uint32_t accumulate;   /* records that a poll waits for, 1 .. EXPERIMENT_BATCH_MAX; default 1: it takes any */
     int64_t accumulate_or; /* ns that a record may wait for others, 1 us .. 10 s; default 50 ms */
-    int doorbell;          /* an idle node sleeps until a process wakes it; default 0 */
+    int doorbell;          /* a node sleeps beside idle processes until one wakes it; default 0 */
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     uint64_t spool_bytes;  /* 1 MiB .. 1024 GiB; default 0: none */
     char *spool_dir;       /* absolute; NULL: EXPERIMENT_SPOOL_DIR */

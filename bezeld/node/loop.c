@@ -53,13 +53,14 @@ static bool polls(const struct node *n)
 
 /*
  * Whether the node may sleep until a process wakes it: meanwhile it measures, judges and steers nothing, and sends the
- * collector a heartbeat once a second.
+ * collector a heartbeat twice a second. Metrics have values also while no program is there.
  */
 static bool may_sleep(const struct node *n)
 {
-    return !n->schedule.busy_wait && polls(n) && !n->draining && n->options.experiment->limit_count == 0 &&
-           n->options.experiment->trigger_count == 0 && samplers_due(n->samplers) == INT64_MAX &&
-           sender_connected(n->sender) && !external_reduces(n->external);
+    const struct experiment *e = n->options.experiment;
+    return !n->schedule.busy_wait && polls(n) && !n->draining && e->limit_count == 0 && e->trigger_count == 0 &&
+           (e->metric_count == 0 || e->sensing.doorbell) && !node_is_managed(n) &&
+           samplers_due(n->samplers) == INT64_MAX && sender_connected(n->sender) && !external_reduces(n->external);
 }
 
 static void wake(struct node *n, int64_t now)
@@ -99,16 +100,17 @@ static int64_t tasks_due(const struct node *n, int64_t now)
     return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
-bool node_looks(struct node *n, int64_t now)
+bool node_polls(struct node *n, int64_t now)
 {
     if (now >= n->tasks_due || now < n->schedule.poll_due)
         return false;
     if (is_deferred(n, now))
         return true;
-    if (!external_is_still(n->external, now))
-        return false;
     schedule_turn(&n->schedule, now);
-    node_polled(n, now);
+    if (node_poll(n, now)) {
+        sender_step(n->sender, now, false);
+        n->tasks_due = earliest(n->tasks_due, tasks_due(n, now));
+    }
     return true;
 }
 

@@ -88,7 +88,8 @@ static int open_external(struct node *n, const struct message_hello *hello)
     x->window_bytes = e->sensing.window_bytes;
     x->observer = node_observer(n);
     x->rules = &n->aspect_steering.rules;
-    x->doorbell = e->sensing.doorbell && e->sensing.mode == POLL_POLLING;
+    x->doorbell = e->sensing.mode == POLL_POLLING;
+    x->sleeps_beside_idle = e->sensing.doorbell;
     x->expire = e->sensing.expire;
     x->accumulate = e->sensing.accumulate;
     x->accumulate_longest = e->sensing.accumulate_or;

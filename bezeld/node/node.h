@@ -56,10 +56,11 @@ void node_turn(struct node *n);
 void node_attend(struct node *n);
 
 /**
- * Does what is due at `now`, if that is a poll that finds nothing, and nothing else is due; else returns false: then
- * node_turn() is to follow.
+ * Does what is due at `now`, if that is a poll and nothing else, and offers what it finds; else returns false: then
+ * node_turn() is to follow. A poll finds cold caches, so it costs what it touches: most of a turn is about other
+ * things.
  */
-bool node_looks(struct node *n, int64_t now);
+bool node_polls(struct node *n, int64_t now);
 
 /**
  * Looks in a row, each when it is due, while all that is due are polls that find nothing. A look that wakes up finds
@@ -77,7 +78,7 @@ struct node_look {
 /** False: the node looks in no row now, but waits busily, has a CPU budget, or changes its gap. */
 bool node_look_begin(const struct node *n, struct node_look *l);
 
-/** Looks at `now`, when it is due: node_look_now(). False: node_turn() is to follow. */
+/** Looks at `now`, when it is due: node_look_now(). False: node_polls() or node_turn() is to follow. */
 int64_t node_look_now(const struct node_look *l);
 bool node_look(struct node_look *l, int64_t now);
 void node_looked(struct node *n, const struct node_look *l);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/pace/schedule.h"
 
-#define ASLEEP CLOCK_S /* between housekeepings of a sleeping node: half the time-out of a silent peer */
+/* Between housekeepings of a sleeping node: a quarter of the time-out of a silent peer. Who follows the run waits so
+ * long for its low watermark. */
+#define ASLEEP (CLOCK_S / 2)
 
 void schedule_start(struct schedule *s, int64_t now, int64_t every)
 {

@@ -137,7 +137,8 @@ struct external_options {
     } patterns[EXTERNAL_PATTERNS];
     struct external_observer observer;
     const struct experiment_rule *expire; /* latency bounds of aspects, ends with pattern NULL; borrowed; may be NULL */
-    bool doorbell;                        /* external_sleep() may be used */
+    bool doorbell;                        /* external_sleep() may be used, ... */
+    bool sleeps_beside_idle;              /* ... also beside idle programs: the next record of one then wakes it */
     const struct aspect_rules
         *rules; /* the operator's rules; borrowed; may be NULL; call external_set_rules() after a change */
 };
@@ -217,12 +218,6 @@ void external_close(struct external *x, bool clean);
 uint32_t external_poll(struct external *x, int64_t now);
 
 /**
- * Whether a poll would find nothing and do nothing, which then counts as done. False also where that cannot be told so
- * cheaply. external_poll() begins with that; alone it is for a caller that does other things with a poll.
- */
-bool external_is_still(struct external *x, int64_t now);
-
-/**
  * Looks in a row, by one thread that does nothing else meanwhile, so nothing of its own changes: what each look reads
  * of what others write is listed here. A look often finds cold caches, and then each line that it touches counts.
  */
@@ -239,7 +234,7 @@ struct external_row {
     struct timebase_line line; /* of the processor's counter; span 0: it is not trusted */
 };
 
-/** Begins a row after external_is_still() at `now`. False: there is too much to look at. */
+/** Begins a row after a poll at `now`. False: the poll found something, or there is too much to look at. */
 bool external_row_begin(const struct external *x, int64_t now, struct external_row *row);
 
 /**
@@ -274,9 +269,10 @@ uint32_t external_flush(struct external *x, int64_t now);
 int64_t external_low(struct external *x, int64_t now);
 
 /**
- * Sleep; needs the option `doorbell`. external_sleep() begins it, and returns true if all processes are idle and no
- * packet waits: external_poll() then has nothing to do until external_doorbell() is readable or external_sleeps() is
- * false. Housekeeping continues; once a second is enough. external_wake() ends it.
+ * Sleep; needs the option `doorbell`. external_sleep() begins it, and returns true if no program is there, or
+ * (`sleeps_beside_idle`) all are idle, and no packet waits: external_poll() then has nothing to do until
+ * external_doorbell() is readable or external_sleeps() is false. Housekeeping continues; once a second is enough.
+ * external_wake() ends it.
  */
 bool external_sleep(struct external *x);
 bool external_sleeps(const struct external *x);

@@ -122,6 +122,12 @@ void discover_processes(struct external *x, int64_t now);
 /** discover_processes() if the folder may have changed since the last look, or the last full look is long ago. */
 void discover_again(struct external *x, int64_t now);
 
+/**
+ * Whether a poll would find nothing and do nothing, which then counts as done. False also where that cannot be told so
+ * cheaply. external_poll() begins with that.
+ */
+bool external_is_still(struct external *x, int64_t now);
+
 /** Looks for new processes if the doorbell has counted arrivals; less often if the folder has many segments. */
 void discover_arrivals(struct external *x, int64_t now);
 
@@ -176,7 +182,11 @@ uint32_t packetize_process(struct external *x, struct external_process *p, int64
 /** Activates process `i`, which recorded or woke us: it is polled, and need not set its wake bit. */
 void idle_activate(struct external *x, uint32_t i, int64_t now);
 
-/** Activates the processes whose wake bit is set. */
+/**
+ * Activates the processes whose wake bit is set. ..._words(): of the doorbell's words, those of places that processes
+ * have; bits beyond wake nobody.
+ */
+uint32_t idle_wake_words(const struct external *x);
 void idle_wake(struct external *x, int64_t now);
 
 /** Takes the next step towards idle with living process `i`, if it records nothing; finds records whose wake was lost.

@@ -132,8 +132,8 @@ int external_open(const struct external_options *options, struct external **out)
         x->resumed = !window_trace(x->window, options->birth, x->options.uuid);
     if (!err)
         err = make_doorbell(x);
-    if (!err && options->doorbell)
-        err = doorbell_wait_open(x->doorbell, &x->doorbell_wait);
+    if (!err && options->doorbell && doorbell_wait_open(x->doorbell, &x->doorbell_wait) != 0)
+        x->doorbell_wait = NULL; /* no descriptor or thread for it: the external sensor never sleeps */
     if (!err)
         external_clock_open(x);
     if (err) {

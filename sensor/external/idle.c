@@ -41,9 +41,14 @@ void idle_activate(struct external *x, uint32_t i, int64_t now)
     bitset_add(&x->polled, i);
 }
 
+uint32_t idle_wake_words(const struct external *x)
+{
+    return (x->process_count + 31) / 32;
+}
+
 void idle_wake(struct external *x, int64_t now)
 {
-    for (uint32_t w = 0; w < DOORBELL_SLOTS / 32; w++) {
+    for (uint32_t w = 0; w < idle_wake_words(x); w++) {
         _Atomic uint32_t *word = &x->doorbell->wake_bits[w];
         if (atomic_load_explicit(word, memory_order_relaxed) == 0) /* relaxed: read again below, or at the next poll */
             continue;
@@ -95,15 +100,27 @@ void idle_detect(struct external *x, uint32_t i, int64_t now)
 static bool was_woken(const struct external *x)
 {
     uint32_t wakes = 0;
-    for (uint32_t w = 0; w < DOORBELL_SLOTS / 32; w++)
+    for (uint32_t w = 0; w < idle_wake_words(x); w++)
         wakes |= atomic_load_explicit(&x->doorbell->wake_bits[w], memory_order_relaxed); /* relaxed: A0 ordered it */
     return wakes != 0 ||
            atomic_load_explicit(&x->doorbell->arrivals, memory_order_relaxed) != x->arrivals; /* relaxed: A0 */
 }
 
+/* Whether a program is there of which there is something left to do. */
+static bool has_programs(const struct external *x)
+{
+    for
+        BITSET_EACH (i, &x->present)
+            if (x->processes[i]->role != ROLE_DAEMON && !x->processes[i]->books_saved)
+                return true;
+    return false;
+}
+
 /* Whether only daemons are polled, no records of them wait, and every packet is acknowledged. */
 static bool is_idle(const struct external *x)
 {
+    if (!x->options.sleeps_beside_idle && has_programs(x))
+        return false;
     for
         BITSET_EACH (i, &x->polled)
             if (x->processes[i]->role != ROLE_DAEMON || packetize_waits(x->processes[i]))

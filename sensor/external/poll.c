@@ -286,16 +286,10 @@ static bool is_enough(struct external *x, int64_t now)
  * bits, the counts of changed rings, and heads, from a list. It changes nothing that a poll would have to know.
  */
 
-/* Words of wake bits that processes may have; others that somebody sets wake nobody. */
-static uint32_t wake_words(const struct external *x)
-{
-    return (x->process_count + 31) / 32;
-}
-
 static bool any_wake_bit(const struct external *x)
 {
     uint32_t wakes = 0;
-    for (uint32_t w = 0; w < wake_words(x); w++)
+    for (uint32_t w = 0; w < idle_wake_words(x); w++)
         wakes |=
             atomic_load_explicit(&x->doorbell->wake_bits[w], memory_order_relaxed); /* relaxed: a poll reads again */
     return wakes != 0;
@@ -380,17 +374,17 @@ static bool add_to_row(struct external_row *row, const struct external_process *
 
 bool external_row_begin(const struct external *x, int64_t now, struct external_row *row)
 {
+    if (!x->heads.known || x->accumulate.records > 1 || idle_wake_words(x) > 1)
+        return false;
     *row = (struct external_row){.arrivals = &x->doorbell->arrivals,
                                  .wake_bits = x->doorbell->wake_bits,
                                  .arrived = x->arrivals,
-                                 .wake_words = wake_words(x),
+                                 .wake_words = idle_wake_words(x),
                                  .until = timebase_due(&x->counter),
                                  .at = now,
                                  .before = now};
     if (x->proof.needless || x->proof.proven)
         row->line = timebase_line(&x->counter, bezel_counter());
-    if (!x->heads.known || x->accumulate.records > 1 || row->wake_words > 1)
-        return false;
     for
         BITSET_EACH (i, &x->polled)
             if (!add_to_row(row, x->processes[i]))

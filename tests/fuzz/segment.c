@@ -450,7 +450,7 @@ static void start(struct victim *v)
     options.accumulate = v->kind & EXPIRES ? RECORDS / 2 : 0;
     options.accumulate_longest = CLOCK_S;
     options.take_all = v->kind & WAS_READ;
-    options.doorbell = v->kind & IS_LATE;
+    options.doorbell = options.sleeps_beside_idle = v->kind & IS_LATE;
     fuzz_must(external_open(&options, &v->x) == 0);
 }
 

@@ -142,7 +142,7 @@ static void nobody_sleeps_while_packets_wait(void **unused)
 static int begin(void **unused)
 {
     (void)unused;
-    f.options.batch = f.options.take_all = f.options.doorbell = true;
+    f.options.batch = f.options.take_all = f.options.doorbell = f.options.sleeps_beside_idle = true;
     pid = fixture_spawn(recorder, NULL); /* ahead of the external sensor, whose locks it would inherit */
     fixture_open(&f);
     memcpy(actions->dir, f.dir, sizeof actions->dir);

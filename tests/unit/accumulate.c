@@ -47,6 +47,7 @@ static int begin(void **unused)
     f.options = (struct external_options){.batch = true,
                                           .take_all = true,
                                           .doorbell = true,
+                                          .sleeps_beside_idle = true,
                                           .window_bytes = WINDOW_BYTES_MIN,
                                           .accumulate = ENOUGH,
                                           .accumulate_longest = 50 * CLOCK_MS};

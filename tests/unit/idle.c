@@ -138,18 +138,25 @@ static struct doorbell *doorbell(void)
     return at;
 }
 
-static int begin(void **unused)
+/* Nobody records yet. */
+static int begin_alone(void **unused)
 {
     (void)unused;
     memset(&f, 0, sizeof f);
     rules = (struct aspect_rules){0};
-    f.options.batch = f.options.take_all = true;
+    f.options.batch = f.options.take_all = f.options.doorbell = true;
     f.options.rules = &rules;
     actions->now = 0;
     pid = fixture_spawn(recorder, NULL); /* ahead of the external sensor, whose locks it would inherit */
     fixture_open(&f);
     memcpy(actions->dir, f.dir, sizeof actions->dir);
     now = clock_now();
+    return 0;
+}
+
+static int begin(void **unused)
+{
+    begin_alone(unused);
     act('.');
     while (records() < 2)
         poll_now();
@@ -248,6 +255,24 @@ static void wake_bits_without_need_cause_a_poll(void **unused)
     let_idle();
 }
 
+static void without_a_program_it_sleeps_and_the_first_one_ends_that(void **unused)
+{
+    (void)unused;
+    assert_true(external_sleep(f.external) && external_sleeps(f.external));
+    act('.');
+    assert_false(external_sleeps(f.external)); /* it was ended before the first record */
+    external_wake(f.external);
+    assert_int_equal(poll_now(), 2);
+    let_idle();
+    fixture_turn(&f);
+    assert_false(external_sleep(f.external)); /* the program's next record makes no call of the system */
+    f.options.sleeps_beside_idle = f.external->options.sleeps_beside_idle = true;
+    assert_true(external_sleep(f.external));
+    act('o');
+    assert_false(external_sleeps(f.external));
+    assert_int_equal(poll_now(), 1);
+}
+
 static void rules_apply_to_idle_processes(void **unused)
 {
     (void)unused;
@@ -342,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_idle_process_that_forks_is_two, begin, end),
         cmocka_unit_test_setup_teardown(a_record_with_a_cleared_wake_bit_is_late_but_not_lost, begin, end),
         cmocka_unit_test_setup_teardown(wake_bits_without_need_cause_a_poll, begin, end),
+        cmocka_unit_test_setup_teardown(without_a_program_it_sleeps_and_the_first_one_ends_that, begin_alone, end),
         cmocka_unit_test_setup_teardown(rules_apply_to_idle_processes, begin, end),
         cmocka_unit_test_setup_teardown(the_next_bezeld_finds_the_wake_bit, begin, end),
         cmocka_unit_test_setup_teardown(a_process_with_another_doorbell_is_never_idle, begin, end),
