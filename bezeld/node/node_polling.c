@@ -53,6 +53,7 @@ bool node_poll(struct node *n, int64_t now)
         return true;
     }
     node_polled(n, now);
+    sender_next(n->sender, n->schedule.busy_wait ? 0 : n->schedule.poll_due);
     n->took_sut = n->took_sut || external_took_sut(n->external);
     return external_took_sut(n->external); /* the node's own records wait for the next step of the sender */
 }

@@ -203,11 +203,12 @@ int64_t receiver_sleep(struct receiver *in, int *fds, size_t *count, int64_t mos
         struct direct_source *d = in->peers[i].direct;
         if (!d)
             continue;
-        fds[(*count)++] = d->waits ? -1 : direct_reader_bell(d->reader);
+        fds[*count] = -1;
         if (d->waits)
             most = most < LOOK_AGAIN ? most : LOOK_AGAIN;
-        else if (!direct_reader_may_sleep(d->reader))
-            most = 0;
+        else
+            most = direct_reader_sleep(d->reader, &fds[*count], most);
+        ++*count;
     }
     return most;
 }

@@ -144,11 +144,12 @@ int64_t relay_sleep(struct relay *r, int *fds, size_t *count, int64_t most)
         struct relay_child *child = r->children[i];
         if (!child->window)
             continue;
-        fds[(*count)++] = child->waits ? -1 : direct_reader_bell(child->window);
+        fds[*count] = -1;
         if (child->waits)
             most = most < LOOK_AGAIN ? most : LOOK_AGAIN;
-        else if (!direct_reader_may_sleep(child->window))
-            most = 0;
+        else
+            most = direct_reader_sleep(child->window, &fds[*count], most);
+        ++*count;
     }
     return most;
 }

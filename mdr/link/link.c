@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -648,8 +647,8 @@ static int wait_for(struct waited *w, int64_t timeout_ns)
     int ready = count_untold(w), told = 0;
     int64_t left = ready ? 0 : timeout_ns, until = left > 0 ? clock_now() + left : 0;
     do { /* a descriptor of ZeroMQ also tells of other things than frames: then it waits on */
-        int64_t ms = left < 0 ? -1 : left / CLOCK_MS + (left % CLOCK_MS != 0);
-        told = poll(w->items, w->all, ms > INT_MAX ? INT_MAX : (int)ms);
+        const struct timespec most = {.tv_sec = left / CLOCK_S, .tv_nsec = left % CLOCK_S};
+        told = ppoll(w->items, w->all, left < 0 ? NULL : &most, NULL);
         ready += told > 0 ? count_ready(w) : 0;
         left = left > 0 ? until - clock_now() : left;
     } while (told > 0 && ready == 0 && left != 0 && (timeout_ns < 0 || left > 0));

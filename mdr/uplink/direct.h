@@ -23,6 +23,9 @@
  * - A receiver that is about to sleep sets `asleep` and looks once more. A sender that has offered something clears
  *   `asleep`, and if it was set, writes a byte into the pipe. So the receiver is woken at most once while it does not
  *   look, and nobody is woken who is awake.
+ * - To wake somebody on another processor costs as much as to poll. A receiver that has found packets at each of its
+ *   last looks looks again by itself, right behind `next`, and leaves `asleep` as it is; as soon as it finds none it
+ *   waits for the bell.
  *
  * Each side takes the other for hostile: the receiver uses no length, position or stream number before it is checked,
  * and guards its mappings of window and page, as a truncated file would raise SIGBUS (base/sigbus_guard.h). Two
@@ -46,6 +49,7 @@ struct direct_page {
     _Atomic uint64_t to;               /* likewise */
     _Atomic uint64_t said;             /* messages that were sent over the link before what is offered */
     _Atomic uint64_t low;              /* the low watermark of what is offered, ns, times 16, with the tag */
+    _Atomic uint64_t next;             /* when the sender's source is polled next, ns; 0: not known */
 
     alignas(64) _Atomic uint32_t asleep; /* the receiver's, which the sender clears */
     _Atomic uint32_t turn;               /* the receiver's */
@@ -82,6 +86,7 @@ void direct_offer_begin(struct direct_offer *o, uint64_t from);
  */
 void direct_offer_up_to(struct direct_offer *o, uint64_t to, int64_t low);
 void direct_offer_said(struct direct_offer *o, uint64_t said);
+void direct_offer_next(struct direct_offer *o, int64_t next); /* likewise: when the source is polled next */
 
 /** Whether there are acknowledgements since the last call, for direct_offer_acknowledged(): the next packet wanted. */
 bool direct_offer_looks(struct direct_offer *o);
@@ -134,12 +139,14 @@ void direct_reader_acknowledge(struct direct_reader *r, uint32_t stream, uint64_
 void direct_reader_acknowledged(struct direct_reader *r);
 
 /**
- * Before sleeping: false where there is something to read. The descriptor is readable when the sender wants the
- * receiver to look; ..._awake() behind the wait.
+ * Before a wait of `most` ns: returns how long it may last, and the descriptor to wait for in *fd; -1: none, a look is
+ * due then in any case. ..._awake() behind the wait. Of that, ..._may_sleep(): whether the bell is waited for; false
+ * where there is something to read.
  */
+int64_t direct_reader_sleep(struct direct_reader *r, int *fd, int64_t most);
+void direct_reader_awake(struct direct_reader *r);
 bool direct_reader_may_sleep(struct direct_reader *r);
 int direct_reader_bell(const struct direct_reader *r);
-void direct_reader_awake(struct direct_reader *r);
 
 enum { DIRECT_FILL = 1 << 20 };
 

@@ -136,6 +136,11 @@ void direct_offer_said(struct direct_offer *o, uint64_t said)
     atomic_store_explicit(&o->page->said, said, memory_order_relaxed); /* relaxed: X2 publishes it */
 }
 
+void direct_offer_next(struct direct_offer *o, int64_t next)
+{
+    atomic_store_explicit(&o->page->next, (uint64_t)next, memory_order_relaxed); /* relaxed: X2 publishes it */
+}
+
 bool direct_offer_looks(struct direct_offer *o)
 {
     uint32_t turn = atomic_load_explicit(&o->page->turn, memory_order_acquire); /* X7 acquire: pairs X8 */

@@ -3,6 +3,7 @@
 #include "mdr/uplink/direct_internal.h"
 #include "mdr/uplink/window_internal.h"
 
+#include "base/clock.h"
 #include "base/sigbus_guard.h"
 
 #include <errno.h>
@@ -27,9 +28,16 @@ struct direct_reader {
     uint64_t offered, said, low, low_offered;
     uint8_t *bytes; /* copied from position `copied_from` on */
     uint64_t copied_from, copied_to;
-    bool acknowledges;
+    bool acknowledges, asleep;
     uint32_t unread; /* waits behind which the bell was not read */
+    uint32_t found;  /* how many looks in a row found packets, up to FOUND_OFTEN */
+    uint64_t next;   /* as it was offered */
 };
+
+#define BEHIND_NEXT  (50 * (uint64_t)CLOCK_US) /* from the begin of a poll until its packets are offered */
+#define NEXT_IS_SOON (10 * (uint64_t)CLOCK_MS)
+
+enum { FOUND_OFTEN = 4 };
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -179,6 +187,7 @@ static bool read_offer(struct direct_reader *r)
     }
     r->offered = to - tag_of(to);
     r->said = atomic_load_explicit(&p->said, memory_order_relaxed); /* relaxed: X3 ordered it */
+    r->next = atomic_load_explicit(&p->next, memory_order_relaxed); /* relaxed: X3 ordered it */
     r->low_offered = low / DIRECT_TAGS;
     return true;
 }
@@ -235,8 +244,10 @@ int direct_reader_fill(struct direct_reader *r)
         return BEZEL_EMALFORMED;
     if (r->offered == r->at) {
         r->low = r->low_offered;
+        r->found = 0;
         return 0;
     }
+    r->found += r->found < FOUND_OFTEN;
     return copy(r);
 }
 
@@ -306,8 +317,27 @@ bool direct_reader_may_sleep(struct direct_reader *r)
 {
     if (r->at < r->copied_to)
         return false;
+    r->asleep = true;
     atomic_exchange_explicit(&r->page->asleep, 1, memory_order_acq_rel); /* X6 acq_rel: pairs X6, before the look */
     return !read_offer(r) || (r->offered == r->at && r->low == r->low_offered);
+}
+
+/* How long until a look behind the sender's next poll, which is to find packets; 0: none is expected. */
+static int64_t until_next(const struct direct_reader *r)
+{
+    if (r->found < FOUND_OFTEN || r->at < r->copied_to)
+        return 0;
+    uint64_t ahead = r->next + BEHIND_NEXT - (uint64_t)clock_now(); /* the sender may say anything */
+    return ahead <= NEXT_IS_SOON ? (int64_t)ahead : 0;
+}
+
+int64_t direct_reader_sleep(struct direct_reader *r, int *fd, int64_t most)
+{
+    int64_t ahead = until_next(r);
+    *fd = ahead > 0 ? -1 : r->bell;
+    if (ahead > 0)
+        return ahead < most ? ahead : most;
+    return direct_reader_may_sleep(r) ? most : 0;
 }
 
 int direct_reader_bell(const struct direct_reader *r)
@@ -322,6 +352,9 @@ int direct_reader_bell(const struct direct_reader *r)
 void direct_reader_awake(struct direct_reader *r)
 {
     uint8_t bytes[PIPE_BUF];
+    if (!r->asleep)
+        return;
+    r->asleep = false;
     bool rung = !atomic_exchange_explicit(&r->page->asleep, 0, memory_order_relaxed); /* relaxed: only a byte follows */
     if (!rung && ++r->unread % 16 != 0)
         return;

@@ -290,6 +290,11 @@ void sender_give_up(struct sender *f)
     f->source.books_due(f->source.context, clock_now());
 }
 
+void sender_next(struct sender *f, int64_t next)
+{
+    f->direct.next = next;
+}
+
 bool sender_booked(const struct sender *f)
 {
     struct uplink_process p = {.place = UINT32_MAX};

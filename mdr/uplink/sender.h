@@ -81,6 +81,9 @@ void sender_close(struct sender *f, bool discard);
  */
 void sender_step(struct sender *f, int64_t now, bool bye);
 
+/** When the source is polled next, ns; 0: not known. A receiver on this machine looks then, and need not be woken. */
+void sender_next(struct sender *f, int64_t next);
+
 /** When the next step is due, if there are no new packets and no other message to send. */
 int64_t sender_due(const struct sender *f);
 

@@ -159,6 +159,7 @@ void sender_offer(struct sender *f, int64_t now)
     if (!any && !rises)
         return;
     direct_offer_said(&d->offer, d->said);
+    direct_offer_next(&d->offer, d->next);
     direct_offer_up_to(&d->offer, d->offered, rises ? low : 0);
 }
 

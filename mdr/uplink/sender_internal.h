@@ -41,6 +41,7 @@ struct sender_direct {
     bool lost;                 /* the receiver has given it up, or the offer ended: HELLO is to be said again */
     uint64_t said;             /* messages that went over the link since the receiver was asked */
     uint64_t offered;          /* position up to which packets are offered */
+    int64_t next;              /* sender_next() */
     uint32_t stream_end;       /* the numbers of all streams that were ever offered are below this */
     struct {
         uint64_t instance;

@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "mdr/uplink/direct.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -109,6 +110,40 @@ static void what_is_offered_moves_to_the_spool_while_nobody_takes_it(void **unus
     settle();
     assert_int_equal(p.got[0].next_seq, before);
     assert_int_equal(read_directly(reader, UINT64_MAX), 1);
+    direct_reader_close(reader);
+    play_close();
+}
+
+/* While each poll brings packets the receiver looks by itself; nobody rings. When one brings none it sleeps again. */
+static void who_finds_packets_at_each_look_needs_no_bell(void **unused)
+{
+    int fd;
+    (void)unused;
+    play_open();
+    until(greeted, false);
+    struct direct_reader *reader = agree();
+    assert_true(read_all(reader) > 0);
+    for (int i = 0; i < 6; i++) {
+        bool expects = i >= 4;
+        assert_int_equal(read_directly(reader, UINT64_MAX), i ? 1 : 0);
+        int64_t lasts = direct_reader_sleep(reader, &fd, CLOCK_S);
+        assert_int_equal(fd, expects ? -1 : direct_reader_bell(reader));
+        assert_true(expects ? lasts > 0 && lasts < CLOCK_S : lasts == CLOCK_S);
+        assert_true(model_cut(p.window, 0));
+        sender_next(p.forward, clock_now() + 9 * CLOCK_MS);
+        turn(false);
+        struct pollfd bell = {.fd = direct_reader_bell(reader), .events = POLLIN};
+        assert_int_equal(poll(&bell, 1, 0), expects ? 0 : 1);
+        direct_reader_awake(reader);
+        assert_int_equal(poll(&bell, 1, 0), 0);
+    }
+    sender_next(p.forward, INT64_MAX); /* a hostile one */
+    assert_true(model_cut(p.window, 0));
+    turn(false);
+    assert_int_equal(read_directly(reader, UINT64_MAX), 2);
+    assert_int_equal(direct_reader_sleep(reader, &fd, CLOCK_S), CLOCK_S);
+    assert_int_equal(fd, direct_reader_bell(reader));
+    assert_int_equal(read_directly(reader, UINT64_MAX), 0);
     direct_reader_close(reader);
     play_close();
 }
@@ -291,6 +326,7 @@ static void an_inner_collector_on_this_machine_may_invite(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_finds_packets_at_each_look_needs_no_bell),
         cmocka_unit_test(a_receiver_that_lies_or_never_acknowledges_frees_nothing),
         cmocka_unit_test(an_earlier_receiver_takes_nothing_and_is_not_heard),
         cmocka_unit_test(an_inner_collector_on_this_machine_may_invite),
