@@ -479,12 +479,19 @@ struct activity_ready activity_ready_of(const struct record_item *item)
                                    .pid = (int64_t)packet_value(item->r, RIVAL_PID)};
 }
 
-static bool take_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)
+static bool wants_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)
 {
+    if (a->window_count == 0)
+        return true;
     struct activity_window time = activity_time_of(item);
     int64_t off = is == OF_INTERVAL ? saturate_ns((int64_t)packet_value(item->r, OFF)) : 0;
+    return is_wanted(a, saturate_sub(time.from, off < 0 ? 0 : off) - MARGIN, time.until + MARGIN);
+}
+
+static bool take_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)
+{
     a->intervals += is == OF_INTERVAL;
-    if (!is_wanted(a, saturate_sub(time.from, off < 0 ? 0 : off) - MARGIN, time.until + MARGIN))
+    if (!wants_switches(a, is, item))
         return true;
     uint32_t t = thread_of_switches(a, item);
     if (t == ACTIVITY_NONE)
@@ -523,6 +530,7 @@ bool activity_take(struct activity *a, const struct record_item *item)
 {
     struct activity_stream *s = stream_of(a, item->stream);
     bool monitor = item->process->role == ROLE_DAEMON, taken = true;
+    enum switches_aspect switches = monitor && item->r ? switches_aspect(item->aspect) : SWITCHES_ASPECTS;
     if (!s)
         return false;
     uint32_t t = monitor ? 0 : thread_of(a, s, item);
@@ -530,8 +538,8 @@ bool activity_take(struct activity *a, const struct record_item *item)
         return false;
     if (!item->r)
         taken = take_loss(a, s, t, item);
-    else if (monitor && switches_aspect(item->aspect) < SWITCHES_ASPECTS)
-        taken = take_switches(a, switches_aspect(item->aspect), item);
+    else if (switches < SWITCHES_ASPECTS)
+        taken = take_switches(a, switches, item);
     else if (monitor)
         taken = true;
     else if (dict_kind_lasts(item->aspect->kind))
@@ -552,6 +560,16 @@ static int by_begin(const void *x, const void *y)
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     return (a->end < b->end) - (a->end > b->end); /* the outer one first */
+}
+
+/* They are recorded by their ends, so that those that do not nest are in order already. */
+static void sort_spans(struct activity_thread *t)
+{
+    size_t i = 1;
+    while (i < t->span_count && by_begin(&t->spans[i - 1], &t->spans[i]) <= 0)
+        i++;
+    if (i < t->span_count)
+        qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
 }
 
 /* `span`: NULL: none. */
@@ -590,7 +608,7 @@ static int settle_spans(struct activity_thread *t)
         free(stack);
         return BEZEL_ENOMEM;
     }
-    qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
+    sort_spans(t);
     for (size_t i = 0; i < t->span_count; i++) {
         depth = end_spans(t, stack, depth, t->spans[i].begin);
         put_inner(t, t->spans[i].begin, &t->spans[i]);

@@ -32,6 +32,8 @@ int message_keys(const struct model_process *p, const struct packet_record *r, e
         return 0;
     uint64_t tag = packet_value(r, 1);
     keys[0] = kind == DICT_SENT ? key_of(p->name, peer, tag) : key_of(peer, p->name, tag);
+    if (model_has_name(p->node->model, peer))
+        return 1;
     keys[1] = key_of("", peer, tag);
-    return model_has_name(p->node->model, peer) ? 1 : 2;
+    return 2;
 }

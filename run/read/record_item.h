@@ -36,6 +36,8 @@ struct record_item {
     int64_t arrived;         /* when it was stored, ns of CLOCK_REALTIME; 0: before its reader began */
     int64_t logical;         /* logical time, ns: see record_logical(); of who gives the order */
     enum record_proof proof;
+    uint32_t key_count; /* of a message its keys, if who gives the order looked for them (run/model/message_keys.h) */
+    uint64_t keys[2];
 };
 
 /**

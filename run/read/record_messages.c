@@ -123,10 +123,19 @@ void record_messages_free(struct record_messages *m)
     free(m);
 }
 
+/* The keys of a message, which it may have with it. */
+static int keys_of(const struct record_item *item, enum dict_kind kind, uint64_t keys[2])
+{
+    if (!item->key_count || item->aspect->kind != kind)
+        return message_keys(item->process, item->r, kind, keys);
+    memcpy(keys, item->keys, sizeof item->keys);
+    return (int)item->key_count;
+}
+
 void record_messages_add(struct record_messages *m, const struct record_item *sent)
 {
     uint64_t keys[2];
-    for (int i = 0, n = message_keys(sent->process, sent->r, DICT_SENT, keys); i < n; i++)
+    for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++)
         add(&m->sent, &(struct record_sent){.key = keys[i],
                                             .node = sent->process->node->row,
                                             .process = sent->process->row,
@@ -151,7 +160,7 @@ const struct record_sent *record_messages_find(const struct record_messages *m, 
 {
     uint64_t keys[2];
     const struct record_sent *sent = NULL;
-    for (int i = 0, n = message_keys(received->process, received->r, DICT_RECEIVED, keys); i < n && !sent; i++)
+    for (int i = 0, n = keys_of(received, DICT_RECEIVED, keys); i < n && !sent; i++)
         sent = record_messages_by_key(m, keys[i]);
     return sent;
 }
@@ -186,7 +195,7 @@ const struct record_sent *record_messages_match(struct record_messages *m, const
 void record_messages_received(struct record_messages *m, const struct record_item *received)
 {
     uint64_t keys[2];
-    for (int i = 0, n = message_keys(received->process, received->r, DICT_RECEIVED, keys); i < n; i++)
+    for (int i = 0, n = keys_of(received, DICT_RECEIVED, keys); i < n; i++)
         add(&m->received, &(struct record_sent){.key = keys[i]});
 }
 
@@ -194,7 +203,7 @@ bool record_messages_sent(struct record_messages *m, const struct record_item *s
 {
     uint64_t keys[2];
     bool is_behind = false;
-    for (int i = 0, n = message_keys(sent->process, sent->r, DICT_SENT, keys); i < n; i++) {
+    for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++) {
         struct entry *e = find(&m->sent, keys[i]);
         if (e && !e->sent.given) { /* the first record of the message counts */
             e->sent.given = true;

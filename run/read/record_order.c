@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/saturate.h"
+#include "run/model/message_keys.h"
 #include "run/read/heap.h"
 #include "run/read/record_messages.h"
 
@@ -281,6 +282,7 @@ static void fill_item(struct record_item *item, const struct record_stream *s, c
     item->arrived = record_stream_arrived(s);
     item->logical = 0;
     item->proof = RECORD_UNORDERED;
+    item->key_count = 0;
 }
 
 static bool is_held_up(const struct record_order *o, int64_t key)
@@ -370,11 +372,12 @@ static int64_t key_behind(const struct order_node *sender, const struct record_s
  * item to a later place, so it ends; at the end of time there is none, and what stands there does not wait. Returns 1,
  * 0, or an error.
  */
-static int must_wait(struct record_order *o, struct order_node *node, int64_t key, const struct record_item *item)
+static int must_wait(struct record_order *o, struct order_node *node, int64_t key, struct record_item *item)
 {
     if (!item->r || (item->aspect->kind != DICT_SENT && item->aspect->kind != DICT_RECEIVED))
         return 0;
     bool sends = item->aspect->kind == DICT_SENT;
+    item->key_count = (uint32_t)message_keys(item->process, item->r, item->aspect->kind, item->keys);
     int err = look_ahead(o, saturate_add(item->at.ns, sends ? 1 : record_order_bound(item->at) + o->widest + 1));
     if (err || sends)
         return err;
