@@ -141,6 +141,8 @@ static void follow(struct walk *w, const struct activity_event *e)
      */
     const struct activity_thread *t = thread_of(w);
     size_t i = activity_interval_before(t, w->at);
+    if (e->from > saturate_add(w->at, e->bound)) /* it was sent later: nothing is recorded here */
+        return;
     if (i == 0 || i == t->interval_count || t->intervals[i - 1].end >= w->at || t->intervals[i].off < 0)
         return;
     if (w->at - t->intervals[i - 1].end < t->intervals[i].begin - w->at)

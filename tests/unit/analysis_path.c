@@ -182,6 +182,31 @@ static void test_a_chain_of_diamonds(void **state)
     slack_fini(&s);
 }
 
+/* A window ends while a client waits for a server, which waits for a store: that one ran last. */
+static void test_a_window_that_ends_in_a_wait(void **state)
+{
+    (void)state;
+    uint32_t client = add_thread("client", 1), server = add_thread("server", 1), store = add_thread("store", 1);
+    runs(client, 0, MS, 0);
+    sends(client, MS);
+    runs(server, 0, MS / 2, 0);
+    runs(server, 2 * MS, 12 * MS, 0);
+    receives(server, 2 * MS, client, MS);
+    sends(server, 12 * MS);
+    runs(store, 0, MS / 2, 0);
+    runs(store, 13 * MS, 33 * MS, 0);
+    receives(store, 13 * MS, server, 12 * MS);
+    sends(store, 33 * MS);
+    runs(server, 34 * MS, 35 * MS, 0);
+    receives(server, 34 * MS, store, 33 * MS);
+    sends(server, 35 * MS);
+    runs(client, 36 * MS, 37 * MS, 0);
+    receives(client, 36 * MS, server, 35 * MS);
+    walk(client, 0, 20 * MS);
+    is_piece(p.count - 1, PATH_RUNNING, PATH_KNOWN, store, 13 * MS, 20 * MS);
+    is_piece(p.count - 3, PATH_RUNNING, PATH_KNOWN, server, 2 * MS, 12 * MS);
+}
+
 /* The controller asks each calculator in turn: `each` ms on the way to it and back, `cpu` ms in it. */
 static void test_controller_of_a_paper(void **state)
 {
@@ -551,6 +576,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_master_and_two_workers, start, finish),
         cmocka_unit_test_setup_teardown(test_a_chain_of_diamonds, start, finish),
+        cmocka_unit_test_setup_teardown(test_a_window_that_ends_in_a_wait, start, finish),
         cmocka_unit_test_setup_teardown(test_controller_of_a_paper, start, finish),
         cmocka_unit_test_setup_teardown(test_ready_and_what_lies_between, start, finish),
         cmocka_unit_test_setup_teardown(test_cpu_of_a_window, start, finish),
