@@ -9,6 +9,7 @@
 #ifndef BEZEL_VIEWS_WHY_WHY_H
 #define BEZEL_VIEWS_WHY_WHY_H
 
+#include "analysis/delay.h"
 #include "analysis/imbalance.h"
 #include "analysis/search.h"
 #include "analysis/slack.h"
@@ -63,6 +64,7 @@ struct why_answer {
     struct path path;           /* of the slowest instance */
     struct slack slack;         /* of messages, in it */
     struct imbalance imbalance; /* of the slow instances */
+    struct delays delays;       /* in them */
     size_t prediction_count;    /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
     struct why_prediction *predictions;
     struct search search;

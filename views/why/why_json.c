@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-enum { PIECES_MOST = 10000, TERMS_OF_CAUSE = 3 };
+enum { PIECES_MOST = 10000, TERMS_OF_CAUSE = 3, DELAYS_MOST = 100 };
 
 /* ---- what an answer rests on --------------------------------------------------------------------------------------
  */
@@ -192,6 +192,20 @@ static void put_imbalance(struct json *j, const struct why_answer *a)
     json_array_end(j);
 }
 
+static void put_delays(struct json *j, const struct why_page *p, const struct why_answer *a)
+{
+    json_array(j, "delays");
+    for (size_t i = 0; i < a->delays.count && i < DELAYS_MOST; i++) {
+        const struct term *is = &a->delays.list[i].of;
+        json_object(j, NULL);
+        put_class(j, p, a, &(struct why_doing){is->is, is->why, is->thread, is->span, is->peer, is->by, .own = false});
+        json_double(j, "ns", a->delays.list[i].ns);
+        json_uint(j, "waiters", a->delays.list[i].waiters);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 static void put_slowest(struct json *j, const struct why_page *p, const struct why_answer *a)
 {
     const struct slow_instance *i = a->choice.slow;
@@ -266,6 +280,8 @@ static void put_answer(struct json *j, const struct why_page *p, const struct wh
         put_slowest(j, p, a);
     if (a->question.of != WHY_PATH)
         put_imbalance(j, a);
+    if (a->question.of != WHY_PATH)
+        put_delays(j, p, a);
     why_json_predictions(a, j);
     why_json_search(a, j);
     json_object_end(j);

@@ -252,6 +252,8 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
         if (!err)
             imbalance_find(&a->activity, &a->choice, &a->terms, &a->imbalance);
         if (!err)
+            err = delay_find(&a->activity, &a->choice, &a->delays);
+        if (!err)
             err = walk_slowest(a);
         if (!err)
             err = why_predict(a);
@@ -270,6 +272,7 @@ void why_free(struct why_answer *a)
     slack_fini(&a->slack);
     free(a->predictions);
     search_fini(&a->search);
+    delay_fini(&a->delays);
     slow_terms_free(&a->terms);
     activity_fini(&a->activity);
     slow_free(&a->choice);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERMS_SHOWN = 8, PIECES_SHOWN = 20, SLACK_SHOWN = 3 };
+enum { TERMS_SHOWN = 8, PIECES_SHOWN = 20, SLACK_SHOWN = 3, DELAYS_SHOWN = 3 };
 
 static const char *const reasons[PATH_WHYS] = {
     [PATH_KNOWN] = "?",
@@ -337,6 +337,20 @@ static void put_imbalance(const struct why_answer *a, FILE *out)
     }
 }
 
+/* What several threads waited for, if their waits are half of the slow instances or more. */
+static void put_delays(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    for (size_t i = 0, shown = 0; i < a->delays.count && shown < DELAYS_SHOWN; i++) {
+        const struct delay *is = &a->delays.list[i];
+        if (is->waiters < 2 || is->ns < a->terms.slow / 2)
+            continue;
+        const struct why_doing d = {is->of.is, is->of.why, is->of.thread, is->of.span, is->of.peer, is->of.by, false};
+        fprintf(out, "Meanwhile %s threads waited, for %s in all: %s, %s.\n", units_count(is->waiters).s,
+                why_duration(is->ns).s, why_where(p, a, &d).s, why_what(p, a, &d).s);
+        shown++;
+    }
+}
+
 /* ---- the path of a run ------------------------------------------------------------------------------------------- */
 
 static void put_share(struct table *t, double ns, double all)
@@ -478,6 +492,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
     put_slowest(p, a, out);
     put_slack(p, a, out);
     put_imbalance(a, out);
+    put_delays(p, a, out);
     why_put_predictions(a, out);
     why_remarks(p, a, put_remark, out);
 }
