@@ -296,6 +296,7 @@ void evaluator_take(struct evaluator *e, int64_t now)
         add_silence(e, now);
     e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
     e->joint = e->rate && e->metric->kind == METRIC_COUNT ? (double)all : e->value;
+    e->open = !e->known && e->rate && rate_is_open(e->rate, now);
     e->least = least_of(e, now);
 }
 
@@ -317,6 +318,7 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
 {
     e->metric = metric;
     e->known = a->metric && b->metric && a->known && b->known;
+    e->open = a->open || b->open;
     e->at = a->at < b->at ? a->at : b->at;
     if (e->known && metric->kind == METRIC_RATIO)
         divide(e, a, b);

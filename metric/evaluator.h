@@ -34,6 +34,7 @@ struct evaluator {
     uint64_t ns;           /* ... over so long a time */
     /* At the last evaluator_take(). */
     bool known;
+    bool open; /* not known, and there is a value: records of the window have not come */
     double value, resolution;
     double joint; /* what it is in a metric of two: numbers of records are of one and the same time */
     double least; /* of a rate or count that is not known: it is this at least; else 0 */

@@ -390,6 +390,12 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all)
     return true;
 }
 
+bool rate_is_open(const struct rate *r, int64_t now)
+{
+    struct rate_span span;
+    return r->is_chosen && rate_latest(r, now, &span) && !rate_complete(r, &span);
+}
+
 bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
 {
     if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)

@@ -93,6 +93,9 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
  */
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all);
 
+/** Whether it is of chosen records, and unknown since not all that the counter counted came (yet). */
+bool rate_is_open(const struct rate *r, int64_t now);
+
 /**
  * Until a full window has passed: the number of records of which it is known that they lie in the latest one, of chosen
  * ones that they came; there may be more. False, and nothing written, where no two readings are in that window.

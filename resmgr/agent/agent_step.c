@@ -149,7 +149,7 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
                                   .value = r->value,
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
-    v.open = !v.known && (agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
+    v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
     if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
         v.of_records = !at_most || !experiment_metric_is_counted(&agent->experiment->metrics[metric]);

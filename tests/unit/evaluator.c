@@ -383,6 +383,23 @@ static void two_numbers_of_records_are_combined_of_one_time(void **state)
     evaluator_end(&looked);
 }
 
+/* Whether records that have not come meet the condition is not known, and there is a number. */
+static void a_number_of_chosen_records_is_open_while_some_have_not_come(void **state)
+{
+    (void)state;
+    char chosen[] = "level < 16";
+    const struct experiment_metric some = {.kind = METRIC_COUNT, .window = 100 * CLOCK_MS, .where = chosen};
+    struct evaluator e = {0};
+    assert_int_equal(evaluator_start(&e, &some), 0);
+    for (int i = 0; i < 4; i++) { /* five of reading 1 never come */
+        evaluator_count(&e, i < 1 ? 1 : 6, CLOCK_S + i * 60 * CLOCK_MS);
+        evaluator_take(&e, CLOCK_S + i * 60 * CLOCK_MS);
+        assert_int_equal(e.open, i == 2); /* no window has passed before, and they are in none later */
+        assert_int_equal(e.known, i == 3);
+    }
+    evaluator_end(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_share_of_nothing_is_unknown_and_nothing_is_under_way, start, end),
         cmocka_unit_test_setup_teardown(what_each_kind_adds, start, end),
         cmocka_unit_test(two_numbers_of_records_are_combined_of_one_time),
+        cmocka_unit_test(a_number_of_chosen_records_is_open_while_some_have_not_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,21 @@ static void what_is_too_much_already_is_violated(void **unused)
     }
 }
 
+/* Records that have not come can only add to a number. */
+static void what_came_is_enough_for_a_lower_bound(void **unused)
+{
+    (void)unused;
+    for (int least = 9; least <= 10; least++) {
+        start(NULL);
+        limit.compare = COMPARE_AT_LEAST;
+        for (int k = 0; k < 2; k++)
+            step((struct limit_judge_value){.open = true, .least = least}, value(20, 0));
+        assert_int_equal(seen.state, least < 10 ? LIMIT_UNKNOWN : LIMIT_HELD);
+        assert_int_equal(seen.unjudged, least < 10 ? 100 * CLOCK_MS : 0);
+    }
+    limit.compare = COMPARE_AT_MOST;
+}
+
 /* What is broken, but not for long enough, is no violation that could be taken back. */
 static void nothing_is_taken_back_that_was_not_counted(void **unused)
 {
@@ -341,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_too_much_already_is_violated, start),
+        cmocka_unit_test_setup(what_came_is_enough_for_a_lower_bound, start),
         cmocka_unit_test_setup(nothing_is_taken_back_that_was_not_counted, start),
         cmocka_unit_test_setup(what_the_end_of_a_process_broke_is_taken_back_whole, start),
         cmocka_unit_test_setup(the_interval_in_which_a_process_ends_is_no_sample, start),
