@@ -5,6 +5,7 @@
 
 openmetrics.py check URL            prints the samples of a page as JSON, if its text keeps to the specification
 openmetrics.py compare FILE RUN BEZEL   compares samples (JSON) with run.db and with what `bezel report --json` prints
+openmetrics.py live FILE RUN        compares samples of a run that went on (JSON) with what run.db has in the end
 openmetrics.py receive DIR WORD     prints a port, and takes POSTs there as WORD says: take, refuse, fail, reset, ignore
 openmetrics.py hold PORT            asks for the page again and again, and reads nothing, until it is killed
 """
@@ -165,18 +166,46 @@ def compare_limits(samples, report):
             sys.exit(f"the verdict on {limit['text']}")
 
 
-def compare_database(samples, run):
-    db = sqlite3.connect(f"file:{run}/run.db?mode=ro", uri=True)
-    last = {}
+def database_of(run):
+    return sqlite3.connect(f"file:{run}/run.db?mode=ro", uri=True)
+
+
+def values_of(db):
+    """The values of each metric of a process, in their order."""
+    values = {}
     for node, metric, process, value in db.execute(
             "SELECT n.name, m.metric, m.process, m.value FROM metrics m JOIN nodes n ON n.id = m.node ORDER BY m.at"):
-        last[node, metric, process] = value
+        values.setdefault((node, metric, process), []).append(value)
+    return values
+
+
+def samples_of_values(samples):
     found = {(s["labels"]["node"], s["labels"]["metric"], s["labels"]["process"]): s["value"]
              for s in select(samples, "bezel_metric_value")}
-    for key, value in found.items():
-        same(key, value, last[key])
     if not found:
         sys.exit("no value of a metric")
+    return found
+
+
+def compare_live(samples, run):
+    db = database_of(run)
+    values = values_of(db)
+    for key, value in samples_of_values(samples).items():
+        if not any(float(value) == v for v in values[key] if v is not None) and not (
+                math.isnan(float(value)) and None in values[key]):
+            sys.exit(f"{key}: {value} is none of {values[key]}")
+    for what, column in (("produced", "attempts"), ("stored", "stored")):
+        most = db.execute(f"SELECT sum({column}) FROM books").fetchone()[0]
+        count = sum(float(s["value"]) for s in select(samples, f"bezel_records_{what}_total"))
+        if not 0 < count <= most:
+            sys.exit(f"{what}: {count}, but the run says {most} in the end")
+
+
+def compare_database(samples, run):
+    db = database_of(run)
+    values = values_of(db)
+    for key, value in samples_of_values(samples).items():
+        same(key, value, values[key][-1])
     stored = db.execute("SELECT sum(stored) FROM books").fetchone()[0]
     same("all stored", sum(float(s["value"]) for s in select(samples, "bezel_records_stored_total")), stored)
 
@@ -233,6 +262,8 @@ def main(word, *a):
         compare_books(samples, report)
         compare_limits(samples, report)
         compare_database(samples, a[1])
+    elif word == "live":
+        compare_live(json.load(open(a[0], encoding="utf-8")), a[1])
     elif word == "receive":
         receive(*a)
     elif word == "hold":
