@@ -127,6 +127,37 @@ static int group(struct run_metrics *r)
     return 0;
 }
 
+/*
+ * Finds the rows that tell of a limit last. A node has a row for each life of its bezeld, all nodes one for each
+ * manager and the node that recorded it: the latest manager counts. The rows of a node follow one another.
+ */
+static int find_latest(struct run_metrics *r)
+{
+    const struct summary *s = r->summary;
+    uint32_t count = r->experiment->limit_count;
+    size_t *of_all = calloc(count + 1, sizeof *of_all), *of_node = calloc(count + 1, sizeof *of_node);
+    r->latest = calloc(s->limit_count + 1, sizeof *r->latest);
+    int err = of_all && of_node && r->latest ? 0 : BEZEL_ENOMEM;
+    for (size_t i = err ? 0 : s->limit_count; i > 0; i--) { /* of_all: a row, of_node: a node, each plus 1 */
+        const struct builtin_limit *l = &s->limits[i - 1];
+        if (l->limit < 0 || l->limit >= count)
+            continue;
+        size_t *best = &of_all[l->limit];
+        if (l->epoch && (!*best || l->epoch > s->limits[*best - 1].epoch))
+            *best = i;
+        if (l->epoch || of_node[l->limit] == (size_t)l->node + 1)
+            continue;
+        of_node[l->limit] = (size_t)l->node + 1;
+        r->latest[i - 1] = node_of(r, l->node) == l->node;
+    }
+    for (uint32_t k = 0; k < count && !err; k++)
+        if (of_all[k])
+            r->latest[of_all[k] - 1] = true;
+    free(of_all);
+    free(of_node);
+    return err;
+}
+
 int run_metrics_load(struct run_metrics *r)
 {
     struct interval_table intervals;
@@ -145,6 +176,8 @@ int run_metrics_load(struct run_metrics *r)
     if (!err)
         err = find_newest(r);
     if (!err)
+        err = find_latest(r);
+    if (!err)
         err = group(r);
     if (err) {
         run_metrics_free(r);
@@ -158,6 +191,7 @@ int run_metrics_load(struct run_metrics *r)
 void run_metrics_free(struct run_metrics *r)
 {
     free(r->newest);
+    free(r->latest);
     free(r->groups);
     if (r->verdict)
         verdict_free(r->verdict);
@@ -166,6 +200,7 @@ void run_metrics_free(struct run_metrics *r)
     if (r->experiment)
         experiment_free(r->experiment);
     r->newest = NULL;
+    r->latest = NULL;
     r->groups = NULL;
     r->verdict = NULL;
     r->summary = NULL;
@@ -248,31 +283,6 @@ static void add_limits(struct exposition *x, const struct run_metrics *r)
                           (size_t)r->verdict->limits[i].is);
 }
 
-/* Of two rows of a limit, whether `later` tells of the same as `row`, and of a later time. */
-static bool replaces(const struct builtin_limit *later, const struct builtin_limit *row)
-{
-    if (later->limit != row->limit || (later->epoch > 0) != (row->epoch > 0))
-        return false;
-    return row->epoch > 0 ? later->epoch > row->epoch || (later->epoch == row->epoch && later > row)
-                          : later->node == row->node && later > row;
-}
-
-/*
- * A node has a row for each life of its bezeld, all nodes one for each manager and the node that recorded it. The rows
- * of a node follow one another.
- */
-static bool is_latest(const struct run_metrics *r, size_t row)
-{
-    const struct summary *s = r->summary;
-    const struct builtin_limit *l = &s->limits[row];
-    if (!l->epoch && node_of(r, l->node) != l->node)
-        return false;
-    for (size_t i = l->epoch ? 0 : row + 1; i < s->limit_count && (l->epoch || s->limits[i].node == l->node); i++)
-        if (replaces(&s->limits[i], l))
-            return false;
-    return true;
-}
-
 /* Whether row `l` tells of a limit as it is now, or was at the end. */
 static bool is_known(const struct run_metrics *r, const struct builtin_limit *l)
 {
@@ -291,7 +301,7 @@ static void add_nodes_limits(struct exposition *x, const struct run_metrics *r,
     for (size_t i = 0; i < r->summary->limit_count; i++) {
         const struct builtin_limit *l = &r->summary->limits[i];
         const char *node = l->epoch ? NULL : node_name(r, l->node); /* without the label: over all nodes */
-        if (is_latest(r, i))
+        if (r->latest[i])
             add(x, r, l, LABELS({"limit", limit_text(r, l->limit, text)}, {"node", node}));
     }
 }

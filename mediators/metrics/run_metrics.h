@@ -26,6 +26,7 @@ struct run_metrics {
     uint64_t left_out; /* lines of samples that had no room */
     int64_t now;       /* ns of the run's time */
     uint32_t *newest;  /* private, as all below: of each node, the last one with its name */
+    bool *latest;      /* of each row of a limit: none tells of it later */
     struct run_metrics_group *groups;
     size_t group_count;
 };
