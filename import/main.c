@@ -8,6 +8,7 @@
 #include "import/ctf.h"
 #include "import/fill.h"
 #include "import/find.h"
+#include "import/picl.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,12 +32,16 @@ struct arguments {
 /* Returns OPTIONS_GO_ON, or the exit code, after a line on stderr. */
 static int look(const char *path, struct find *f)
 {
-    int err = find_traces(path, f);
+    int err = 0;
+    *f = (struct find){0};
+    if (picl_is(path))
+        return OPTIONS_GO_ON;
+    err = find_traces(path, f);
     if (err)
         log_error("BEZEL-IMPORT-TRACE", "%s cannot be read: %s", path, ulimit_reason(err));
     else if (f->count == 0)
-        log_error("BEZEL-IMPORT-TRACE", "%s is no CTF trace, nor is a folder below it: none has a file `metadata`",
-                  path);
+        log_error("BEZEL-IMPORT-TRACE",
+                  "%s is no trace of PICL, nor of CTF, nor is a folder below it: none has a file `metadata`", path);
     else if (!ctf_is_here())
         log_error("BEZEL-IMPORT-LIBRARY",
                   "this Bezel was built without libbabeltrace2, which reads CTF: install libbabeltrace2-dev "
@@ -109,12 +114,12 @@ static void remove_database(const char *run)
         (void)unlink(path);
 }
 
-static int finish(const struct ctf_import *c, const struct arguments *a)
+static int finish(const struct ctf_import *c, const struct arguments *a, const char *format)
 {
     const struct fill_totals *t = fill_totals(c->in);
     char source[CTF_SOURCE_MAX + 32];
     note_parts(c, fill_first_node(c->in));
-    snprintf(source, sizeof source, "CTF 1.8%s%s", c->source[0] ? " of " : "", c->source);
+    snprintf(source, sizeof source, "%s%s%s", format, c->source[0] ? " of " : "", c->source);
     int err = fill_finish(c->in, a->name, a->trace, source);
     if (err)
         return EXIT_FAILED;
@@ -122,24 +127,51 @@ static int finish(const struct ctf_import *c, const struct arguments *a)
     return EXIT_OK;
 }
 
+/* Reads all traces that were found. A damaged one does not keep the others from being read, but sets *damaged. */
+static int read_ctf(struct ctf_import *c, const struct find *f, bool *damaged)
+{
+    int err = 0;
+    for (size_t i = 0; i < f->count && !err; i++) {
+        err = ctf_read(c, f->folders[i]);
+        *damaged = *damaged || err;
+        err = err == BEZEL_EMALFORMED && !fill_why(c->in) ? 0 : err;
+    }
+    return err;
+}
+
+static int read_picl(struct ctf_import *c, const char *path, bool *damaged)
+{
+    struct picl_import p = {.in = c->in};
+    int err = picl_read(&p, path);
+    *damaged = err != 0;
+    if (p.skipped || p.data)
+        log_warn(FILL_FIELDS,
+                 "lines without a place in a run, such as statistics, which were skipped: %" PRIu64
+                 "; data beyond %d of a line: %" PRIu64,
+                 p.skipped, DICT_FIELDS_MAX, p.data);
+    if (p.skipped || p.data)
+        fill_note(fill_first_node(c->in), FILL_FIELDS, "skipped lines: %" PRIu64 "; skipped data: %" PRIu64, p.skipped,
+                  p.data);
+    if (p.unmatched)
+        log_warn(FILL_LEFT_OUT, "entries without an exit, which were left out: %" PRIu64, p.unmatched);
+    return err == BEZEL_EMALFORMED && !fill_why(c->in) ? 0 : err;
+}
+
+/* `f`: the traces of CTF; without one it is PICL. */
 static int import(const struct arguments *a, const struct find *f)
 {
     struct ctf_import c = {.in = fill_new(a->run, a->id)};
-    int code = EXIT_OK, err = c.in ? 0 : BEZEL_ENOMEM;
-    for (size_t i = 0; i < f->count && !err; i++) {
-        err = ctf_read(&c, f->folders[i]);
-        code = err ? EXIT_FAILED : code;
-        err = err == BEZEL_EMALFORMED && !fill_why(c.in) ? 0 : err;
-    }
+    bool damaged = false, is_ctf = f->count > 0;
+    int err = !c.in ? BEZEL_ENOMEM : is_ctf ? read_ctf(&c, f, &damaged) : read_picl(&c, a->trace, &damaged);
     bool empty = !err && is_empty(&c);
-    int finished = err ? EXIT_FAILED : empty ? EXIT_OK : finish(&c, a);
-    if (finished != EXIT_OK)
+    int code = err ? EXIT_FAILED : empty ? EXIT_OK : finish(&c, a, is_ctf ? "CTF 1.8" : "PICL");
+    if (code != EXIT_OK)
         log_error("BEZEL-IMPORT", "%s: the import failed: %s", a->trace,
                   c.in && fill_why(c.in) ? fill_why(c.in) : ulimit_reason(err));
     fill_free(c.in);
     if (empty)
         remove_database(a->run);
-    return finished == EXIT_OK ? code : finished;
+    return code == EXIT_OK && damaged ? EXIT_FAILED : code;
 }
 
 int main(int argc, char **argv)
