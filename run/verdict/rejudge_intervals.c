@@ -399,6 +399,20 @@ static void take_tail(struct interval_replay *r, const struct interval_judge *j)
     row->violated = saturate_add(row->violated, j->tail.violated);
 }
 
+/*
+ * The manager measures a gap, and the node that records it knows where it is: they differ by what messages took. Where
+ * all gaps of a limit are judged, less than a sampling period that is left is that.
+ */
+static void drop_rest(struct interval_replay *r, const struct interval_judge *j)
+{
+    for (size_t i = 0; i < j->gap_count; i++)
+        if (j->gaps[i].gap != &j->tail && j->gaps[i].gap->doubtful > 0)
+            return;
+    for (size_t i = 0; i < r->s->limit_count; i++)
+        if (r->s->limits[i].limit == j->limit && r->s->limits[i].unjudged < r->e->adapt.every)
+            r->s->limits[i].unjudged = 0;
+}
+
 /* Of a time before the first record or behind the last one nothing is known. */
 static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
 {
@@ -416,6 +430,7 @@ static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
         g->why = g->doubtful ? left_open : NULL;
         rejudge_take_gap(r->s, r->e, g);
     }
+    drop_rest(r, j);
 }
 
 static void conclude(struct interval_replay *r)

@@ -115,6 +115,20 @@ sut() {
     pgrep -P "$(child bezel-launcher)" -x -f "$1"
 }
 
+# Stops process $1 for $2 s, of a scene whose subject that time is.
+stand_still() {
+    pids="$pids $1"
+    kill -STOP "$1"
+    sleep "$2"
+    kill -CONT "$1"
+    forget "$1"
+}
+
+# The bezeld of the run's node with number $1 in the file, from 0.
+bezeld_of() {
+    pgrep -P "$run" -f "^[^ ]*bezeld --control [^ ]*/[.]b$1/control "
+}
+
 # Whether nothing is left of a run: no process, and nothing in the folder of segments.
 is_gone() {
     ! pgrep -f "$BEZEL_DIR" >/dev/null && [ -z "$(ls -A "$BEZEL_DIR")" ]
