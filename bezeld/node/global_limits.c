@@ -191,6 +191,7 @@ static struct agent_limit limit_at_the_end(const struct node *n, const struct me
 static void record_limit(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
 {
     n->judged.recorded_at[i] = now;
+    n->judged.worst[i] = l->worst;
     node_record_limit(n, i, l, n->judged.by.epoch);
     node_record_violated(n, i, l->violated > 0);
 }
@@ -217,7 +218,9 @@ static void record(struct node *n, const struct message_judged *j, int64_t gap, 
     if (gap > agent_reach(n->options.experiment, &n->options.experiment->limits[i]) && !goes_on)
         note_gap(n, i, gap, n->judged.in_gap[i], now);
     l.unjudged = n->judged.unjudged[i] += gap < 0 ? unjudged_before(n, j) : gap;
-    bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0;
+    bool is_worse =
+        isfinite(l.worst) && l.worst != n->judged.worst[i]; /* its manager may be killed before it says more */
+    bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0 || is_worse;
     node_record_observation(n, i, &l, now);
     if (changed || now - n->judged.recorded_at[i] >= CLOCK_S)
         record_limit(n, i, &l, now);

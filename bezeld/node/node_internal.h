@@ -65,6 +65,7 @@ struct node_judged {
     int64_t unjudged[EXPERIMENT_LIMITS_MAX];    /* gaps in the time judged by this manager, ns */
     int64_t unknown[EXPERIMENT_LIMITS_MAX];     /* for so long it has been unknown without a break, ns */
     int64_t recorded_at[EXPERIMENT_LIMITS_MAX]; /* when the limit was recorded last; 0: never */
+    double worst[EXPERIMENT_LIMITS_MAX];        /* as it was recorded last */
     int64_t judged_at[EXPERIMENT_LIMITS_MAX];   /* when a judgement last judged more of it than the one before */
     uint32_t late[EXPERIMENT_LIMITS_MAX];       /* 1 + a node that was late since then; 0: none was */
     int64_t pause[EXPERIMENT_LIMITS_MAX];       /* the longest between two judgements since then, ns */
