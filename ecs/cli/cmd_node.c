@@ -395,7 +395,8 @@ static void undo(const struct work *w, const char *ssh, const struct node_traits
     struct node_traits said = {0};
     node_remote_set(&q, "WORKSTATION", w->inventory.key);
     if (node_remote_do(ssh, "remove", &q, &said) == 0)
-        log_info("BEZEL-NODE", "its daemons and keys were removed again; what is installed there stays");
+        log_info("BEZEL-NODE", "what was begun is taken back%s; what is installed there stays",
+                 *node_trait(&said, "others") ? ", and other workstations use it as before" : "");
     node_remote_forget(&q);
     forget_key(w, node_trait(traits, "key"));
 }
@@ -411,18 +412,17 @@ static void set_address(const struct work *w, const char *ssh, const char *port,
     snprintf(address, ADDRESS_TEXT_MAX, bare ? "tcp://[%.*s]:%s" : "tcp://%.*s:%s", ADDRESS_HOST_MAX, host, port);
 }
 
-/* Whether the node can be used from here. */
-static int reach(const struct work *w, const struct inventory_node *node)
+/* Whether the node can be used from here, and what it serves. */
+static int reach(const struct work *w, const struct inventory_node *node, struct sessions *s)
 {
     struct address address;
-    struct sessions s;
     struct node_traits traits = {0};
     const char *why = "";
     if (address_read(node->address, &address, &why) != 0) {
         log_error("BEZEL-NODE", "%s is no address: %s: name one with --address", node->address, why);
         return EXIT_FAILED;
     }
-    if (ask(w, node, &s) == EXIT_OK)
+    if (ask(w, node, s) == EXIT_OK)
         return EXIT_OK;
     bool known = node_remote_do(node->ssh, "look", NULL, &traits) == 0;
     if (known && strcmp(node_trait(&traits, "active"), "yes") == 0)
@@ -441,6 +441,7 @@ static int join(struct work *w, const char *ssh, const char *name, const char *p
                 const struct node_plan *plan)
 {
     char address[ADDRESS_TEXT_MAX];
+    struct sessions s;
     bool again = inventory_find(&w->inventory, name);
     if (set_up(w, ssh, public, plan, traits) != 0) {
         if (!again)
@@ -453,7 +454,7 @@ static int join(struct work *w, const char *ssh, const char *name, const char *p
                                         .address = address,
                                         .key = (char *)node_trait(traits, "key"),
                                         .version = (char *)BEZEL_VERSION};
-    int code = admit(w, name, traits) == 0 ? reach(w, &node) : EXIT_FAILED;
+    int code = admit(w, name, traits) == 0 ? reach(w, &node, &s) : EXIT_FAILED;
     if (code == EXIT_OK && examine(ssh) == EXIT_UNREACHABLE)
         code = EXIT_UNREACHABLE;
     if (code == EXIT_OK && (inventory_put(&w->inventory, &node) != 0 || inventory_file_write(&w->inventory) != 0))
@@ -572,6 +573,7 @@ static int upgrade(struct work *w, const struct inventory_node *node)
     struct node_traits traits;
     struct node_packages packages;
     struct node_plan plan;
+    struct sessions s;
     int code = survey(w, node->ssh, &traits, &packages, &plan);
     if (code == EXIT_OK && plan.install == NODE_HAS_IT) {
         printf("%s: has version %s already\n", node->name, node_trait(&traits, "version"));
@@ -584,7 +586,7 @@ static int upgrade(struct work *w, const struct inventory_node *node)
     if (code == EXIT_OK)
         code = renew(node->ssh, NULL);
     if (code == EXIT_OK)
-        code = reach(w, node);
+        code = reach(w, node, &s);
     if (code == EXIT_OK)
         code = write_changed(w, node, node->key, BEZEL_VERSION);
     if (code == EXIT_OK)
@@ -610,35 +612,46 @@ static int make_key(const struct work *w, const struct inventory_node *node, str
     return err == 0 ? EXIT_OK : err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
+/* Removes what is left of former keys, unless a run has begun with the last one meanwhile. */
+static void drop_key(const struct work *w, const char *ssh, const char *old, const struct sessions *s)
+{
+    struct node_traits said = {0};
+    if (s->count > 0)
+        log_warn("BEZEL-NODE", "a run has begun meanwhile, of experiment %s: its former key stays, for that run",
+                 s->first);
+    else if (node_remote_do(ssh, "drop_keys", NULL, &said) == 0)
+        forget_key(w, old);
+}
+
 /* Both keys are there until the new one works and is in the inventory. */
 static int rotate(struct work *w, const struct inventory_node *node)
 {
-    struct node_request q = {0};
-    struct node_traits traits = {0}, said = {0};
+    struct node_traits traits = {0};
+    struct sessions s = {0};
+    char old[KEY_NAME_MAX + 1], ssh[TEXT_MAX];
+    snprintf(old, sizeof old, "%s", node->key);
+    snprintf(ssh, sizeof ssh, "%s", node->ssh);
     int code = refuse_in_run(w, node, "given another key");
     if (code == EXIT_OK)
         code = make_key(w, node, &traits);
-    if (code == EXIT_OK)
-        code = renew(node->ssh, node_trait(&traits, "key"));
+    if (code != EXIT_OK)
+        return code;
     struct inventory_node changed = *node;
     changed.key = (char *)node_trait(&traits, "key");
+    code = renew(ssh, changed.key);
     if (code == EXIT_OK)
-        code = reach(w, &changed);
-    char *old = strdup(node->key), *ssh = strdup(node->ssh);
-    if (code == EXIT_OK && old && ssh)
+        code = reach(w, &changed, &s);
+    if (code == EXIT_OK)
         code = write_changed(w, node, changed.key, node->version);
-    if (code == EXIT_OK && old && ssh) {
-        node_remote_set(&q, "KEY", old);
-        (void)!node_remote_do(ssh, "drop_key", &q, &said);
-        node_remote_forget(&q);
-        forget_key(w, old);
-        printf("%s: has key %s now\n", w->name, changed.key);
+    if (code != EXIT_OK) {
+        log_error("BEZEL-NODE", "which of its keys it has now is not known: `bezel node add %s` asks it", ssh);
+        return code;
     }
-    if (code == EXIT_OK && *node_trait(&traits, "others"))
+    drop_key(w, ssh, old, &s);
+    printf("%s: has key %s now\n", w->name, changed.key);
+    if (*node_trait(&traits, "others"))
         log_warn("BEZEL-NODE", "other workstations know its former key, and have to `bezel node add` it again: %s",
                  node_trait(&traits, "others"));
-    free(old);
-    free(ssh);
     return code;
 }
 

@@ -390,10 +390,13 @@ other_key() {
     renew
 }
 
-drop_key() {
+# Removes all secret keys but the one in use.
+drop_keys() {
     take_turn
-    current_key && [ "$key" != "$KEY" ] || fail "key $KEY is in use there"
-    rm -f "$folder/$KEY.key" "$folder/$KEY.pub"
+    current_key || fail "there is no key in $folder"
+    for file in "$folder"/*.key; do
+        [ "$file" = "$folder/$key.key" ] || rm -f "$file" "${file%.key}.pub"
+    done
 }
 
 # ---- The end ---------------------------------------------------------------------------------------------------------------
