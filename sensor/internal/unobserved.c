@@ -125,7 +125,7 @@ void sensor_unobserved_made(const char *dir)
     struct place folder = folder_at(dir);
     if (is_astray(folder)) {
         snprintf(own->why_not, sizeof own->why_not,
-                 "its folder %.64s is not the one that bezeld reads: that was removed, or is under another root", dir);
+                 "its folder %.64s is not what bezeld reads: removed, under another root, or BEZEL_DIR is unset", dir);
         sensor_unobserved_report();
         return; /* its children keep the inherited mapping, because this segment is not read */
     }

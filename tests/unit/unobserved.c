@@ -351,7 +351,7 @@ static void who_makes_its_segment_where_nobody_reads_is_counted(void **state)
     struct fixture f = {.dir = ""};
     fixture_observe(&f, record_where_nobody_reads);
     assert_int_equal(external_unobserved(f.external), 2);
-    assert_true(says(&f, "is not the one that bezeld reads"));
+    assert_true(says(&f, "is not what bezeld reads"));
     fixture_end(&f);
 }
 

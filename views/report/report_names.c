@@ -59,7 +59,7 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
     else if (settling == 0 && unjudged == 0 && seen)
         fputs(": its metric had a value at one sampling instant alone, and what counts is the time between two", out);
     else if (settling == 0 && unjudged == 0 && r->verdict->duration < 2 * r->experiment->adapt.every)
-        fprintf(out, ": the run was over before its first sampling instant, %s after its start",
+        fprintf(out, ": the run was too short for its sampling instants, which are %s apart",
                 units_duration(r->experiment->adapt.every).s);
     if (unjudged > 0)
         fprintf(out, ", and it was not judged for %s more", units_duration(unjudged).s);
