@@ -31,17 +31,6 @@ struct arguments {
     int parent_pipe;
 };
 
-static const char *name_of(const char *dir)
-{
-    size_t n = strlen(dir);
-    while (n > 1 && dir[n - 1] == '/')
-        n--;
-    size_t at = n;
-    while (at > 0 && dir[at - 1] != '/')
-        at--;
-    return strndup(dir + at, n - at);
-}
-
 static int check(const struct arguments *a)
 {
     const char *url = a->to ? a->to : a->from, *why;
@@ -97,12 +86,12 @@ static int publish(const struct arguments *a)
                  strerror(errno));
     lifetime_parent_pipe(a->parent_pipe);
     const struct publish_options o = {.run = run,
-                                      .name = a->name ? a->name : name_of(run),
+                                      .name = a->name ? a->name : strrchr(run, '/') + 1,
                                       .url = a->to,
                                       .server = server,
                                       .signals = lifetime_signals(),
                                       .parent_pipe = a->parent_pipe};
-    return o.name ? publish_run(&o) : EXIT_FAILED;
+    return publish_run(&o);
 }
 
 int main(int argc, char **argv)
