@@ -59,52 +59,59 @@ static void is_refused(const char *metric, const char *limit, const char *why)
         fail_msg("%s, %s: %s", metric, limit, asked.refusals[0].why);
 }
 
-static void too_few_records_ask_for_the_gaps_between_them(void **unused)
+/* What limits ask; those that ask nothing are refused, with these words. Times in ns. */
+static const struct {
+    const char *metric, *limit, *refused;
+    enum why_of of;
+    const char *aspect, *field, *where;
+    int64_t beyond;
+    bool by_thread;
+} limits[] = {
+    {"rate: a, where: v > 2", ">= 5 /s", NULL, WHY_GAP, "a", NULL, "v > 2", 0, false},
+    {"count: a, window: 1 s", ">= 5", NULL, WHY_GAP, "a", NULL, NULL, 0, false},
+    {"misses: a, period: 20 ms, window: 1 s", "<= 0", NULL, WHY_GAP, "a", NULL, NULL, 20000000, false},
+    {"rate: a", "<= 5 /s", "too many records", 0, NULL, NULL, NULL, 0, false},
+    {"count: a, window: 1 s", "<= 5", "too many records", 0, NULL, NULL, NULL, 0, false},
+    {"misses: a, period: 20 ms, window: 1 s", ">= 1", "too many records", 0, NULL, NULL, NULL, 0, false},
+    {"max: f, of: a", "<= 3 ms", NULL, WHY_FIELD, "a", "f", NULL, 3000000, true},
+    {"max: inter-arrival, of: a", "<= 3 ms", NULL, WHY_GAP, "a", NULL, NULL, 3000000, true},
+    {"interval: [a, b], match: n, max: yes", "<= 3 ms", NULL, WHY_INTERVAL, "b", NULL, NULL, 3000000, true},
+    {"max: f, of: a", ">= 3 ms", "how long", 0, NULL, NULL, NULL, 0, false},
+    {"max: f, of: a", "<= 3", "how long", 0, NULL, NULL, NULL, 0, false},
+    {"mean: inter-arrival-jitter, of: a", "<= 3 ms", "how regular", 0, NULL, NULL, NULL, 0, false},
+    {"percent: a, where: b > 1", "<= 1 %", "share of the records", 0, NULL, NULL, NULL, 0, false},
+};
+
+static void same_text(const char *is, const char *wanted)
 {
-    (void)unused;
-    const struct why_question *q = question("rate: a, where: v > 2", ">= 5 /s");
-    assert_int_equal(q->of, WHY_GAP);
-    assert_string_equal(q->aspect, "a");
-    assert_string_equal(q->where, "v > 2");
-    assert_int_equal(q->beyond, 0);
-    assert_false(q->by_thread);
-    q = question("count: a, window: 1 s", ">= 5");
-    assert_int_equal(q->of, WHY_GAP);
-    assert_int_equal(q->beyond, 0);
-    q = question("misses: a, period: 20 ms, window: 1 s", "<= 0");
-    assert_int_equal(q->of, WHY_GAP);
-    assert_string_equal(q->aspect, "a");
-    assert_int_equal(q->beyond, 20000000);
-    is_refused("rate: a", "<= 5 /s", "too many records");
-    is_refused("count: a, window: 1 s", "<= 5", "too many records");
-    is_refused("misses: a, period: 20 ms, window: 1 s", ">= 1", "too many records");
+    if (!is || !wanted)
+        assert_ptr_equal(is, wanted);
+    else
+        assert_string_equal(is, wanted);
 }
 
-static void long_times_ask_for_what_took_longer(void **unused)
+static void limits_ask_for_what_was_too_long_or_too_far_apart(void **unused)
 {
     (void)unused;
-    const struct why_question *q = question("max: f, of: a", "<= 3 ms");
-    assert_int_equal(q->of, WHY_FIELD);
-    assert_string_equal(q->aspect, "a");
-    assert_string_equal(q->field, "f");
-    assert_int_equal(q->beyond, 3000000);
-    assert_true(q->by_thread);
-    q = question("max: inter-arrival, of: a", "<= 3 ms");
-    assert_int_equal(q->of, WHY_GAP);
-    assert_int_equal(q->beyond, 3000000);
-    q = question("interval: [a, b], match: n, max: yes", "<= 3 ms");
-    assert_int_equal(q->of, WHY_INTERVAL);
-    assert_string_equal(q->aspect, "b");
-    assert_ptr_equal(q->interval, &e->metrics[e->limits[0].metric]);
-    is_refused("max: f, of: a", ">= 3 ms", "how long");
-    is_refused("max: f, of: a", "<= 3", "how long");
-    is_refused("mean: inter-arrival-jitter, of: a", "<= 3 ms", "how regular");
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (limits[i].refused) {
+            is_refused(limits[i].metric, limits[i].limit, limits[i].refused);
+            continue;
+        }
+        const struct why_question *q = question(limits[i].metric, limits[i].limit);
+        assert_int_equal(q->of, limits[i].of);
+        same_text(q->aspect, limits[i].aspect);
+        same_text(q->field, limits[i].field);
+        same_text(q->where, limits[i].where);
+        assert_int_equal(q->beyond, limits[i].beyond);
+        assert_int_equal(q->by_thread, limits[i].by_thread);
+        assert_ptr_equal(q->interval, q->of == WHY_INTERVAL ? &e->metrics[e->limits[0].metric] : NULL);
+    }
 }
 
 static void what_no_thread_did_asks_nothing(void **unused)
 {
     (void)unused;
-    is_refused("percent: a, where: b > 1", "<= 1 %", "share of the records");
     ask("limits: [{hold: sensor_cpu <= 1 %}]\n");
     assert_int_equal(asked.refusal_count, 1);
     assert_non_null(strstr(asked.refusals[0].why, "about the monitor"));
@@ -130,8 +137,7 @@ static void more_limits_than_are_answered_are_refused(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_few_records_ask_for_the_gaps_between_them),
-        cmocka_unit_test(long_times_ask_for_what_took_longer),
+        cmocka_unit_test(limits_ask_for_what_was_too_long_or_too_far_apart),
         cmocka_unit_test(what_no_thread_did_asks_nothing),
         cmocka_unit_test(more_limits_than_are_answered_are_refused),
     };
