@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN    INT64_C(50000)     /* ns around a window in which events are kept, too */
-#define LOSS_LATE INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
-#define JOINED    INT64_C(1000)      /* ns: times that are so near each other are one, but for the reading of clocks */
+#define MARGIN     INT64_C(50000)     /* ns around a window in which events are kept, too */
+#define LOSS_LATE  INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
+#define SPAN_MOVES 16                 /* of each span, on average, with which they are sorted one by one */
+#define JOINED     INT64_C(1000)      /* ns: times that are so near each other are one, but for the reading of clocks */
 
 static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 {
@@ -562,14 +563,20 @@ static int by_begin(const void *x, const void *y)
     return (a->end < b->end) - (a->end > b->end); /* the outer one first */
 }
 
-/* They are recorded by their ends, so that those that do not nest are in order already. */
+/* They are recorded by their ends: one goes before those in it, of which few stand there. Else all are sorted. */
 static void sort_spans(struct activity_thread *t)
 {
-    size_t i = 1;
-    while (i < t->span_count && by_begin(&t->spans[i - 1], &t->spans[i]) <= 0)
-        i++;
-    if (i < t->span_count)
-        qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
+    for (size_t i = 1, moves = 0; i < t->span_count; i++) {
+        struct activity_span span = t->spans[i];
+        size_t k = i;
+        for (; k > 0 && by_begin(&t->spans[k - 1], &span) > 0; k--, moves++)
+            t->spans[k] = t->spans[k - 1];
+        t->spans[k] = span;
+        if (moves > SPAN_MOVES * t->span_count) {
+            qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
+            return;
+        }
+    }
 }
 
 /* `span`: NULL: none. */

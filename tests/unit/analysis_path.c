@@ -571,6 +571,27 @@ static void test_a_cycle(void **state)
     is_piece(0, PATH_UNKNOWN, PATH_CYCLE, p.pieces[0].thread, 0, 500);
 }
 
+/* Spans that come in any order: the last one first, each with one in it; and an outer one behind those in it. */
+static void test_the_order_of_spans(void **state)
+{
+    (void)state;
+    uint32_t t = add_thread("a", 1), name;
+    int64_t since;
+    for (int64_t at = 10000; at > 0; at -= 10) {
+        span(t, "inner", at + 2, at + 4);
+        span(t, "outer", at, at + 8);
+    }
+    span(t, "all", 1, 20000);
+    assert_int_equal(activity_settle(&a), 0);
+    for (int64_t at = 10; at <= 10000; at += 10) {
+        static const char *const wanted[] = {"all", "outer", "outer", "inner", "inner", "outer"};
+        for (int64_t k = 0; k < 6; k++) {
+            name = activity_inner_before(&a.threads[t], at + k, &since);
+            assert_string_equal(a.names[name], wanted[k]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +614,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_waits_of_the_program_say, start, finish),
         cmocka_unit_test_setup_teardown(test_waits_for_messages, start, finish),
         cmocka_unit_test_setup_teardown(test_a_cycle, start, finish),
+        cmocka_unit_test_setup_teardown(test_the_order_of_spans, start, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
