@@ -119,35 +119,30 @@ static enum switches_state state_of(const char *stat)
     }
 }
 
-/* What was read is about this wait if no switch was recorded meanwhile. */
+/*
+ * What was read is about this wait if no switch was recorded meanwhile. A thread that waits without any record so far
+ * has waited since its recording began.
+ */
 void sampler_look_at_wait(struct samplers *s, struct sampler_thread *t, int64_t now)
 {
     struct switches_recorder *r = t->recorder;
-    if (r->looked || r->thread.state != SWITCHES_STATE_OFF || r->thread.preempted ||
-        now - r->thread.since < LOOK_AFTER || !sampler_read(s, &t->stat, now, true))
+    struct switches_thread *k = &r->thread;
+    bool unseen = k->state == SWITCHES_STATE_UNKNOWN && k->whole, off = k->state == SWITCHES_STATE_OFF && !k->preempted;
+    if (r->looked || (!unseen && !off) || now - (unseen ? k->begin : k->since) < LOOK_AFTER ||
+        !sampler_read(s, &t->stat, now, true))
         return;
     enum switches_state state = state_of(s->text);
-    if (switches_ring_head(&r->ring) != switches_ring_tail(&r->ring))
+    if (switches_ring_head(&r->ring) != switches_ring_tail(&r->ring) || (unseen && state == SWITCHES_STATE_UNSEEN))
         return;
+    if (unseen)
+        switches_wait(k);
     r->looked = true;
     r->state = state;
-}
-
-/* Whether a thread without any record waits: then it has waited since its recording began, and began to at `since`. */
-static bool has_only_waited(struct samplers *s, struct sampler_thread *t, int64_t now)
-{
-    struct switches_recorder *r = t->recorder;
-    if (r->thread.state != SWITCHES_STATE_UNKNOWN || !r->thread.whole || !sampler_read(s, &t->stat, now, true))
-        return false;
-    r->state = state_of(s->text);
-    r->thread.since = r->thread.begin;
-    return r->state != SWITCHES_STATE_UNSEEN && switches_ring_head(&r->ring) == switches_ring_tail(&r->ring);
 }
 
 void sampler_explain_last(struct samplers *s, struct sampler_thread *t, int64_t now)
 {
     const struct switches_thread *k = &t->recorder->thread;
-    bool waits = (k->state == SWITCHES_STATE_OFF && !k->preempted) || has_only_waited(s, t, now);
-    if (waits && now - k->since >= LOOK_AFTER)
+    if (k->state == SWITCHES_STATE_OFF && !k->preempted && now - k->since >= LOOK_AFTER)
         record_wait(s, t, now, WOKEN_NOT_YET, NULL, now);
 }

@@ -136,7 +136,12 @@ static void begin_recorder(struct samplers *s, struct sampler_thread *t, const s
     r->process = journal_string(s->switches->journal, p->name);
     r->queued = SWITCHES_UNKNOWN;
     r->ahead = INT64_MAX;
-    r->running = read_times(s, t, now, sched) ? sched[SCHED_RUNNING] : SWITCHES_UNKNOWN;
+    bool read = read_times(s, t, now, sched);
+    r->running = read ? sched[SCHED_RUNNING] : SWITCHES_UNKNOWN;
+    if (read && switches_ring_head(&r->ring) == switches_ring_tail(&r->ring)) {
+        r->queued = sched[SCHED_WAITING];
+        r->ahead = sched[SCHED_SLICES];
+    }
     t->recorder = r;
     sampler_keep_wakings(s, t->id, true);
 }

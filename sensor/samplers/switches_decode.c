@@ -258,6 +258,13 @@ bool switches_cut(struct switches_thread *t, int64_t now, bool on, struct switch
     return true;
 }
 
+void switches_wait(struct switches_thread *t)
+{
+    t->state = SWITCHES_STATE_OFF;
+    t->since = t->begin;
+    t->preempted = false;
+}
+
 void switches_finish(struct switches_thread *t)
 {
     take_missing(t, true);

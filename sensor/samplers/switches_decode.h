@@ -146,6 +146,9 @@ bool switches_feed(struct switches_thread *t, const struct switches_event *e, co
  */
 bool switches_cut(struct switches_thread *t, int64_t now, bool on, struct switches_interval *i);
 
+/** A thread without any record since it began to be recorded waits: then it has waited since then. */
+void switches_wait(struct switches_thread *t);
+
 /** No more records are taken. An interval that has not ended is not lost: nothing is known of it. */
 void switches_finish(struct switches_thread *t);
 

@@ -78,6 +78,8 @@ static struct {
     int64_t thread, duration, state;
 } last_wait;
 
+static int64_t longest_off; /* before an interval */
+
 static void take_wait(const struct packet_record *r)
 {
     if (packet_value(r, WOKEN_BY) != NOT_YET)
@@ -114,6 +116,7 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
     for (uint32_t i = 0; i <= READY_MOST; i++)
         v[i] = (int64_t)packet_value(r, i);
     struct seen *s = seen_of(v[THREAD]);
+    longest_off = v[OFF] > longest_off ? v[OFF] : longest_off;
     int64_t end = (int64_t)r->timestamp - v[AGE], begin = end - v[DURATION];
     assert_true(v[DURATION] >= 0 && v[AGE] >= 0 && begin >= s->end); /* they do not overlap */
     assert_in_range(v[ENDED], WAITED, GOES_ON);
@@ -277,7 +280,7 @@ static void bed_open(struct bed *b, enum experiment_switches_store store, double
     memset(seen, 0, sizeof seen);
     seen_count = 0;
     sums = ready_count = cpu_count = refusals = 0;
-    last_wait.thread = 0;
+    last_wait.thread = longest_off = 0;
     b->descriptors = count_descriptors();
     fixture_open(&b->f);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* what it records of its own is not what it observes */
@@ -620,19 +623,42 @@ static bool sleeps(pid_t pid)
     return name_end && strncmp(name_end, ") S", 3) == 0;
 }
 
+/* Begins with a thread that sleeps already, and records it while it does. */
+static void bed_begin_asleep(struct bed *b)
+{
+    bed_open(b, SWITCHES_STORE_ALL, 1);
+    assert_int_equal(pipe2(until_end, O_CLOEXEC), 0);
+    b->pid = fixture_spawn(only_wait, NULL);
+    close(until_end[0]);
+    for (int64_t deadline = clock_now() + PATIENCE; !atomic_load(&shared->sleeper) || !sleeps(b->pid); usleep(1000))
+        assert_true(clock_now() < deadline);
+    turns_left = 300;
+    bed_until(b, turns_are_over);
+}
+
+static bool has_exited(const struct bed *b)
+{
+    return was_told(b, "are not recorded") || seen_of(atomic_load(&shared->sleeper))->ended[EXITED] == 1;
+}
+
+static void a_wait_that_began_before_the_recording_is_known_from_then_on(void **unused)
+{
+    (void)unused;
+    struct bed b;
+    bed_begin_asleep(&b);
+    close(until_end[1]);
+    bed_stop(&b);
+    bed_until(&b, has_exited);
+    assert_true(was_told(&b, "are not recorded") || longest_off > 20 * CLOCK_MS);
+    bed_end(&b);
+}
+
 /* No switch tells of it: it slept before its recording began, and sleeps still. */
 static void a_thread_that_only_waits_has_waited_all_along(void **unused)
 {
     (void)unused;
     struct bed b;
-    bed_open(&b, SWITCHES_STORE_ALL, 1);
-    assert_int_equal(pipe2(until_end, O_CLOEXEC), 0);
-    b.pid = fixture_spawn(only_wait, NULL);
-    close(until_end[0]);
-    for (int64_t deadline = clock_now() + PATIENCE; !atomic_load(&shared->sleeper) || !sleeps(b.pid); usleep(1000))
-        assert_true(clock_now() < deadline);
-    turns_left = 300;
-    bed_until(&b, turns_are_over);
+    bed_begin_asleep(&b);
     samplers_end(b.s);
     for (int i = 0; i < 20; i++)
         fixture_turn(&b.f);
@@ -680,6 +706,7 @@ int main(void)
         cmocka_unit_test(a_cpu_that_goes_off_and_comes_back_is_recorded_again),
         cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
         cmocka_unit_test(at_the_end_what_goes_on_is_recorded),
+        cmocka_unit_test(a_wait_that_began_before_the_recording_is_known_from_then_on),
         cmocka_unit_test(a_thread_that_only_waits_has_waited_all_along),
         cmocka_unit_test(what_snapshots_save_is_in_memory_alone_until_one_is_taken),
     };
