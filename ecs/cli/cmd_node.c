@@ -220,13 +220,14 @@ static bool take_sessions(void *context, const char *name, const struct message 
 static int ask(const struct work *w, const struct inventory_node *node, struct sessions *s)
 {
     const struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_SESSIONS};
-    char own[KEY_PATH], server[KEY_PATH];
+    char own[KEY_PATH], server[KEY_PATH], name[EXPERIMENT_NAME_MAX + sizeof "bezeld of "];
     struct control_client bezeld;
     *s = (struct sessions){0};
+    snprintf(name, sizeof name, "bezeld of %s", node->name);
     key_path(w, w->inventory.key, ".key", own);
     key_path(w, node->key, ".pub", server);
-    int code = control_client_open_bezeld(node->address, (struct command_caller_access){own, server, NULL}, node->name,
-                                          &bezeld);
+    int code =
+        control_client_open_bezeld(node->address, (struct command_caller_access){own, server, NULL}, name, &bezeld);
     if (code != EXIT_OK)
         return code;
     code = control_client_ask(&bezeld, &command, ANSWER_SESSIONS, take_sessions, s);
