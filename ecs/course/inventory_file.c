@@ -33,6 +33,13 @@ int inventory_file_read(struct inventory *inventory)
     int err = file_read(inventory_file_path("nodes", path), INVENTORY_FILE_MAX, &text, &n);
     if (err && (errno == ENOENT || errno == ENOTDIR))
         return 0;
+    if (err && errno == EACCES) { /* $HOME is that of another user */
+        log_warn("BEZEL-INVENTORY",
+                 "cannot read the inventory of nodes, %s: %s; nodes without an address are on this "
+                 "machine",
+                 path, strerror(errno));
+        return 0;
+    }
     if (err)
         log_error("BEZEL-INVENTORY", "cannot read the inventory of nodes, %s: %s", path, strerror(errno));
     else
@@ -94,10 +101,10 @@ int inventory_file_write(const struct inventory *inventory)
 int inventory_file_resolve(const char *file, char **text, size_t *n, struct inventory_resolved *resolved)
 {
     struct experiment_diagnostics found = {0};
-    struct inventory inventory;
+    struct inventory inventory = {0};
     char keys[PATH_MAX];
     *resolved = (struct inventory_resolved){0};
-    int err = inventory_file_read(&inventory);
+    int err = memmem(*text, *n, "nodes", strlen("nodes")) ? inventory_file_read(&inventory) : 0;
     if (err)
         return err;
     err = inventory_resolve(&inventory, inventory_file_path("keys", keys), *text, *n, resolved, &found);
