@@ -234,6 +234,7 @@ static struct fill_process *process_of_packet(const struct ctf_stream *s, const 
                         strcmp(name, "bezeld") == 0 ? ROLE_DAEMON : ROLE_SUT, at);
 }
 
+/* Of a trace of Bezel's it is known whose records were lost: they stand among those of their thread. */
 static int store_held(struct reading *r, struct ctf_stream *s)
 {
     uint64_t lost = s->held;
@@ -242,7 +243,8 @@ static int store_held(struct reading *r, struct ctf_stream *s)
     if (lost == 0 || !s->node || s->reduces || s->is_own)
         return 0;
     struct fill_process *p = s->of_packet ? s->of_packet : process_of_trace(r, s);
-    uint64_t key = FILL_OF_LOSSES | s->number;
+    uint64_t key = s->of_packet ? s->thread : FILL_OF_LOSSES | s->number;
+    r->lost_of_any += s->of_packet ? 0 : lost;
     return fill_loss(r->c->in, p ? fill_ring(p, key, r->c->trace, s->from) : NULL, s->from, s->until, lost);
 }
 
@@ -508,6 +510,12 @@ static void finish_streams(struct reading *r)
     }
     if (uncounted)
         note_uncounted(r, uncounted);
+    if (r->lost_of_any)
+        fill_note(fill_first_node(r->c->in), FILL_FIELDS,
+                  "whose the lost records of %.80s were is not known (%" PRIu64
+                  "): a time between two records may be one "
+                  "of a loss",
+                  last_part(r->folder), r->lost_of_any);
     for (const struct ctf_stream *s = r->streams; s && r->timeless; s = s->next)
         if (s->node) {
             fill_note(s->node, FILL_LEFT_OUT, "%" PRIu64 " records of %.120s have no time: they were left out",

@@ -72,7 +72,8 @@ struct reading {
         int64_t offset;
     } clocks[CLOCKS_MAX];
     size_t clock_count;
-    uint64_t timeless; /* records of streams without a clock */
+    uint64_t lost_of_any; /* lost records of which the process and thread are not known */
+    uint64_t timeless;    /* records of streams without a clock */
     bool is_bezel;
     int err;
 };

@@ -85,7 +85,8 @@ uint32_t fill_aspect(struct fill_process *p, const struct fill_shape *shape);
 /** The id of a text in the dictionary of a process, which gets it; 0 where there is no room: counted. */
 uint64_t fill_text(struct fill_process *p, const char *text);
 
-/** Keys of rings: of a thread; of a stream of the source whose records have no thread; of its losses. */
+/** Keys of rings: of a thread; of a stream of the source whose records have no thread; of its losses, where it is not
+ * known whose the records were. */
 #define FILL_OF_STREAM (UINT64_C(1) << 32)
 #define FILL_OF_LOSSES (UINT64_C(2) << 32)
 
@@ -103,7 +104,7 @@ struct fill_ring *fill_ring(struct fill_process *p, uint64_t key, uint64_t trace
 int fill_record(struct fill *in, struct fill_ring *ring, uint32_t thread, uint32_t aspect, int64_t time,
                 const uint64_t *values, uint32_t count) BEZEL_MUST_CHECK;
 
-/** Adds a loss of `count` records between two times, to a ring of FILL_OF_LOSSES. */
+/** Adds a loss of `count` records between two times, to a ring of FILL_OF_LOSSES, or among the records of a thread. */
 int fill_loss(struct fill *in, struct fill_ring *ring, int64_t from, int64_t until, uint64_t count) BEZEL_MUST_CHECK;
 
 /** Counts a record that cannot be taken. */

@@ -230,7 +230,8 @@ int fill_loss(struct fill *in, struct fill_ring *r, int64_t from, int64_t until,
         count > MODEL_ATTEMPTS_MAX - r->stream->at.discarded)
         return in->totals.left_out += count, 0;
     note_time(in, r, from, until);
-    int err = store_empty(r, PACKET_LOSS, from, until, count);
+    int err = fill_flush(r); /* what waits was before it */
+    err = err ? err : store_empty(r, PACKET_LOSS, from, until, count);
     r->last = until;
     return err;
 }
