@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/saturate.h"
+#include "run/read/run_missing.h"
 #include "run/store/trace_reader.h"
 
 #include <errno.h>
@@ -82,6 +83,8 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
     err = run_streams_init(&it->found, run, &owner);
     if (!err)
         err = begin_order(it, it->found.model);
+    if (!err && !run_reader_goes_on(run))
+        it->totals.cut = run_missing(run, filter);
     if (err) {
         int sys = errno;
         run_reader_close(it);

@@ -96,7 +96,8 @@ struct run_reader_totals {
     uint64_t waited, waited_ns;     /* of these that came after the first look; the sum of the times from when they
                                        were stored to the look that gave them, ns ... */
     int64_t waited_most;            /* ... and the longest */
-    uint64_t cut;                   /* streams that are damaged, or no streams: read up to there */
+    uint64_t cut;                   /* streams that are damaged, or no streams: read up to there; and those of an ended
+                                       run that are gone, or cut off */
     uint64_t expired;         /* records that expired from the store before they were read, wanted or not, and ... */
     uint64_t expired_packets; /* ... the packets that they were in */
     uint64_t rest;            /* bytes at the ends of streams that are no complete packets */

@@ -188,7 +188,7 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         joint = ", and";
     }
     if (l->strays) {
-        fputs(l->missed > 0 || l->switched ? joint : "", out);
+        fputs(joint, out);
         say_stray(r, i, out);
     }
 }

@@ -77,6 +77,8 @@ const plots = (() => {
 
     /* A mark at a value beyond a break of the axis. The plot writes the value beside it, and beside one that breaks the limit. */
     function markFar(p, x, value) {
+        if (Number.isNaN(value)) /* it is nowhere */
+            return;
         if (value <= p.axis.high && value >= p.axis.low) {
             if (p.limit?.isBeyond(value))
                 p.labels.push({ x, value });
