@@ -108,6 +108,7 @@ bool node_polls(struct node *n, int64_t now)
         return true;
     schedule_turn(&n->schedule, now);
     if (node_poll(n, now)) {
+        node_triggers_turn(n, now);
         sender_step(n->sender, now, false);
         n->tasks_due = earliest(n->tasks_due, tasks_due(n, now));
     }

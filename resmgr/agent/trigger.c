@@ -248,7 +248,7 @@ static void take_record(struct trigger_set *t, const struct part *p, const struc
     int64_t at = (int64_t)r->timestamp;
     if (of->condition == WHEN_SEQUENCE && !completes(s, at, of->within, p->is_then))
         return;
-    if (!is_due(t, p->trigger, now)) {
+    if (s->pending || !is_due(t, p->trigger, now)) { /* pending: the one before is still to be carried out */
         s->counts.suppressed++;
         return;
     }

@@ -42,7 +42,7 @@ struct plain {
     struct times first, then;
     bool fired_once, pending, lasts, fired;
     int64_t fired_at, since, at;
-    uint64_t suppressed, suppressed_before, looked, total;
+    uint64_t suppressed, suppressed_before, looked, total, taken;
 };
 
 static void add(struct times *t, int64_t at)
@@ -79,7 +79,7 @@ static bool plain_may(const struct plain *p, const struct experiment_trigger *t,
 
 static void plain_reason(struct plain *p, const struct experiment_trigger *t, int64_t at, int64_t now)
 {
-    if (plain_may(p, t, now))
+    if (!p->pending && plain_may(p, t, now))
         plain_fire(p, at, now);
     else
         p->suppressed++;
@@ -277,6 +277,7 @@ static void compare(struct scene *s)
             continue;
         any = true;
         assert_true(trigger_next(s->t, s->now, &f));
+        s->plain[i].taken++;
         assert_int_equal(f.trigger, i);
         assert_int_equal(f.at, s->plain[i].at);
         assert_int_equal(f.suppressed, s->plain[i].suppressed_before);
@@ -286,6 +287,7 @@ static void compare(struct scene *s)
     for (int i = 0; i < TRIGGERS; i++) {
         struct trigger_counts c = trigger_counts(s->t, (uint32_t)i);
         assert_int_equal(c.fired, s->plain[i].total);
+        assert_int_equal(c.fired, s->plain[i].taken); /* none was replaced by a later one */
         assert_int_equal(c.suppressed, s->plain[i].suppressed);
     }
 }
