@@ -401,7 +401,7 @@
 
     function goTo(direction) {
         const all = (page.data?.broken || []).flatMap((_, i) => violatedTimes(i).map(v => ({ ...v, limit: i }))).sort((a, b) => a.from - b.from);
-        const at = page.view.cursor ?? (page.view.from + page.view.to) / 2;
+        const at = page.view.cursor ?? (direction > 0 ? page.view.from - 2 : page.view.to + 2); /* without a cursor: the first, or last, that is shown */
         const next = direction > 0 ? all.find(v => v.from > at + 1) : all.findLast(v => v.from < at - 1);
         if (!next)
             return;
