@@ -390,10 +390,22 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all)
     return true;
 }
 
+/*
+ * Before the first window, nothing is open: records of its end that are not read yet only put it off. The window that
+ * would be complete is not full then, and lacks nothing.
+ */
 bool rate_is_open(const struct rate *r, int64_t now)
 {
-    struct rate_span span;
-    return r->is_chosen && rate_latest(r, now, &span) && !rate_complete(r, &span);
+    struct rate_span span, before;
+    if (!r->is_chosen || !rate_latest(r, now, &span))
+        return false;
+    uint64_t from = span.from;
+    int64_t newest = rate_at(r, span.to)->end;
+    if (rate_complete(r, &span))
+        return false;
+    if (r->tumbles)
+        return rate_before(r, from, &before);
+    return (int64_t)span.missing > 0 || newest - rate_at(r, span.to)->end > r->window;
 }
 
 bool rate_least(const struct rate *r, int64_t now, uint64_t *n)

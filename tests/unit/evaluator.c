@@ -400,6 +400,31 @@ static void a_number_of_chosen_records_is_open_while_some_have_not_come(void **s
     evaluator_end(&e);
 }
 
+/* Records that are counted, and read a little later, as between any two polls. */
+static void the_first_window_waits_for_the_records_of_its_end(void **state)
+{
+    (void)state;
+    for (int tumbles = 0; tumbles < 2; tumbles++) {
+        char chosen[] = "level < 16";
+        const struct experiment_metric some = {
+            .kind = METRIC_COUNT, .window = 100 * CLOCK_MS, .where = chosen, .tumbles = tumbles};
+        const struct where where = {.scale = 1};
+        const uint64_t level = 1;
+        struct evaluator e = {0};
+        assert_int_equal(evaluator_start(&e, &some), 0);
+        for (int i = 0; i < 20; i++) {
+            int64_t at = CLOCK_S + i * 20 * CLOCK_MS;
+            if (i > 1)
+                evaluator_records(&e, ONE_RECORD(at - 21 * CLOCK_MS, 1, &level), NULL, &where, at);
+            evaluator_count(&e, (uint64_t)(6 + i), at);
+            evaluator_take(&e, at);
+            assert_false(e.open);
+        }
+        assert_true(e.known);
+        evaluator_end(&e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_each_kind_adds, start, end),
         cmocka_unit_test(two_numbers_of_records_are_combined_of_one_time),
         cmocka_unit_test(a_number_of_chosen_records_is_open_while_some_have_not_come),
+        cmocka_unit_test(the_first_window_waits_for_the_records_of_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

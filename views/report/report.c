@@ -250,10 +250,25 @@ static void bound_duration(struct verdict *v)
         v->duration = longest;
 }
 
+/* Limits are judged by the file as it is now. */
+static void check_experiment(const char *run, const struct summary *s)
+{
+    char now[RUNDB_EXPERIMENT_MAX];
+    const char *then = summary_property(s, RUNDB_EXPERIMENT);
+    if (then && rundb_sum_experiment(run, now) == 0 && strcmp(then, now) != 0)
+        log_warn(
+            "BEZEL-RUN-EXPERIMENT",
+            "%s/experiment.yaml was changed since the run began: its limits and settings are not those of the run; "
+            "put the run's own file back, and judge by others with --metrics FILE",
+            run);
+}
+
 int report_judge(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
                  struct interval_table *intervals, struct verdict **v)
 {
     *intervals = (struct interval_table){0};
+    if (!(form & REPORT_DATA))
+        check_experiment(run, s);
     rejudge_join(s, e);
     int err = rejudge_gaps(run, s, e);
     err = err ? err : rejudge_chosen(run, s, e);
