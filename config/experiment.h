@@ -453,7 +453,7 @@ struct experiment_store {
     char *serve;   /* where consumers read the run, an endpoint as `listen`; NULL: nowhere */
     char *metrics; /* where its metrics are asked for, as address_read_listen(); NULL: nowhere; ... */
     char *push;    /* ... and where they are sent, an URL */
-    char *engine;  /* the engine to which the run is handed on, an URL of NATS; NULL: none */
+    char *engine;  /* the engine to which the run is handed on, an URL of NATS or Kafka; NULL: none */
     char *keys;    /* folder of keys; NULL: none */
     char *key;     /* name of the collector's key there, default "collector"; NULL: without keys */
     struct experiment_place keys_at;
