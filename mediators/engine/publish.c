@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/retry_timer.h"
 #include "base/ulimit.h"
+#include "base/units.h"
 #include "collector/serve/serve_socket.h"
 #include "run/rundb/rundb_apply.h"
 
@@ -53,6 +54,7 @@ struct publish {
     uint64_t behind; /* bytes of packets that the reader has not sent */
     bool over;       /* the reader has sent all; ... */
     bool whole;      /* ... and the run is over */
+    uint64_t cut;    /* files that are damaged, or left out: they are not handed on whole */
     bool asked;      /* the reader was asked for no more than what is stored */
     bool connected;  /* a session was, so far */
     int64_t end_at;  /* when it gives up, once it is to end; 0: it is not */
@@ -243,7 +245,8 @@ static int take(struct publish *p, const struct read_message *m)
         return m->step.commit ? put(p, "rows", false) : 0;
     case READ_END:
         p->over = true;
-        p->whole = m->end.why == READ_END_DONE && m->end.cut == 0 && m->end.behind == 0;
+        p->whole = m->end.why == READ_END_DONE && m->end.behind == 0;
+        p->cut = m->end.cut;
         return m->end.why == READ_END_DONE || m->end.why == READ_END_STOPPED
                    ? put(p, "rows", false)
                    : fail(p, BEZEL_EMALFORMED, "the run cannot be read: %s", m->end.reason);
@@ -307,6 +310,12 @@ static void wait_some(struct publish *p, struct retry_timer *retry)
 /* Says what the engine lacks. */
 static int end(const struct publish *p, int err)
 {
+    if (!err && p->cut > 0) {
+        log_error("BEZEL-ENGINE-CUT",
+                  "%s has %s files of run %s only in part: they are damaged here; 'bezel verify %s' names them",
+                  p->o->url, units_count(p->cut).s, p->o->name, p->o->run);
+        return EXIT_FAILED;
+    }
     if (!err && p->whole)
         return EXIT_OK;
     if (!err)
