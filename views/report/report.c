@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "base/ulimit.h"
 #include "resmgr/policies/policy.h"
+#include "run/read/run_missing.h"
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
 #include "views/report/report_causes.h"
@@ -267,8 +268,11 @@ int report_judge(const char *run, bool running, struct summary *s, const struct 
                  struct interval_table *intervals, struct verdict **v)
 {
     *intervals = (struct interval_table){0};
-    if (!(form & REPORT_DATA))
+    if (!(form & REPORT_DATA)) {
         check_experiment(run, s);
+        if (!running)
+            (void)run_missing(run, &RECORD_FILTER_ALL); /* which warns: the books are of what was stored */
+    }
     rejudge_join(s, e);
     int err = rejudge_gaps(run, s, e);
     err = err ? err : rejudge_chosen(run, s, e);
