@@ -172,7 +172,8 @@ void aspect_keep_check(struct reader *r, const struct tree *root, const struct e
     const struct tree *keep = tree_get(tree_get(root, "sensing"), "keep");
     bool any = false;
     for (uint32_t i = 0; i < e->metric_count; i++) {
-        check_metric(r, root, e, &e->metrics[i]);
+        if (e->metrics[i].name) /* else it is wrong already */
+            check_metric(r, root, e, &e->metrics[i]);
         any = any || uses(e, &e->metrics[i], NULL);
     }
     if (any && (e->store.keep.bytes || e->store.keep.time))
