@@ -405,3 +405,14 @@ bool file_is_locked(const char *path)
     close(fd);
     return locked;
 }
+
+int file_text_end(FILE *out, char **text)
+{
+    bool bad = out && ferror(out);
+    if (out && fclose(out) == 0 && !bad)
+        return 0;
+    if (out)
+        free(*text);
+    *text = NULL;
+    return BEZEL_ENOMEM;
+}

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /** Makes directory `path` and its parents with `mode`; an existing directory is success. */
@@ -88,6 +89,12 @@ int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
  * reason. Leaves errno as it is. Thread-safe.
  */
 const char *file_room(const char *path, int sys);
+
+/**
+ * Closes what open_memstream() opened for *text, if it did; NULL: there was no memory. Returns 0 with the text, which
+ * the caller frees; or BEZEL_ENOMEM, *text then freed and NULL.
+ */
+int file_text_end(FILE *out, char **text) BEZEL_MUST_CHECK;
 
 /**
  * Opens /dev/null for each of the descriptors 0 to 2 that is closed, so that no file or socket of the program gets the

@@ -1,7 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Lists and indices (hash_index.h) that grow to twice their room. Pure, but for memory. */
+/**
+ * Lists and indices (hash_index.h) that grow to twice their room: what must grow as it goes does so with these. `list`
+ * is the address of a pointer to the items, of `size` bytes each; where there is no memory, it stays. Pure, but for
+ * memory.
+ */
 #ifndef BEZEL_BASE_GROW_H
 #define BEZEL_BASE_GROW_H
 
@@ -9,22 +13,51 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** Makes room for one more item of `size` bytes in the list that the pointer at `list` leads to. False: no memory. */
-static inline bool grow_list(void *list, size_t *capacity, size_t count, size_t size)
+/** Makes room for just `count` items. False: no memory. */
+static inline bool grow_to(void *list, size_t count, size_t size)
 {
-    if (count < *capacity)
-        return true;
-    size_t larger = *capacity ? 2 * *capacity : 16;
     void *now;
     memcpy(&now, list, sizeof now); /* a pointer of any type */
-    now = realloc(now, larger * size);
-    if (!now)
+    now = realloc(now, count * size);
+    if (now)
+        memcpy(list, &now, sizeof now);
+    return now;
+}
+
+/** Makes room for one more item. False: no memory. */
+static inline bool grow_list(void *list, size_t *capacity, size_t count, size_t size)
+{
+    size_t larger = *capacity ? 2 * *capacity : 16;
+    if (count < *capacity)
+        return true;
+    if (!grow_to(list, larger, size))
         return false;
-    memcpy(list, &now, sizeof now);
     *capacity = larger;
+    return true;
+}
+
+/** As grow_list() for a list that grew by this function alone, so that its count tells its room. False: no memory. */
+static inline bool grow_by_one(void *list, size_t count, size_t size)
+{
+    bool is_full = (count & (count - 1)) == 0; /* a power of two, or none */
+    return !is_full || grow_to(list, count ? 2 * count : 1, size);
+}
+
+/** Makes room for `wanted` items, if there are fewer: the new ones are all zeros. False: no memory. */
+static inline bool grow_zeroed(void *list, uint32_t *count, uint32_t wanted, size_t size)
+{
+    char *items;
+    if (wanted <= *count)
+        return true;
+    if (!grow_to(list, wanted, size))
+        return false;
+    memcpy(&items, list, sizeof items);
+    memset(items + *count * size, 0, (wanted - *count) * size);
+    *count = wanted;
     return true;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/table.h"
 
+#include "base/grow.h"
 #include "base/plain.h"
 
 #include <math.h>
@@ -77,14 +78,8 @@ void table_vcell(struct table *t, const char *format, va_list args)
     char *text;
     if (!t)
         return;
-    if (t->cell_count == t->capacity) {
-        size_t larger = t->capacity ? 2 * t->capacity : 64;
-        char **cells = realloc(t->cells, larger * sizeof *cells);
-        if (!cells)
-            return;
-        t->cells = cells;
-        t->capacity = larger;
-    }
+    if (!grow_list(&t->cells, &t->capacity, t->cell_count, sizeof *t->cells))
+        return;
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
     if (text)

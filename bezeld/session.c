@@ -28,11 +28,10 @@ static void report_diagnostics(const struct experiment_diagnostics *found, const
     size_t n = 0;
     experiment_print_diagnostics(found, file, stderr);
     FILE *lines = open_memstream(&text, &n);
-    if (lines) {
+    if (lines)
         experiment_print_diagnostics(found, file, lines);
-        if (fclose(lines) == 0)
-            snprintf(why, SESSION_WHY_MAX, "%.*s", (int)strcspn(text, "\n"), text);
-    }
+    if (file_text_end(lines, &text) == 0)
+        snprintf(why, SESSION_WHY_MAX, "%.*s", (int)strcspn(text, "\n"), text);
     free(text);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/words.h"
 #include "mdr/link/dial.h"
@@ -267,11 +268,9 @@ static int read_targets(struct proxy_server *s, const char *forward)
     const char *why, *word;
     for (size_t n; (n = words_next(&forward, &word));) {
         char one[2 * ADDRESS_TEXT_MAX];
-        struct target *more = realloc(s->targets, (s->target_count + 1) * sizeof *more);
-        if (!more)
+        if (!grow_by_one(&s->targets, s->target_count, sizeof *s->targets))
             return BEZEL_ENOMEM;
-        s->targets = more;
-        struct target *t = &more[s->target_count++];
+        struct target *t = &s->targets[s->target_count++];
         *t = (struct target){.listener = -1};
         snprintf(one, sizeof one, "%.*s", (int)n, word);
         const char *via = strchr(one, '=');

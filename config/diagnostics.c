@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/diagnostics.h"
 
+#include "base/grow.h"
 #include "base/plain.h"
 
 #include <stdlib.h>
@@ -38,19 +39,6 @@ static bool is_before(struct experiment_place a, struct experiment_place b)
     return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
-/* Makes room for one more; the size is a power of two. */
-static int grow(struct experiment_diagnostics *found)
-{
-    if (found->count != 0 && (found->count < 8 || (found->count & (found->count - 1)) != 0))
-        return 0;
-    size_t room = found->count == 0 ? 8 : found->count * 2;
-    struct experiment_diagnostic *list = realloc(found->list, room * sizeof *list);
-    if (!list)
-        return BEZEL_ENOMEM;
-    found->list = list;
-    return 0;
-}
-
 int diagnostics_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
                     const char *format, va_list args)
 {
@@ -63,7 +51,7 @@ int diagnostics_add(struct experiment_diagnostics *found, bool warning, struct e
     struct experiment_diagnostic d = {.warning = warning, .at = at};
     d.path = strdup(path);
     d.sentence = strdup(sentence);
-    if (!d.path || !d.sentence || grow(found) != 0) {
+    if (!d.path || !d.sentence || !grow_by_one(&found->list, found->count, sizeof *found->list)) {
         free(d.path);
         free(d.sentence);
         return BEZEL_ENOMEM;

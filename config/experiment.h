@@ -779,9 +779,9 @@ bool experiment_metric_is_same(const struct experiment_metric *a, const struct e
 int experiment_print_places(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
 
 /**
- * Prints what the bezeld of node `node` has to know: the experiment with the names alone of the other nodes and of
- * their processes, which therefore have the same indices. Returns as above.
+ * Writes what the bezeld of node `node` has to know: the experiment with the names alone of the other nodes and of
+ * their processes, which therefore have the same indices. Returns as above; the caller frees *text in any case.
  */
-int experiment_print_part(const struct experiment *e, uint32_t node, FILE *out) BEZEL_MUST_CHECK;
+int experiment_part_text(const struct experiment *e, uint32_t node, char **text, size_t *n) BEZEL_MUST_CHECK;
 
 #endif

@@ -5,6 +5,7 @@
  * An experiment file is changed as text, at the places that the tree gives, so that all that a user wrote stays as it
  * is. What comes of it is read again: an address that did not arrive where it belongs is an error, not a wrong run.
  */
+#include "base/file.h"
 #include "config/diagnostics.h"
 #include "config/inventory.h"
 #include "config/schema.h"
@@ -115,16 +116,10 @@ static void insert(struct resolver *r, const struct tree *t, const struct pairs 
     if (p->count == 0 || r->out_of_memory)
         return;
     FILE *out = open_memstream(&made.text, &n);
-    if (out) {
+    if (out)
         write_insertion(r, t, p, &made.offset, &edit, out);
-        bool failed = ferror(out) != 0;
-        if (fclose(out) != 0 || failed) {
-            free(made.text);
-            made.text = NULL;
-        }
-    }
-    r->out_of_memory = !made.text;
-    if (!made.text)
+    r->out_of_memory = file_text_end(out, &made.text) != 0;
+    if (r->out_of_memory)
         return;
     edit.columns = edit.lines ? 0 : characters(made.text);
     size_t at = r->count++; /* sorted by place: there are at most three for a node and three for the file */
@@ -180,7 +175,7 @@ static void resolve_section(struct resolver *r, const struct tree *root, const c
     fputc('{', out);
     write_flow(p, out);
     fputc('}', out);
-    if (fclose(out) == 0)
+    if (file_text_end(out, text) == 0)
         missing->pair[missing->count++] = (struct pair){name, *text, true};
 }
 
@@ -220,12 +215,7 @@ static char *join(const struct resolver *r, size_t *n)
         from = r->insertions[i].offset;
     }
     fwrite(r->text + from, 1, r->n - from, out);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 /* ---- Whether it arrived ------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/units.h"
 #include "config/aspect_keep.h"
 #include "config/collectors.h"
@@ -299,11 +300,7 @@ static char *metric_text(const struct experiment_metric *m)
     FILE *out = open_memstream(&text, &size);
     if (out)
         print_metric(m, out);
-    if (!out || fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 bool experiment_metric_is_same(const struct experiment_metric *a, const struct experiment_metric *b)
@@ -440,7 +437,10 @@ int experiment_print(const struct experiment *e, FILE *out)
     return print(e, -1, out);
 }
 
-int experiment_print_part(const struct experiment *e, uint32_t node, FILE *out)
+int experiment_part_text(const struct experiment *e, uint32_t node, char **text, size_t *n)
 {
-    return print(e, node, out);
+    FILE *out = open_memstream(text, n);
+    int err = out ? print(e, node, out) : 0;
+    int end = file_text_end(out, text);
+    return err ? err : end;
 }

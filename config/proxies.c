@@ -3,6 +3,7 @@
 #include "config/proxies.h"
 
 #include "base/address.h"
+#include "base/file.h"
 #include "base/words.h"
 #include "config/collectors.h"
 
@@ -161,5 +162,5 @@ char *proxies_list(const struct experiment *e, uint32_t i)
             first = false;
         }
     }
-    return out && fclose(out) == 0 ? list : (free(list), NULL);
+    return file_text_end(out, &list) == 0 ? list : NULL;
 }

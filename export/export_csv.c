@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "base/plain.h"
 #include "export/export_internal.h"
 #include "export/record_writer.h"
@@ -51,7 +52,7 @@ struct csv_row {
 struct csv {
     FILE *out;
     bool ordered;
-    size_t count, capacity;
+    size_t count;
     char **names; /* of columns */
     char **units; /* of these, as the first line shows them; "": none */
     bool shows_units;
@@ -175,23 +176,6 @@ static size_t find_column(const struct csv *csv, const char *name)
     return c;
 }
 
-static int grow(struct csv *csv)
-{
-    if (csv->count < csv->capacity)
-        return 0;
-    size_t larger = csv->capacity ? 2 * csv->capacity : 32;
-    char **names = realloc(csv->names, larger * sizeof *names);
-    if (!names)
-        return BEZEL_ENOMEM;
-    csv->names = names;
-    char **units = realloc(csv->units, larger * sizeof *units);
-    if (!units)
-        return BEZEL_ENOMEM;
-    csv->units = units;
-    csv->capacity = larger;
-    return 0;
-}
-
 /* A number of things has no unit to show; two programs may have given the same field different ones. */
 static int add_column(struct csv *csv, const struct dict_field *field)
 {
@@ -205,7 +189,8 @@ static int add_column(struct csv *csv, const struct dict_field *field)
         }
         return several || strcmp(csv->units[c], unit) == 0 ? 0 : BEZEL_ENOMEM;
     }
-    if (grow(csv) != 0)
+    if (!grow_by_one(&csv->names, csv->count, sizeof *csv->names) ||
+        !grow_by_one(&csv->units, csv->count, sizeof *csv->units))
         return BEZEL_ENOMEM;
     csv->names[c] = strdup(field->name);
     csv->units[c] = strdup(unit);

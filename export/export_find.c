@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "export/export_internal.h"
@@ -55,14 +56,8 @@ static int add_stream(const char *path, void *context)
 {
     const struct search *search = context;
     struct export_node *node = search->node;
-    if (node->count == node->capacity) {
-        size_t larger = node->capacity ? 2 * node->capacity : 32;
-        struct export_stream *list = realloc(node->streams, larger * sizeof *list);
-        if (!list)
-            return BEZEL_ENOMEM;
-        node->streams = list;
-        node->capacity = larger;
-    }
+    if (!grow_list(&node->streams, &node->capacity, node->count, sizeof *node->streams))
+        return BEZEL_ENOMEM;
     struct export_stream *s = &node->streams[node->count];
     *s = (struct export_stream){.path = strdup(path)};
     int err = s->path ? measure(s, search->served) : BEZEL_ENOMEM;
@@ -78,14 +73,8 @@ static int add_node(struct export_nodes *nodes, const char *trace, const char *d
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", trace, dir) >= (int)sizeof path)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    if (nodes->count == nodes->capacity) {
-        size_t larger = nodes->capacity ? 2 * nodes->capacity : 8;
-        struct export_node *list = realloc(nodes->list, larger * sizeof *list);
-        if (!list)
-            return BEZEL_ENOMEM;
-        nodes->list = list;
-        nodes->capacity = larger;
-    }
+    if (!grow_list(&nodes->list, &nodes->capacity, nodes->count, sizeof *nodes->list))
+        return BEZEL_ENOMEM;
     struct search search = {.served = served, .node = &nodes->list[nodes->count++]};
     memset(search.node, 0, sizeof *search.node);
     snprintf(search.node->dir, sizeof search.node->dir, "%s", dir);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Records as CSV in a folder: one file for each aspect, made with its first record. */
+#include "base/grow.h"
 #include "export/export_internal.h"
 
 #include <errno.h>
@@ -56,14 +57,8 @@ static int make_file(const struct export_folder *f, const char *aspect, FILE **o
 
 static int open_file(struct export_folder *f, const char *aspect)
 {
-    if (f->count == f->capacity) {
-        size_t larger = f->capacity ? 2 * f->capacity : 16;
-        struct file *files = realloc(f->files, larger * sizeof *files);
-        if (!files)
-            return BEZEL_ENOMEM;
-        f->files = files;
-        f->capacity = larger;
-    }
+    if (!grow_list(&f->files, &f->capacity, f->count, sizeof *f->files))
+        return BEZEL_ENOMEM;
     struct file *new = &f->files[f->count];
     *new = (struct file){.out = NULL};
     snprintf(new->name, sizeof new->name, "%s", aspect);

@@ -78,11 +78,7 @@ static struct event_class *describe(const struct dict_aspect *a)
         return NULL;
     fwrite(&nothing, offsetof(struct event_class, text), 1, f);
     metadata_put_merged_event(f, 0, a);
-    bool bad = ferror(f);
-    if (fclose(f) == 0 && !bad)
-        return (struct event_class *)(void *)text;
-    free(text);
-    return NULL;
+    return file_text_end(f, &text) == 0 ? (struct event_class *)(void *)text : NULL;
 }
 
 /* The id of the class of aspect `a`; 0: out of memory. */

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "metric/arrivals.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 
-enum { BLOCK = 128, VALUE_BYTES = PACKET_RECORD_BYTES + 8, FIRST = 4, STREAMS_MOST = 1024 };
+enum { BLOCK = 128, VALUE_BYTES = PACKET_RECORD_BYTES + 8, STREAMS_MOST = 1024 };
 
 /* Times or jitters, as records of one field: so a statistic takes them as it takes any. */
 struct values {
@@ -38,14 +40,8 @@ static struct arrivals_stream *add_stream(struct arrivals *a)
 {
     if (a->count == STREAMS_MOST)
         return oldest(a);
-    if (a->count == a->capacity) {
-        uint32_t capacity = a->capacity ? 2 * a->capacity : FIRST;
-        struct arrivals_stream *more = realloc(a->streams, capacity * sizeof *more);
-        if (!more)
-            return NULL;
-        a->streams = more;
-        a->capacity = capacity;
-    }
+    if (!grow_by_one(&a->streams, a->count, sizeof *a->streams))
+        return NULL;
     return &a->streams[a->count++];
 }
 

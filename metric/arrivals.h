@@ -26,7 +26,7 @@ struct arrivals_stream {
 
 /** All zeros: no record came. */
 struct arrivals {
-    uint32_t count, capacity, at; /* at: the one that was used last */
+    uint32_t count, at; /* at: the one that was used last */
     struct arrivals_stream *streams;
 };
 

@@ -3,6 +3,7 @@
 #include "bezeld/launch/launch_program.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,15 +36,12 @@ static char *describe_aspects(const struct experiment *e)
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return NULL;
-    fputs("BEZEL_ASPECTS=", out);
-    put_patterns(out, "count", e->sensing.count);
-    put_patterns(out, "off", e->sensing.off);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    if (out) {
+        fputs("BEZEL_ASPECTS=", out);
+        put_patterns(out, "count", e->sensing.count);
+        put_patterns(out, "off", e->sensing.off);
+    }
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 /* The variables of libbezel, then those of the file, which override them. */

@@ -3,6 +3,7 @@
 #include "bezeld/launch/launched.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "bezeld/launch/ports.h"
 #include "mdr/parts.h"
 
@@ -106,14 +107,8 @@ const char *launched_forbids(const struct launched *all, const struct message_st
 
 struct job *launched_add(struct launched *all, const struct message_start *of)
 {
-    if (all->count == all->room) {
-        size_t room = all->room ? 2 * all->room : 16;
-        struct job **larger = realloc(all->jobs, room * sizeof(struct job *));
-        if (!larger)
-            return NULL;
-        all->jobs = larger;
-        all->room = room;
-    }
+    if (!grow_list(&all->jobs, &all->room, all->count, sizeof(struct job *)))
+        return NULL;
     struct job *job = calloc(1, sizeof *job);
     if (!job)
         return NULL;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/process_tree.h"
 
+#include "base/grow.h"
 #include "base/procstat.h"
 
 #include <ctype.h>
@@ -64,14 +65,8 @@ static bool read_stat(pid_t pid, struct process *p)
 
 static struct process *append(struct processes *all, const struct process *p)
 {
-    if (all->count == all->room) {
-        size_t room = all->room ? 2 * all->room : 256;
-        struct process *larger = realloc(all->list, room * sizeof *larger);
-        if (!larger)
-            return NULL;
-        all->list = larger;
-        all->room = room;
-    }
+    if (!grow_list(&all->list, &all->room, all->count, sizeof *all->list))
+        return NULL;
     all->list[all->count] = *p;
     return &all->list[all->count++];
 }

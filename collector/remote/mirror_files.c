@@ -4,6 +4,7 @@
 
 #include "base/checksum.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "mdr/run_file.h"
 #include "run/store/cover.h"
 
@@ -68,13 +69,7 @@ static int grow(struct mirror_files *f, uint32_t number)
     uint32_t capacity = f->capacity ? f->capacity : 64;
     while (capacity <= number)
         capacity *= 2;
-    struct mirror_file *list = capacity > f->capacity ? realloc(f->list, capacity * sizeof *list) : f->list;
-    if (!list)
-        return BEZEL_ENOMEM;
-    memset(list + f->capacity, 0, (capacity - f->capacity) * sizeof *list);
-    f->list = list;
-    f->capacity = capacity;
-    return 0;
+    return grow_zeroed(&f->list, &f->capacity, capacity, sizeof *f->list) ? 0 : BEZEL_ENOMEM;
 }
 
 /* The file of FILE, which may be new. NULL with *err. */

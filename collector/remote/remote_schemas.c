@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/remote/remote_schemas.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,24 +40,11 @@ static struct model_node *find_node(struct remote_schemas *s, const struct read_
     return model_add_node(s->model, &hello);
 }
 
-static int make_room(struct remote_schemas *s)
-{
-    if (s->count < s->capacity)
-        return 0;
-    uint32_t capacity = s->capacity ? 2 * s->capacity : 32;
-    struct remote_schema *list = realloc(s->list, capacity * sizeof *list);
-    if (!list)
-        return BEZEL_ENOMEM;
-    s->list = list;
-    s->capacity = capacity;
-    return 0;
-}
-
 static int add(struct remote_schemas *s, const struct read_schema *m, struct dict *d)
 {
     struct model_node *node = find_node(s, m);
     struct message_process *said = node ? calloc(1, sizeof *said) : NULL;
-    if (!said || model_find_process(node, m->instance) || make_room(s) != 0) {
+    if (!said || model_find_process(node, m->instance) || !grow_by_one(&s->list, s->count, sizeof *s->list)) {
         free(said);
         return BEZEL_EMALFORMED;
     }

@@ -17,7 +17,7 @@ struct remote_schemas {
     struct model *model;
     uint64_t age; /* another number whenever the model has changed */
     struct remote_schema *list;
-    uint32_t count, capacity;
+    uint32_t count;
     size_t bytes; /* that all of them cost, about */
 };
 

@@ -5,6 +5,7 @@
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "mdr/run_file.h"
 
@@ -54,14 +55,8 @@ static struct serve_file *add(struct serve_files *f, const char *path, int *err)
     }
     if (f->count == READ_FILES_MAX)
         return NULL; /* the mirror lacks it */
-    if (f->count == f->capacity) {
-        uint32_t capacity = f->capacity ? 2 * f->capacity : 64;
-        struct serve_file *list = realloc(f->list, capacity * sizeof *list);
-        if (!list)
-            return *err = BEZEL_ENOMEM, NULL;
-        f->list = list;
-        f->capacity = capacity;
-    }
+    if (!grow_by_one(&f->list, f->count, sizeof *f->list))
+        return *err = BEZEL_ENOMEM, NULL;
     struct serve_file *it = &f->list[f->count];
     *it = (struct serve_file){.path = strdup(path)};
     if (!it->path)
@@ -264,14 +259,8 @@ static struct serve_file *find_whole(struct serve_files *f, const char *path, in
         if (strcmp(f->list[f->whole[at]].path, path) == 0)
             return f->whole_next = at + 1, &f->list[f->whole[at]];
     }
-    if (f->whole_count == f->whole_capacity) {
-        uint32_t capacity = f->whole_capacity ? 2 * f->whole_capacity : 16;
-        uint32_t *larger = realloc(f->whole, capacity * sizeof *larger);
-        if (!larger)
-            return *err = BEZEL_ENOMEM, NULL;
-        f->whole = larger;
-        f->whole_capacity = capacity;
-    }
+    if (!grow_by_one(&f->whole, f->whole_count, sizeof *f->whole))
+        return *err = BEZEL_ENOMEM, NULL;
     struct serve_file *it = add(f, path, err);
     if (it)
         f->whole[f->whole_count++] = number_of(f, it);

@@ -39,10 +39,10 @@ struct serve_files {
 
     /* Private. */
     struct serve_file *list;
-    uint32_t count, capacity;
-    uint32_t *whole;                                  /* numbers of the files that are sent whole */
-    uint32_t whole_count, whole_capacity, whole_next; /* whole_next: which of them is looked for next, most likely */
-    uint32_t next;                                    /* of the list: whose turn it is */
+    uint32_t count;
+    uint32_t *whole;                  /* numbers of the files that are sent whole */
+    uint32_t whole_count, whole_next; /* whole_next: which of them is looked for next, most likely */
+    uint32_t next;                    /* of the list: whose turn it is */
     uint32_t offers;
     uint64_t looks, left; /* calls of serve_files_look(); bytes left of the turn */
     struct trace_part part;

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "ecs/cli/command.h"
@@ -21,14 +22,8 @@ static const char *const levels[] = {"ok", "warning", "problem"};
 void doctor_add(struct doctor *d, enum doctor_level level, const char *area, const char *name, const char *remedy,
                 const char *format, ...)
 {
-    if (d->count == d->capacity) {
-        size_t larger = d->capacity ? 2 * d->capacity : 16;
-        struct doctor_check *list = realloc(d->list, larger * sizeof *list);
-        if (!list)
-            return;
-        d->list = list;
-        d->capacity = larger;
-    }
+    if (!grow_list(&d->list, &d->capacity, d->count, sizeof *d->list))
+        return;
     struct doctor_check f = {.level = level, .area = area, .name = name};
     va_list args;
     va_start(args, format);

@@ -187,9 +187,9 @@ int cmd_new(int argc, char **argv)
         return code;
     name_it(&a, name);
     FILE *out = open_memstream(&text, &n);
-    int err = out ? put_file(out, (char *)a.program, name, &found) : BEZEL_ENOMEM;
-    if (out && fclose(out) != 0 && !err)
-        err = BEZEL_ENOMEM;
+    int err = out ? put_file(out, (char *)a.program, name, &found) : 0;
+    int end = file_text_end(out, &text);
+    err = err ? err : end;
     if (err)
         log_error("BEZEL-NEW", "%s",
                   err == BEZEL_EINVAL ? "the name of the program is not UTF-8, as experiment files are"

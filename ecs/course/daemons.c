@@ -115,13 +115,6 @@ static int describe_remote_collector(struct daemons *f, const struct experiment 
     return err;
 }
 
-static int print_part(const struct experiment *e, uint32_t node, char **text, size_t *n)
-{
-    FILE *out = open_memstream(text, n);
-    int err = out ? experiment_print_part(e, node, out) : BEZEL_ENOMEM;
-    return out && fclose(out) != 0 ? BEZEL_ENOMEM : err;
-}
-
 /* Prepares the session request of a node. An experiment file that is too long for a message is sent as a path,
  * which a bezeld on another machine could not read. */
 static int describe_session(struct daemons *f, const struct experiment *e, uint32_t node)
@@ -131,7 +124,7 @@ static int describe_session(struct daemons *f, const struct experiment *e, uint3
     struct message_configure *request = it->request = calloc(1, sizeof *request);
     char *text = NULL;
     size_t n;
-    int err = request ? print_part(e, node, &text, &n) : BEZEL_ENOMEM;
+    int err = request ? experiment_part_text(e, node, &text, &n) : BEZEL_ENOMEM;
     bool fits = !err && n <= MESSAGE_EXPERIMENT_MAX;
     if (!err && (strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX || (!fits && experiment_is_remote(&e->nodes[node]))))
         err = BEZEL_EFULL;

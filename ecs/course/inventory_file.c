@@ -80,13 +80,9 @@ int inventory_file_write(const struct inventory *inventory)
     char path[PATH_MAX], *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    int err = out ? 0 : BEZEL_ENOMEM;
-    if (out) {
+    if (out)
         inventory_print(inventory, out);
-        err = ferror(out) ? BEZEL_ENOMEM : 0;
-        if (fclose(out) != 0)
-            err = BEZEL_ENOMEM;
-    }
+    int err = file_text_end(out, &text);
     if (!err)
         err = file_replace_lasting(inventory_file_path("nodes", path), text, n);
     if (err)

@@ -489,11 +489,10 @@ int load_command(char *const *argv, const char *name, const char *duration, char
         utf8 &= put_quoted(out, *a);
         fputc('\n', out);
     }
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed || !utf8) {
-        free(*text);
-        *text = NULL;
-        return utf8 ? BEZEL_ENOMEM : BEZEL_EINVAL;
-    }
-    return 0;
+    int err = file_text_end(out, text);
+    if (utf8)
+        return err;
+    free(*text);
+    *text = NULL;
+    return BEZEL_EINVAL;
 }

@@ -84,11 +84,7 @@ static int print_request(struct remote_collector *c)
 {
     char *text = NULL;
     size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    int err =
-        out ? experiment_print_part(c->experiment, (uint32_t)(c->node - c->experiment->nodes), out) : BEZEL_ENOMEM;
-    if (out && fclose(out) != 0 && !err)
-        err = BEZEL_ENOMEM;
+    int err = experiment_part_text(c->experiment, (uint32_t)(c->node - c->experiment->nodes), &text, &n);
     if (!err && n > MESSAGE_EXPERIMENT_MAX)
         err = BEZEL_EFULL;
     if (!err)

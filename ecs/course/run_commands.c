@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/course/run_internal.h"
@@ -120,11 +121,8 @@ void run_commands_ask(struct run *r)
 /* Keeps the row for the report. */
 static void keep(struct run *r, struct run_command *c)
 {
-    struct run_command_row *more = realloc(r->command_rows, (r->command_row_count + 1) * sizeof *more);
-    if (!more)
-        return; /* the report lacks it */
-    r->command_rows = more;
-    more[r->command_row_count++] = (struct run_command_row){.node = c->node, .row = c->row};
+    if (grow_by_one(&r->command_rows, r->command_row_count, sizeof *r->command_rows)) /* or the report lacks it */
+        r->command_rows[r->command_row_count++] = (struct run_command_row){.node = c->node, .row = c->row};
 }
 
 static void report_end(struct run *r, const struct run_command *c)

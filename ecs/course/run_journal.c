@@ -3,6 +3,7 @@
 #include "ecs/course/run_journal.h"
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -89,14 +90,9 @@ int run_journal_print(const struct run_journal *j, char **text, size_t *n)
         fprintf(out, "event %" PRId64 " %d ", j->events[i].at, j->events[i].error);
         put_text(out, j->events[i].text);
     }
-    bool whole = fflush(out) == 0;
-    if (whole)
+    if (fflush(out) == 0)
         fprintf(out, LAST_LINE "%016" PRIx64 "\n", hash_fnv64(HASH_FNV64_START, *text, *n));
-    if (fclose(out) == 0 && whole)
-        return 0;
-    free(*text);
-    *text = NULL;
-    return BEZEL_ENOMEM;
+    return file_text_end(out, text);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
@@ -212,28 +208,16 @@ static void take_program(struct line *l, struct run_journal_program *p)
     take_text(l, r->stage, sizeof r->stage);
 }
 
-/* Room for one more of `count` things, at each power of two. NULL: no memory. */
-static void *grow(void *array, size_t count, size_t size)
-{
-    if (count > 0 && (count & (count - 1)) != 0)
-        return array;
-    return realloc(array, (count ? 2 * count : 1) * size);
-}
-
 static int take_lists(struct line *l, struct run_journal *j)
 {
     if (take_word(l, "program")) {
-        void *more = grow(j->programs, j->program_count, sizeof *j->programs);
-        if (!more)
+        if (!grow_by_one(&j->programs, j->program_count, sizeof *j->programs))
             return BEZEL_ENOMEM;
-        j->programs = more;
         j->programs[j->program_count] = (struct run_journal_program){.index = 0};
         take_program(l, &j->programs[j->program_count++]);
     } else if (take_word(l, "event")) {
-        void *more = grow(j->events, j->event_count, sizeof *j->events);
-        if (!more)
+        if (!grow_by_one(&j->events, j->event_count, sizeof *j->events))
             return BEZEL_ENOMEM;
-        j->events = more;
         struct console_event *e = &j->events[j->event_count++];
         e->at = take_signed(l, INT64_MIN + 1, INT64_MAX);
         e->error = take_bool(l);

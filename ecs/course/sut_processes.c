@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/course/sut_processes.h"
 
+#include "base/grow.h"
 #include "ecs/course/load_experiment.h"
 
 #include <stdio.h>
@@ -91,12 +92,10 @@ int sut_processes_note(struct sut_processes *sut, const struct sut_process *p)
 {
     if (!p->known)
         return 0;
-    struct sut_ended *more = realloc(sut->ended, (sut->ended_count + 1) * sizeof *more);
-    if (!more)
+    if (!grow_by_one(&sut->ended, sut->ended_count, sizeof *sut->ended))
         return BEZEL_ENOMEM;
-    sut->ended = more;
     uint64_t unfetched = !p->home && p->row.output > p->fetched ? p->row.output - p->fetched : 0;
-    more[sut->ended_count++] =
+    sut->ended[sut->ended_count++] =
         (struct sut_ended){.process = p, .row = p->row, .missing = p->missing + p->row.dropped + unfetched};
     return 0;
 }

@@ -148,10 +148,7 @@ static void configure_collector(struct manager_daemon *s)
     char *text = NULL;
     size_t n = 0;
     struct message *m = &s->message;
-    FILE *out = open_memstream(&text, &n);
-    int err = out ? experiment_print_part(s->experiment, 0, out) : BEZEL_ENOMEM;
-    if (out && fclose(out) != 0 && !err)
-        err = BEZEL_ENOMEM;
+    int err = experiment_part_text(s->experiment, 0, &text, &n);
     if (!err && n > MESSAGE_EXPERIMENT_MAX)
         err = BEZEL_EFULL;
     m->type = MESSAGE_COMMAND;

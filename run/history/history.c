@@ -3,6 +3,7 @@
 #include "run/history/history.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "mdr/bounds.h"
 #include "mdr/parts.h"
@@ -69,13 +70,9 @@ static void *add(struct history *h, void *array, size_t *count, size_t most, siz
         h->left_out += most / 2;
         memmove(*list, *list + most / 2 * size, (most - most / 2) * size);
         *count -= most / 2;
-    } else if ((*count & (*count - 1)) == 0) { /* a full power of two, or none */
-        void *larger = realloc(*list, (*count ? 2 * *count : 1) * size);
-        if (!larger) {
-            h->err = BEZEL_ENOMEM;
-            return NULL;
-        }
-        *list = larger;
+    } else if (!grow_by_one(list, *count, size)) {
+        h->err = BEZEL_ENOMEM;
+        return NULL;
     }
     return memset(*list + size * (*count)++, 0, size);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/history/history_rows.h"
 
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "run/history/history_decode.h"
 #include "run/rundb/rundb_sqlite.h"
@@ -64,15 +65,9 @@ static int read_nodes(struct history_rows *r)
         return err;
     r->node_count = 0;
     while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        int64_t *nodes = r->nodes;
-        if ((r->node_count & (r->node_count - 1)) == 0) /* a full power of two, or none */
-            nodes = realloc(nodes, (r->node_count ? 2 * r->node_count : 1) * sizeof *nodes);
-        if (!nodes) {
-            err = BEZEL_ENOMEM;
-            break;
-        }
-        r->nodes = nodes;
-        r->nodes[r->node_count++] = sqlite3_column_int64(s, 0);
+        err = grow_by_one(&r->nodes, r->node_count, sizeof *r->nodes) ? 0 : BEZEL_ENOMEM;
+        if (!err)
+            r->nodes[r->node_count++] = sqlite3_column_int64(s, 0);
     }
     if (!err)
         err = rundb_error(r->db, rc);

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "base/utf8.h"
 #include "mdr/parts.h"
 #include "run/history/history_decode.h"
@@ -88,15 +89,12 @@ void *summary_grow(struct summary_loading *l, void *array, size_t *count, size_t
         l->err = rundb_refuse(BEZEL_EFULL, TOO_MANY);
     if (l->err)
         return NULL;
-    if ((*count & (*count - 1)) == 0) { /* a full power of two, or none */
-        if (!summary_charge(l, (*count ? *count : 1) * size))
-            return NULL;
-        char *larger = realloc(*at, (*count ? *count * 2 : 1) * size);
-        if (!larger) {
-            l->err = BEZEL_ENOMEM;
-            return NULL;
-        }
-        *at = larger;
+    bool is_full = (*count & (*count - 1)) == 0; /* as grow_by_one() has it */
+    if (is_full && !summary_charge(l, (*count ? *count : 1) * size))
+        return NULL;
+    if (!grow_by_one(at, *count, size)) {
+        l->err = BEZEL_ENOMEM;
+        return NULL;
     }
     return memset(*at + size * (*count)++, 0, size);
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "run/levels/levels_internal.h"
 
 #include "base/clock.h"
@@ -17,14 +18,8 @@ enum { READ_BYTES = 256 << 10 };
 static int add_stream(void *levels, const char *path, const struct model_process *p, const struct packet_header *first)
 {
     struct levels *l = levels;
-    if (l->count == l->capacity) {
-        size_t larger = l->capacity ? 2 * l->capacity : 32;
-        struct levels_ring **list = realloc(l->rings, larger * sizeof(struct levels_ring *));
-        if (!list)
-            return BEZEL_ENOMEM;
-        l->rings = list;
-        l->capacity = larger;
-    }
+    if (!grow_list(&l->rings, &l->capacity, l->count, sizeof(struct levels_ring *)))
+        return BEZEL_ENOMEM;
     struct levels_ring *ring = calloc(1, sizeof *ring);
     char *copy = strdup(path);
     if (!ring || !copy) {

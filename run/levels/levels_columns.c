@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "run/levels/levels_internal.h"
 
 #include <math.h>
@@ -46,14 +47,8 @@ static struct column *column_at(struct columns *c, unsigned width, uint64_t time
         return &c->list[c->count - 1];
     if (c->count == c->room)
         return *result = 1, NULL;
-    if (c->count == c->capacity) {
-        size_t larger = c->capacity ? 2 * c->capacity : 256;
-        struct column *list = realloc(c->list, larger * sizeof *list);
-        if (!list)
-            return *result = BEZEL_ENOMEM, NULL;
-        c->list = list;
-        c->capacity = larger;
-    }
+    if (!grow_list(&c->list, &c->capacity, c->count, sizeof *c->list))
+        return *result = BEZEL_ENOMEM, NULL;
     struct column *new = &c->list[c->count++];
     *new = empty;
     new->is.begin = begin;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/model/interval_times.h"
 
+#include "base/file.h"
 #include "base/grow.h"
 
 #include <inttypes.h>
@@ -69,12 +70,8 @@ char *interval_times_text(const struct interval_times_row *row)
         for (size_t i = 0; i < bytes; i++)
             fprintf(out, "%02x", packed[i]);
     }
-    if (out && fclose(out) != 0) {
-        free(text);
-        text = NULL;
-    }
     free(packed);
-    return text;
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 static int read_times(struct interval_times *t, struct interval_times_row *row, const char *hex)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/model/run_clock.h"
 
+#include "base/grow.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -55,15 +56,9 @@ static void push(struct run_clock *c, const struct clock_piece *piece)
 {
     if (c->count == RUN_CLOCK_PIECES)
         halve(c);
-    if (c->count == c->capacity) {
-        size_t larger = c->capacity ? 2 * c->capacity : 64;
-        struct clock_piece *pieces = realloc(c->pieces, larger * sizeof *pieces);
-        if (!pieces) {
-            c->incomplete = true;
-            return;
-        }
-        c->pieces = pieces;
-        c->capacity = larger;
+    if (!grow_list(&c->pieces, &c->capacity, c->count, sizeof *c->pieces)) {
+        c->incomplete = true;
+        return;
     }
     c->pieces[c->count++] = *piece;
 }

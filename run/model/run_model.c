@@ -3,6 +3,7 @@
 #include "run/model/run_model.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "mdr/parts.h"
@@ -361,14 +362,7 @@ static bool make_places(struct model_process *p, uint32_t ring)
     uint32_t count = p->ring_count ? p->ring_count : 4;
     while (count <= ring)
         count *= 2;
-    struct model_stream **larger = count > p->ring_count ? realloc(p->streams, count * sizeof *larger) : p->streams;
-    if (!larger)
-        return false;
-    for (uint32_t i = p->ring_count; i < count; i++)
-        larger[i] = NULL;
-    p->streams = larger;
-    p->ring_count = count;
-    return true;
+    return grow_zeroed(&p->streams, &p->ring_count, count, sizeof(struct model_stream *));
 }
 
 struct model_file model_file(const struct model_process *process, uint32_t ring)

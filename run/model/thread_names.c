@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/model/thread_names.h"
 
+#include "base/grow.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +17,8 @@ int thread_names_add(struct thread_names *n, uint32_t thread, int64_t at, const 
 {
     if (n->count && is_behind(&n->list[n->count - 1], thread, at))
         return BEZEL_EMALFORMED;
-    if (n->count == n->capacity) {
-        size_t larger = n->capacity ? 2 * n->capacity : 4;
-        struct thread_name *list = realloc(n->list, larger * sizeof *list);
-        if (!list)
-            return BEZEL_ENOMEM;
-        n->list = list;
-        n->capacity = larger;
-    }
+    if (!grow_by_one(&n->list, n->count, sizeof *n->list))
+        return BEZEL_ENOMEM;
     struct thread_name *added = &n->list[n->count++];
     *added = (struct thread_name){.thread = thread, .at = at};
     snprintf(added->name, sizeof added->name, "%s", name);

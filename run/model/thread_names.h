@@ -25,7 +25,7 @@ struct thread_name {
 
 struct thread_names {
     struct thread_name *list; /* by thread and time */
-    size_t count, capacity;
+    size_t count;
 };
 
 /** Adds a name, behind those of lower threads, and of earlier times. Returns 0, BEZEL_ENOMEM, or BEZEL_EMALFORMED where

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/buckets_statistics.h"
 
+#include "base/grow.h"
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
 
@@ -20,11 +21,9 @@ static struct buckets_row *row_of(struct buckets_table *t, const struct experime
     for (size_t i = t->count; i > 0 && t->rows[i - 1].metric == metric; i--)
         if (t->rows[i - 1].node == node->row && strcmp(t->rows[i - 1].process, process) == 0)
             return &t->rows[i - 1];
-    struct buckets_row *rows = t->count < ROWS_MOST ? realloc(t->rows, (t->count + 1) * sizeof *rows) : NULL;
-    if (!rows)
+    if (t->count == ROWS_MOST || !grow_by_one(&t->rows, t->count, sizeof *t->rows))
         return NULL;
-    t->rows = rows;
-    struct buckets_row *row = &rows[t->count++];
+    struct buckets_row *row = &t->rows[t->count++];
     *row = (struct buckets_row){.metric = metric, .node = node->row, .buckets.edges = &e->metrics[metric].edges};
     snprintf(row->process, sizeof row->process, "%s", process);
     return row;

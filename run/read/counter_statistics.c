@@ -3,6 +3,7 @@
 #include "run/read/counter_statistics.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,17 +36,12 @@ static bool is_row(const struct counter_statistics *row, const struct record_ite
 static long add_row(struct counter_reading *r, const struct record_item *item, const char *of, int64_t pid)
 {
     struct counter_table *t = &r->table;
-    size_t larger = t->count + 1;
-    struct counter_statistics *rows =
-        t->count < ROWS_MOST ? realloc(t->rows, larger * sizeof *rows) : NULL; /* seldom */
-    t->rows = rows ? rows : t->rows;
-    int64_t(*before)[DICT_FIELDS_MAX] = rows ? realloc(r->before, larger * sizeof *before) : NULL;
-    r->before = before ? before : r->before;
-    if (!rows || !before) {
+    if (t->count == ROWS_MOST || !grow_by_one(&t->rows, t->count, sizeof *t->rows) ||
+        !grow_by_one(&r->before, t->count, sizeof *r->before)) {
         t->cut = true;
         return -1;
     }
-    struct counter_statistics *row = &rows[t->count];
+    struct counter_statistics *row = &t->rows[t->count];
     *row = (struct counter_statistics){
         .pid = pid, .first_ns = (int64_t)item->time, .field_count = item->aspect->field_count};
     snprintf(row->node, sizeof row->node, "%s", item->process->node->name);

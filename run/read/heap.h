@@ -8,6 +8,8 @@
 #ifndef BEZEL_RUN_READ_HEAP_H
 #define BEZEL_RUN_READ_HEAP_H
 
+#include "base/grow.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,15 +80,7 @@ static inline void heap_set(struct heap *h, size_t i, struct heap_entry it, heap
 /** Makes room for one more. False: no memory. */
 static inline bool heap_reserve(struct heap *h)
 {
-    if (h->count < h->capacity)
-        return true;
-    size_t larger = h->capacity ? 2 * h->capacity : 8;
-    struct heap_entry *entries = realloc(h->entries, larger * sizeof *entries);
-    if (!entries)
-        return false;
-    h->entries = entries;
-    h->capacity = larger;
-    return true;
+    return grow_list(&h->entries, &h->capacity, h->count, sizeof *h->entries);
 }
 
 /** Adds `it`; there is room. */

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/label_statistics.h"
 
+#include "base/grow.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +22,9 @@ static struct label_statistics *row_of(struct label_reading *r, const struct rec
             return row;
         }
     }
-    struct label_statistics *rows = t->count < ROWS_MOST ? realloc(t->rows, (t->count + 1) * sizeof *rows) : NULL;
-    if (!rows)
+    if (t->count == ROWS_MOST || !grow_by_one(&t->rows, t->count, sizeof *t->rows))
         return NULL;
-    t->rows = rows;
-    struct label_statistics *row = &rows[t->count++];
+    struct label_statistics *row = &t->rows[t->count++];
     *row = (struct label_statistics){.process = item->process->row, .aspect = item->r->aspect, .field = field};
     snprintf(row->name, sizeof row->name, "%s", item->aspect->fields[field].name);
     snprintf(row->labels, sizeof row->labels, "%s", item->aspect->fields[field].labels);

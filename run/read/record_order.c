@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/record_order.h"
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "run/model/message_keys.h"
@@ -165,14 +166,8 @@ static struct order_node *find_node(struct record_order *o, const struct model_n
     for (size_t i = 0; i < o->node_count; i++)
         if (o->nodes[i]->model == model)
             return o->nodes[i];
-    if (o->node_count == o->node_capacity) {
-        size_t larger = o->node_capacity ? 2 * o->node_capacity : 8;
-        struct order_node **nodes = realloc(o->nodes, larger * sizeof(struct order_node *));
-        if (!nodes)
-            return NULL;
-        o->nodes = nodes;
-        o->node_capacity = larger;
-    }
+    if (!grow_list(&o->nodes, &o->node_capacity, o->node_count, sizeof(struct order_node *)))
+        return NULL;
     struct order_node *node = calloc(1, sizeof *node);
     if (!node)
         return NULL;

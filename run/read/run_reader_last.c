@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "run/read/run_reader_internal.h"
 
 #include "base/clock.h"
@@ -147,14 +148,8 @@ static int take_latest(void *context, const struct model_node *node, const struc
     struct span span = {run_time(node, h->timestamp_begin), h->records};
     if (h->records == 0 || span.begin >= l->until || run_time(node, h->timestamp_end) < l->from)
         return 0;
-    if (l->count == l->capacity) {
-        size_t larger = l->capacity ? 2 * l->capacity : 256;
-        struct span *heap = realloc(l->heap, larger * sizeof *heap);
-        if (!heap)
-            return BEZEL_ENOMEM;
-        l->heap = heap;
-        l->capacity = larger;
-    }
+    if (!grow_list(&l->heap, &l->capacity, l->count, sizeof *l->heap))
+        return BEZEL_ENOMEM;
     size_t i = l->count++;
     l->heap[i] = span;
     l->records += span.records;

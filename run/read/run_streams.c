@@ -295,14 +295,8 @@ static bool is_wanted(const struct run_streams *s, const struct model_node *node
 /* Notes a new entry of trace/. */
 static int add_folder(struct run_streams *s, const char *name, const char *path)
 {
-    if (s->folder_count == s->folder_capacity) {
-        size_t larger = s->folder_capacity ? 2 * s->folder_capacity : 8;
-        struct run_streams_folder *list = realloc(s->folders, larger * sizeof *list);
-        if (!list)
-            return BEZEL_ENOMEM;
-        s->folders = list;
-        s->folder_capacity = larger;
-    }
+    if (!grow_list(&s->folders, &s->folder_capacity, s->folder_count, sizeof *s->folders))
+        return BEZEL_ENOMEM;
     const struct model_node *node = node_of(s->model, name);
     int err = node ? 0 : run_streams_renew(s);
     if (err)

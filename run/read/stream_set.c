@@ -3,6 +3,7 @@
 #include "run/read/stream_set.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -33,14 +34,8 @@ void stream_set_free(struct stream_set *set)
 
 static int add(struct stream_set *set, const struct stream_file *file, struct record_stream **added)
 {
-    if (set->count == set->capacity) {
-        size_t larger = set->capacity ? 2 * set->capacity : 32;
-        struct record_stream **list = realloc(set->streams, larger * sizeof(struct record_stream *));
-        if (!list)
-            return BEZEL_ENOMEM;
-        set->streams = list;
-        set->capacity = larger;
-    }
+    if (!grow_list(&set->streams, &set->capacity, set->count, sizeof(struct record_stream *)))
+        return BEZEL_ENOMEM;
     struct record_stream *s = calloc(1, sizeof *s);
     const struct record_source *of = record_order_source(set->order);
     int err = s ? record_stream_init(s, of, file->path, file->process, file->begin) : BEZEL_ENOMEM;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The tables of run.db for records of built-in aspects. The table in mdr/builtin.h has their names and columns. */
+#include "base/file.h"
 #include "mdr/builtin.h"
 
 #include "run/rundb/rundb_live.h"
@@ -81,13 +82,9 @@ static char *text_of(void (*write)(FILE *out, enum builtin b), enum builtin b)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    write(out, b);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    if (out)
+        write(out, b);
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 static int exec_each(sqlite3 *db, void (*write)(FILE *out, enum builtin b))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/rundb/rundb_sections.h"
 
+#include "base/grow.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
 
@@ -396,14 +397,8 @@ static int drop_older(struct expiry *e, const struct model_stream *s)
 static int take_expiry(sqlite3_stmt *s, void *context)
 {
     struct expiry *e = context;
-    if (e->count == e->capacity) {
-        size_t larger = e->capacity ? 2 * e->capacity : 64;
-        void *list = realloc(e->list, larger * sizeof *e->list);
-        if (!list)
-            return BEZEL_ENOMEM;
-        e->list = list;
-        e->capacity = larger;
-    }
+    if (!grow_list(&e->list, &e->capacity, e->count, sizeof *e->list))
+        return BEZEL_ENOMEM;
     int err = read_expired(s, e->m, &e->list[e->count].stream, &e->list[e->count].expired);
     return err ? err : drop_older(e, e->list[e->count++].stream);
 }

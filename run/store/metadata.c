@@ -3,6 +3,7 @@
 #include "run/store/metadata.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -275,24 +276,12 @@ static void put_process(FILE *out, const struct model_process *p)
         put_event(out, p, &p->dict->aspects[i], p->dict->aspects[i].id, p->stream_id);
 }
 
-/* Closes what open_memstream() opened. Returns 0 or, the text freed, BEZEL_ENOMEM. */
-static int finish(FILE *out, char **text)
-{
-    bool bad = ferror(out);
-    if (fclose(out) == 0 && !bad)
-        return 0;
-    free(*text);
-    *text = NULL;
-    return BEZEL_ENOMEM;
-}
-
 int metadata_write_process(const struct model_process *p, char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
-    if (!out)
-        return BEZEL_ENOMEM;
-    put_process(out, p);
-    return finish(out, text);
+    if (out)
+        put_process(out, p);
+    return file_text_end(out, text);
 }
 
 int metadata_keep(struct model_node *node)
@@ -316,7 +305,7 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
             fwrite(p->metadata, 1, p->metadata_bytes, out);
         else
             put_process(out, p);
-    return finish(out, text);
+    return file_text_end(out, text);
 }
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
@@ -341,7 +330,7 @@ static FILE *piece(struct compared *c)
 /* Ends the piece. Whether the text continues with it; then the text moves on behind it. */
 static bool takes(struct compared *c)
 {
-    if (c->failed || finish(c->piece, &c->bytes) != 0) {
+    if (c->failed || file_text_end(c->piece, &c->bytes) != 0) {
         c->failed = true;
         return false;
     }

@@ -3,6 +3,7 @@
 #include "sensor/external/name_watch.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/utf8.h"
 #include "sensor/external/notes.h"
 
@@ -140,20 +141,6 @@ static bool is_over(struct look *look)
     return over;
 }
 
-/* A place for each ring. False if there is no memory. */
-static bool make_places(struct process_names *of, uint32_t count)
-{
-    if (count <= of->count)
-        return true;
-    struct place *more = realloc(of->rings, count * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + of->count, 0, (count - of->count) * sizeof *more);
-    of->rings = more;
-    of->count = count;
-    return true;
-}
-
 /* False if some of its threads are left. */
 static bool look_at_process(struct look *look, const struct external_process *p, struct process_names *of)
 {
@@ -161,7 +148,7 @@ static bool look_at_process(struct look *look, const struct external_process *p,
         free(of->rings);
         *of = (struct process_names){.instance = p->at->instance};
     }
-    if (!make_places(of, p->at->ring_count))
+    if (!grow_zeroed(&of->rings, &of->count, p->at->ring_count, sizeof *of->rings))
         return true;
     for (; of->next < p->at->ring_count; of->next++) {
         struct place *place = &of->rings[of->next];

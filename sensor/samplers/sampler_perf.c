@@ -6,6 +6,7 @@
  * a process has when it is first seen, and the threads that those create. Counting costs the program only somewhat
  * longer context switches.
  */
+#include "base/grow.h"
 #include "sensor/samplers/sampler_internal.h"
 
 #include "base/perf_rights.h"
@@ -70,10 +71,8 @@ static void add_counters(struct samplers *s, struct sampler_process_state *p, pi
                          SAMPLER_COUNTERS_MAX);
             return;
         }
-        struct sampler_counter *more = realloc(p->counters, (p->counter_count + 1) * sizeof *more);
-        if (!more)
+        if (!grow_by_one(&p->counters, p->counter_count, sizeof *p->counters))
             return;
-        p->counters = more;
         int fd = open_counter(thread, (enum sampler_perf)what);
         if (fd < 0) {
             note_refused(s, (enum sampler_perf)what, now);

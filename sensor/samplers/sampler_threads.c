@@ -7,6 +7,7 @@
  * for a CPU counts when it ends, so that it is in the same sample as what the thread records next.
  */
 #include "base/clock.h"
+#include "base/grow.h"
 #include "sensor/samplers/sampler_switches.h"
 
 #include <stdlib.h>
@@ -79,24 +80,10 @@ static void begin_thread(struct samplers *s, struct sampler_process_state *p, ui
     s->thread_count += !other;
 }
 
-/* Makes a place for each ring; they are kept while the process lives. False if there is no memory. */
-static bool make_places(struct sampler_process_state *p, uint32_t count)
-{
-    if (count <= p->thread_count)
-        return true;
-    struct sampler_thread *more = realloc(p->threads, count * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + p->thread_count, 0, (count - p->thread_count) * sizeof *more);
-    p->threads = more;
-    p->thread_count = count;
-    return true;
-}
-
 void sampler_find_threads(struct samplers *s, struct sampler_process_state *place, const struct external_process *p,
                           int64_t now)
 {
-    if (!make_places(place, p->at->ring_count))
+    if (!grow_zeroed(&place->threads, &place->thread_count, p->at->ring_count, sizeof *place->threads))
         return;
     for (uint32_t ring = 0; ring < p->at->ring_count && !p->truncated; ring++) {
         const struct sampler_thread *t = &place->threads[ring];

@@ -224,8 +224,7 @@ static inline void experiments_check_part(const struct experiment *e, uint32_t n
     size_t n = 0;
     struct experiment *part = NULL;
     struct experiment_diagnostics found;
-    FILE *out = open_memstream(&printed, &n);
-    EXPERIMENTS_REQUIRE(out && experiment_print_part(e, node, out) == 0 && fclose(out) == 0, "memory");
+    EXPERIMENTS_REQUIRE(experiment_part_text(e, node, &printed, &n) == 0, "memory");
     int err = experiment_read(printed, n, &part, &found);
     EXPERIMENTS_REQUIRE(err == 0, "node %u: %s: %s\n%s", node, found.count ? found.list[0].path : "",
                         found.count ? found.list[0].sentence : "", printed);

@@ -3,6 +3,7 @@
 #include "views/page/path_maker.h"
 
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/saturate.h"
 
 #include <inttypes.h>
@@ -55,10 +56,7 @@ char *path_maker_message(uint32_t sequence, const char *answer, size_t length, s
     fprintf(out, "{\"is\":\"why\",\"sequence\":%" PRIu32 ",\"answer\":", sequence);
     fwrite(answer, 1, length, out);
     fputc('}', out);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 bool path_maker_step(struct path_maker *m, char **text, size_t *n)

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "base/json.h"
 #include "base/saturate.h"
 #include "views/page/run_view_edges.h"
@@ -58,13 +59,7 @@ struct arrays {
 
 static void put(struct arrays *a, double value)
 {
-    if (a->used == a->capacity && !a->failed) {
-        size_t larger = a->capacity ? 2 * a->capacity : 4096;
-        double *values = realloc(a->values, larger * sizeof *values);
-        a->failed = !values;
-        a->values = values ? values : a->values;
-        a->capacity = values ? larger : a->capacity;
-    }
+    a->failed = a->failed || !grow_list(&a->values, &a->capacity, a->used, sizeof *a->values);
     if (!a->failed)
         a->values[a->used++] = value;
 }

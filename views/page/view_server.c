@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
@@ -103,7 +104,7 @@ static int send_text(struct server *s, const struct page *p, int (*write)(struct
     if (!out)
         return BEZEL_ENOMEM;
     int err = write(s, p, out);
-    if (fclose(out) != 0)
+    if (file_text_end(out, &text) != 0)
         err = BEZEL_ENOMEM;
     if (!err)
         err = web_send(s->web, p->number, text, n, true);

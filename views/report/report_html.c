@@ -6,6 +6,7 @@
  * as data, and the code of views/web/ that makes tables and plots of it. Its size is bounded: of a large run the page
  * has the first rows of each list, and says how many more there are; neighbouring columns are joined.
  */
+#include "base/file.h"
 #include "base/saturate.h"
 #include "views/report/report.h"
 #include "views/web/pages.h"
@@ -31,14 +32,9 @@ static char *text_of(void (*write)(const struct report *r, size_t n, FILE *out),
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, bytes);
-    if (!out)
-        return NULL;
-    write(r, n, out);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) == 0 && !failed)
-        return text;
-    free(text);
-    return NULL;
+    if (out)
+        write(r, n, out);
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 /* Ends a script element only where it is to end: `<` occurs in JSON's texts alone. */

@@ -5,6 +5,7 @@
  * From a violated limit to its neighbourhood: the commands that show the records that broke it, what the scheduler did
  * with their threads, and what the machine did, around its worst value.
  */
+#include "base/file.h"
 #include "base/saturate.h"
 #include "views/report/report.h"
 
@@ -226,11 +227,9 @@ static char *command_text(const struct report *r, const struct look *look, size_
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return NULL;
-    commands[command].put(r, look, out);
-    (void)fclose(out);
-    return text;
+    if (out)
+        commands[command].put(r, look, out);
+    return file_text_end(out, &text) == 0 ? text : NULL;
 }
 
 static void look_row(struct rows *w, const struct report *r, const void *item)

@@ -3,6 +3,7 @@
 
 /* The sentence that opens the report: the verdict, and all that is between it and a green one. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/plain.h"
 #include "views/report/report.h"
 
@@ -397,11 +398,9 @@ char *report_sentence_text(const struct report *r)
     char *sentence = NULL;
     size_t n;
     FILE *memory = open_memstream(&sentence, &n);
-    if (!memory)
-        return NULL;
-    report_sentence(r, memory);
-    fclose(memory);
-    return sentence;
+    if (memory)
+        report_sentence(r, memory);
+    return file_text_end(memory, &sentence) == 0 ? sentence : NULL;
 }
 
 /* ---- The first lines of the text --------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "views/top/top_source_internal.h"
 
 #include "base/clock.h"
@@ -15,8 +16,6 @@
 
 /* The monitor records each of what is looked for at least every second, but for agents with a longer period. */
 static const int64_t own_lookback = 3 * CLOCK_S;
-
-enum { ITEMS_FIRST = 64 };
 
 /* ---- opening, and what is new ------------------------------------------------------------------------------------ */
 
@@ -269,15 +268,9 @@ struct top_item *top_source_add(struct top_source *s)
         s->left_out++;
         return NULL;
     }
-    if (s->item_count == s->item_capacity) {
-        size_t larger = s->item_capacity ? 2 * s->item_capacity : ITEMS_FIRST;
-        struct top_item *items = realloc(s->items, larger * sizeof *items);
-        if (!items) {
-            s->left_out++;
-            return NULL;
-        }
-        s->items = items;
-        s->item_capacity = larger;
+    if (!grow_list(&s->items, &s->item_capacity, s->item_count, sizeof *s->items)) {
+        s->left_out++;
+        return NULL;
     }
     struct top_item *item = &s->items[s->item_count++];
     *item = (struct top_item){.id = TOP_ALL, .at = TOP_NEVER, .into = TOP_VIEWS, .scope = TOP_ALL, .mark = ' '};
