@@ -5,7 +5,6 @@
  * How exact the relation of two clocks is, and how far its bound holds, over drawn clocks and networks
  * (tests/lib/virtual_hosts.h), against the truth. One figure a line: `name value unit`. bench-clocks [SEED]
  */
-#include "base/clock.h"
 #include "base/clock_relation.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/virtual_hosts.h"

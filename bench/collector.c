@@ -14,7 +14,6 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/ulimit.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
 

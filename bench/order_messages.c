@@ -14,7 +14,6 @@
  * NAME is the rate: RATE_per_s, where every second record belongs to a message, or compute_RATE_per_s: every tenth one.
  */
 #include "base/clock.h"
-#include "base/file.h"
 #include "bench/order_run.h"
 #include "run/read/run_reader.h"
 #include "tests/lib/seed.h"

@@ -8,7 +8,6 @@
  */
 #include "bench/record.h"
 
-#include "base/clock.h"
 #include "bench/batch.h"
 #include "bench/lttng.h"
 #include "bench/reader.h"

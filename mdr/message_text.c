@@ -3,7 +3,6 @@
 
 /* Apart from the codec of messages, which needs libtirpc: the external sensor uses it without one. */
 #include "base/utf8.h"
-#include "mdr/dict.h"
 #include "mdr/parts.h"
 
 void message_text(char *to, size_t max, const char *from)

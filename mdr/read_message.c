@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/read_message.h"
 
-#include "mdr/dict.h"
 #include "mdr/message.h"
 #include "mdr/message_fields.h"
 

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/supervisor.h"
-#include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/launch/launcher.h"
 #include "bezeld/launch/unix_socket.h"

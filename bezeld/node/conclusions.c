@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "bezeld/node/node_internal.h"
-#include "bezeld/node/own_trace.h"
 
 #include <math.h>
 

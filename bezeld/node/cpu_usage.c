@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/node/cpu_usage.h"
 
-#include "base/clock.h"
-
 #include <math.h>
 
 void cpu_usage_open(struct cpu_usage *u, int64_t cpu)

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
-#include "bezeld/node/own_trace.h"
 
 #define NODE_DRAIN_TURN CLOCK_MS /* between two turns while draining */
 #define NODE_EXCHANGES                                                                                                 \

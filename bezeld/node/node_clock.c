@@ -4,7 +4,6 @@
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "bezeld/node/node_internal.h"
-#include "bezeld/node/own_trace.h"
 #include "sensor/external/notes.h"
 
 #include <stdlib.h>

@@ -1,12 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
 #include "bezeld/node/node_internal.h"
-#include "bezeld/node/own_trace.h"
 #include "mdr/message.h"
 #include "resmgr/pace/gap.h"
-
-#include <stdio.h>
 
 /* Whether a poll is divided into slices: other nodes share this thread, and the settings do not limit a poll. */
 static bool comes_in_slices(const struct node *n)

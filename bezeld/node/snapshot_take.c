@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
-#include "bezeld/node/own_trace.h"
 #include "mdr/message.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/units.h"
 #include "collector/receive/receiver_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/ulimit.h"
-#include "base/units.h"
 #include "collector/serve/serve_reader.h"
 #include "collector/serve/serve_server.h"
 

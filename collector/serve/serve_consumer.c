@@ -3,7 +3,6 @@
 #include "collector/serve/serve_internal.h"
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "mdr/parts.h"
@@ -11,7 +10,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -3,7 +3,6 @@
 #include "collector/serve/serve_files.h"
 
 #include "base/checksum.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/log.h"

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/log.h"
 #include "base/units.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"

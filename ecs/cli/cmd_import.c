@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "base/ulimit.h"
 #include "config/experiment.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"

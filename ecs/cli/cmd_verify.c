@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/plain.h"
-#include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"

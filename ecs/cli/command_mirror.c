@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/ulimit.h"
 #include "collector/remote/mirror.h"
 #include "config/experiment.h"
 #include "ecs/course/rundir.h"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/log.h"
 #include "base/options.h"
 #include "base/ulimit.h"
 #include "ecs/cli/commands.h"

@@ -15,7 +15,6 @@
 #include "mdr/message.h"
 #include "views/report/report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

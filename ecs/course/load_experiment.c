@@ -8,7 +8,6 @@
 #include "base/ulimit.h"
 #include "base/utf8.h"
 #include "ecs/course/inventory_file.h"
-#include "mdr/dict.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
 

@@ -9,7 +9,6 @@
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/run_internal.h"
 #include "run/history/summary.h"
-#include "run/rundb/rundb.h"
 
 #include <errno.h>
 #include <stdlib.h>

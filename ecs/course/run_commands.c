@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 /*
  * Commands of triggers: the launcher of the node where a trigger has fired starts its command, with the event in its

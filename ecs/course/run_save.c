@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "ecs/course/run_internal.h"
-#include "mdr/message.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "pattern.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 struct canvas {

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PART_VERSION, PART_ID, PART_DOMAIN, PART_ADDRESS, PART_IDENTITY, PART_MECHANISM, PART_KEY };

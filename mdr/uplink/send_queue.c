@@ -4,7 +4,6 @@
 
 #include "base/ulimit.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/ulimit.h"
-#include "mdr/parts.h"
 
 #include <limits.h>
 #include <stdio.h>

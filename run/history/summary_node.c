@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/uuid.h"
-#include "run/rundb/rundb_live.h"
 
 /* ---- costs of a node, over its daemons --------------------------------------------------------------------------- */
 

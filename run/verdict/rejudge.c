@@ -5,7 +5,6 @@
 #include "run/verdict/rejudge.h"
 
 #include "base/saturate.h"
-#include "mdr/builtin.h"
 #include "resmgr/agent/agent.h"
 #include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict.h"

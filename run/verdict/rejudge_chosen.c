@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 
 /* The extremes of records that meet the condition of a metric, and last values, read from an ended run. */
-#include "base/saturate.h"
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
 #include "run/verdict/rejudge.h"

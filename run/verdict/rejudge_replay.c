@@ -14,7 +14,6 @@
 #include "run/verdict/rejudge_replay.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"

@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "sensor/external/notes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "sensor/internal/internal.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "sensor/samplers/sampler_text.h"
 
 #include "base/utf8.h"
-#include "mdr/dict.h"
 
 #include <errno.h>
 #include <math.h>

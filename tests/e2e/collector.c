@@ -5,7 +5,6 @@
  */
 #include "base/bytes.h"
 #include "base/file.h"
-#include "mdr/builtin.h"
 #include "mdr/link/unidentified_peers.h"
 #include "mdr/message.h"
 #include "run/history/summary.h"

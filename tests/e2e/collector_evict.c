@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* A real collector whose run has many processes, one after the other: memory, answers, and limits. */
-#include "base/file.h"
 #include "run/history/summary.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* A full run directory: only stored packets are acknowledged, and everything is stored when there is room again. */
-#include "base/file.h"
 #include "mdr/message.h"
 #include "run/history/summary.h"
 #include "tests/lib/collector_process.h"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* kill -9 of the collector at random moments: what was acknowledged is stored once, the rest comes again, once. */
-#include "base/file.h"
 #include "run/history/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"

@@ -4,8 +4,6 @@
 /* The link between two hosts, cut, delayed, reordered, damaged, slowed and half-open. */
 #include "tests/faults/faults.h"
 
-#include <signal.h>
-
 #define SILENCE (3 * CLOCK_S) /* longer than a peer's */
 
 static const char with_keys[] = "keys", of_reducer[] = "reducer";

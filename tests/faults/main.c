@@ -10,11 +10,9 @@
 #include "tests/faults/faults.h"
 #include "tests/lib/patience.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <getopt.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,6 @@
  */
 #include "tests/faults/faults.h"
 
-#include <stdio.h>
-
 enum { TC_REFUSED = 2, TC_MISSING = 127 }; /* by the kernel, which has none; 1 would be our mistake */
 
 #define TC(...) bed_program(b, "tc", (const char *const[]){"tc", "qdisc", __VA_ARGS__, NULL})

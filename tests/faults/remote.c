@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "tests/lib/namespaces.h"
-#include "tests/lib/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
 #include "export/export.h"
 #include "run/verify/verify.h"
 #include "tests/fuzz/fuzz.h"

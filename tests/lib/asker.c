@@ -7,7 +7,6 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "config/experiment.h"
 #include "tests/lib/begin.h"
 
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "collector/receive/recover.h"
 #include "run/history/summary.h"
-#include "run/rundb/rundb_save.h"
 #include "run/verify/verify.h"
 #include "tests/lib/disk_calls.h"
 #include "tests/lib/no_memory.h"

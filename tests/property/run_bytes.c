@@ -11,7 +11,6 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
-#include <errno.h>
 #include <ftw.h>
 #include <limits.h>
 #include <setjmp.h>

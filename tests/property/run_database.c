@@ -5,7 +5,6 @@
  * hostile. BEZEL_SEED repeats.
  */
 #include "base/clock.h"
-#include "base/file.h"
 #include "run/read/run_reader_internal.h"
 #include "tests/lib/grown_run.h"
 

@@ -5,7 +5,6 @@
  * order, but those that a full ring lost, and it says which; the books balance, those of the killed bezelds too.
  */
 #include "base/clock.h"
-#include "base/file.h"
 #include "bezel/sensor.h"
 #include "run/history/summary.h"
 #include "run/store/trace_reader.h"
@@ -15,7 +14,6 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

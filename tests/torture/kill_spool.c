@@ -6,14 +6,12 @@
  * whole, once and in order, and what was freed is gone. Bytes that change on the disk cost what stands from there on,
  * and never bring anything back that was not written.
  */
-#include "base/clock.h"
 #include "mdr/uplink/spool.h"
 #include "mdr/uplink/window.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/told_packet.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>

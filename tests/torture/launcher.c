@@ -13,7 +13,6 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>

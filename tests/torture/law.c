@@ -16,8 +16,6 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

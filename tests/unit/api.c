@@ -4,7 +4,6 @@
  * Everything in <bezel/sensor.h>, used from C and from C++: what was said is what arrives, under the name that it was
  * given.
  */
-#include "base/clock.h"
 #include "mdr/dict.h"
 #include "tests/lib/every_aspect.h"
 #include "tests/lib/node_fixture.h"

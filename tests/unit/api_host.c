@@ -4,7 +4,6 @@
  * libbezel in programs that do what programs do: handle signals, end threads, load libraries, close descriptors, run
  * out of memory. None of it harms the program, and no record is lost without being counted.
  */
-#include "base/clock.h"
 #include "base/file.h"
 #include "bezel/sensor.h"
 #include "mdr/parts.h"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 /* Rules on aspects: which one counts, and that the enable words of processes follow them. */
 #include "sensor/external/aspect_rules.h"
-#include "base/clock.h"
 #include "bezel/sensor.h"
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
@@ -10,7 +9,6 @@
 
 #include <fnmatch.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>

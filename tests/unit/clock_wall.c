@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -8,7 +8,6 @@
 #include "bezel/kinds.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
-#include "tests/lib/patience.h"
 
 #include <pthread.h>
 #include <setjmp.h>

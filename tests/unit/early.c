@@ -8,12 +8,9 @@
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 
-#include "base/clock.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

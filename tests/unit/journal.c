@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 /* Journals: several of one process, each read by the sensor of its own folder; full, counted, steered, left behind. */
 #include "sensor/shm/journal.h"
-#include "base/clock.h"
 #include "tests/lib/node_fixture.h"
 
 #include <errno.h>

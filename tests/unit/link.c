@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "tests/lib/patience.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

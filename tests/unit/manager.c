@@ -4,7 +4,6 @@
 #include "resmgr/manager/manager.h"
 
 #include "mdr/manage.h"
-#include "resmgr/policies/policy.h"
 #include "tests/lib/managed.h"
 
 #include <math.h>

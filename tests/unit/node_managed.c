@@ -7,7 +7,6 @@
  */
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
-#include "bezeld/node/owner.h"
 #include "mdr/message.h"
 #include "resmgr/manager/manager.h"
 #include "tests/lib/opened_node.h"
@@ -18,7 +17,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>

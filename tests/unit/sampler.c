@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 
@@ -20,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 /* Samples of threads and interrupts: of real threads, and of kernels that the test mounts over /proc. */
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "mdr/parts.h"
 #include "sensor/samplers/sampler.h"
 #include "tests/lib/namespaces.h"
 #include "tests/lib/node_fixture.h"

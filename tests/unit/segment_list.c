@@ -4,7 +4,6 @@
  * The list of processes that record in a folder: whom it has, beside whoever reads them, and what it makes of nonsense.
  */
 #include "sensor/shm/segment_list.h"
-#include "base/procstat.h"
 #include "base/sigbus_guard.h"
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
@@ -14,7 +13,6 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* When streams are synced and what a sync that fails leaves; which files stay open. */
-#include "base/file.h"
 #include "run/store/store_internal.h"
 #include "tests/lib/store_fixture.h"
 

@@ -5,7 +5,6 @@
  * inherited, and whoever reads that by then.
  */
 #include "base/clock.h"
-#include "base/file.h"
 #include "bezel/sensor.h"
 #include "mdr/parts.h"
 #include "sensor/external/notes.h"
@@ -17,7 +16,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

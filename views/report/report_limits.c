@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 
 /* The limits: a row for each node that judged one, and one for all nodes. */
-#include "base/saturate.h"
 #include "views/report/report.h"
 
 #include <inttypes.h>

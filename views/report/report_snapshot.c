@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "base/table.h"
 #include "run/rundb/rundb.h"
 #include "views/report/report.h"
 

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
 #include "views/report/report.h"
 
 #include <inttypes.h>
