@@ -223,11 +223,12 @@ TABLE(setpoint, STRUCT(message_setpoint, leadership, leadership),
 static bool check_partial(struct fields_coder *c, void *p)
 {
     const struct message_partial *m = p;
-    bool alone = m->state == PARTIAL_NONE || (m->over == 0 && m->unsure == 0);
+    bool none = m->state == PARTIAL_NONE || m->state == PARTIAL_WENT_ON,
+         alone = none || (m->over == 0 && m->unsure == 0);
     return fields_check(c, m->state == PARTIAL_KNOWN || (alone && m->buckets == 0));
 }
 
-TABLE(partial, FIELDS(message_partial, limit), ENUM(message_partial, state, PARTIAL_OPEN),
+TABLE(partial, FIELDS(message_partial, limit), ENUM(message_partial, state, PARTIAL_WENT_ON),
       FIELDS(message_partial, value, over, unsure, silent, buckets), CALL(check_partial));
 
 static bool check_histograms(struct fields_coder *c, void *p)

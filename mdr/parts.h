@@ -217,7 +217,14 @@ enum message_rlimit {
     RLIMITS_OF
 };
 
-enum message_partial_state { PARTIAL_UNKNOWN = 0, PARTIAL_NONE = 1, PARTIAL_KNOWN = 2, PARTIAL_OPEN = 3 };
+/** WENT_ON: none, since its last process ended behind the last instant, with a record in between. */
+enum message_partial_state {
+    PARTIAL_UNKNOWN = 0,
+    PARTIAL_NONE = 1,
+    PARTIAL_KNOWN = 2,
+    PARTIAL_OPEN = 3,
+    PARTIAL_WENT_ON = 4
+};
 
 /** What a node contributes to the value of a global limit (config/experiment.h: enum experiment_join). */
 struct message_partial {
@@ -226,7 +233,8 @@ struct message_partial {
     double value;  /* for a quotient: the numerator; of a sum that is unknown: it is at least so much, if above 0 */
     double over;   /* the denominator; else 0 */
     double unsure; /* half-width of the uncertainty of `value` */
-    /* ns since the last record of its aspect; 0: there is one since the last instant, or it reads no aspect */
+    /* ns since the last record of its aspect; 0: there is one since the last instant, or one of another aspect while
+     * that is not for long, or it reads no aspect */
     int64_t silent;
     uint32_t buckets; /* of its histogram, for a quantile; else 0 */
 };

@@ -321,6 +321,7 @@ static void agent_node_reset(struct agent *agent, int aspect, bool went_on)
     struct agent_source *s = &agent->node.sources[aspect], was = *s;
     *s = (struct agent_source){.attempts = was.attempts,
                                .before = was.attempts,
+                               .went_on = went_on,
                                .emptied = was.grown_at > was.emptied ? was.grown_at : was.emptied};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         agent->left[m] = agent_left(agent, m, &was);

@@ -28,7 +28,8 @@ struct agent_source {
     uint64_t before; /* of the node: its attempts when the last process with the aspect ended; 0: none has */
     int64_t grown_at;
     int64_t emptied; /* of the node: when it grew before that; 0: none has */
-    int64_t began;   /* of the node: the first step behind that, when its values began anew; 0: there was none */
+    bool went_on;  /* of the node, since the last step: it was the last process that ended, and made a record before */
+    int64_t began; /* of the node: the first step behind that, when its values began anew; 0: there was none */
 };
 
 struct agent_process {

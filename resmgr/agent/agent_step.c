@@ -210,7 +210,7 @@ static void agent_leave(const struct agent *agent, int metric, int64_t now, stru
     bool left = s->emptied > 0 && now - s->emptied < (m->tumbles ? 2 : 1) * m->window &&
                 (join == JOIN_SUM || (join == JOIN_RATIO && partial->state == PARTIAL_KNOWN));
     *partial = (struct message_partial){.limit = partial->limit,
-                                        .state = PARTIAL_NONE,
+                                        .state = s->went_on ? PARTIAL_WENT_ON : PARTIAL_NONE,
                                         .silent = left ? now - s->emptied : 0,
                                         .value = left ? partial->value : 0,
                                         .over = left ? partial->over : 0,
@@ -233,12 +233,18 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
     const struct agent_source *s = of_records ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
     if (!agent_is_stale(agent, r, now))
         evaluator_partial(r, now, partial);
+    if (partial->state == PARTIAL_UNKNOWN && r->open)
+        partial->state = PARTIAL_OPEN;
     if (s && s->blind)
         *partial = (struct message_partial){.limit = limit, .state = PARTIAL_OPEN};
     else if (s && s->attempts == s->before)
         agent_leave(agent, metric, now, partial);
-    else if (s && (partial->state == PARTIAL_KNOWN || partial->value > 0))
+    else if (s && (partial->state == PARTIAL_KNOWN || partial->value > 0)) {
         partial->silent = agent_silence(agent, s, now);
+        bool hung = partial->silent > agent_settling(agent->experiment, &agent->experiment->limits[limit]);
+        if (!hung && agent_metric_goes_on(agent, &agent->node, metric))
+            partial->silent = 0; /* it is not about to end */
+    }
 }
 
 struct message_partial agent_partial(const struct agent *agent, uint32_t i)
@@ -255,7 +261,7 @@ uint32_t agent_histogram(struct agent *agent, uint32_t i, int64_t now, uint8_t *
 static void agent_clear_growth(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
-        p->sources[i].grew = p->sources[i].blind = false;
+        p->sources[i].grew = p->sources[i].blind = p->sources[i].went_on = false;
     p->goes_on = false;
 }
 

@@ -27,6 +27,14 @@ static void note_hole(int64_t *longest, int64_t since, int64_t now)
         *longest = now - since;
 }
 
+/* Of nodes whose last process ended, and had gone on behind the instant before. */
+static void note_ends(struct aggregate *a, const struct message_partials *partials)
+{
+    for (uint32_t i = 0; i < partials->count; i++)
+        if (partials->list[i].state == PARTIAL_WENT_ON && partials->list[i].limit < a->experiment->limit_count)
+            a->limits[partials->list[i].limit].went_on = true;
+}
+
 bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now)
 {
     struct message_partials *last = &a->partials[node];
@@ -36,6 +44,7 @@ bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_
     if (last->life != partials->life || last->step != partials->step) {
         note_hole(&a->hole, a->stepped_at[node], now);
         a->stepped_at[node] = now;
+        note_ends(a, partials);
     }
     memcpy(last, partials, offsetof(struct message_partials, histograms) + partials->histogram_bytes);
     a->received_at[node] = now;
@@ -104,6 +113,11 @@ static int add_histogram(const struct aggregate *a, uint32_t node, const struct 
     for (const struct message_partial *before = all->list; before < p; before++)
         from += (size_t)before->buckets * MESSAGE_BUCKET_BYTES;
     return histogram_unpack(h, from, (size_t)p->buckets * MESSAGE_BUCKET_BYTES, NULL);
+}
+
+static bool is_none(const struct message_partial *p)
+{
+    return p->state == PARTIAL_NONE || p->state == PARTIAL_WENT_ON;
 }
 
 /* An impossible partial is unknown: one faulty node must not spoil the value of all. */
@@ -181,7 +195,7 @@ static void add_left(const struct aggregate *a, uint32_t i, enum experiment_join
     double under = *over;
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
         const struct message_partial *p = has(&present, node) ? find_partial(a, node, i) : NULL;
-        if (!is_sane(p, join) || p->state != PARTIAL_NONE || (p->value == 0 && p->over == 0))
+        if (!is_sane(p, join) || !is_none(p) || (p->value == 0 && p->over == 0))
             continue;
         add(&sum, &under, p, join);
     }
@@ -209,7 +223,7 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
                 add(&all, &over, &(struct message_partial){.value = p->value, .silent = p->silent}, join);
         } else if (p->state == PARTIAL_KNOWN)
             add(&all, &over, p, join);
-        any_partial = any_partial || (p && p->state != PARTIAL_NONE);
+        any_partial = any_partial || (p && !is_none(p));
     }
     all.ended = !all.any_missing && !any_partial;
     if (join == JOIN_SUM || join == JOIN_RATIO)
@@ -318,7 +332,7 @@ static bool is_silent(const struct aggregate *a, uint32_t i, struct aggregate_no
 {
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
         const struct message_partial *p = find_partial(a, node, i);
-        if (a->partials[node].life != 0 && !has(&fresh, node) && (collected || (p && p->state != PARTIAL_NONE)))
+        if (a->partials[node].life != 0 && !has(&fresh, node) && (collected || (p && !is_none(p))))
             return true;
     }
     return false;
@@ -331,7 +345,7 @@ static bool is_over(const struct aggregate *a, uint32_t i)
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
         const struct message_partial *p = find_partial(a, node, i);
         any = any || p;
-        if (p && p->state != PARTIAL_NONE)
+        if (p && !is_none(p))
             return false;
     }
     return any;
@@ -349,8 +363,10 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
 {
     struct aggregate_limit *l = &a->limits[i];
     const struct aggregate_value *all = &l->value;
-    if (all->ended) /* the silence before the last process ended was its end */
-        limit_judge_drop(&l->judge, &l->run, false);
+    bool went_on = l->went_on;
+    l->went_on = false;
+    if (all->ended) /* the silence before the last process ended was its end, unless it went on */
+        limit_judge_drop(&l->judge, &l->run, went_on);
     limit_judge_begin(&l->judge, now);
     limit_judge_hole(&l->judge, l->hole);
     l->hole = 0;
@@ -361,7 +377,8 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
                                                  .value = all->value,
                                                  .resolution = all->unsure,
                                                  .of_records = is_of_records(a->experiment, i),
-                                                 .silent = all->silent});
+                                                 .silent = all->silent,
+                                                 .goes_on = went_on});
     (void)limit_judge_end(&l->judge);
 }
 

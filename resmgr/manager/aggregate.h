@@ -59,6 +59,7 @@ struct aggregate_limit {
     int64_t input; /* when the oldest of what it was judged by was heard; 0: it was not judged */
     int64_t hole;  /* ns, the longest since then for which something that it is judged by was not heard */
     bool was_over; /* no node had something to add */
+    bool went_on;  /* since it was judged: the last process of a node ended, having gone on behind the instant before */
 };
 
 struct aggregate {

@@ -74,10 +74,10 @@ static void random_partials(uint64_t *seed, struct message_partials *p)
     p->histogram_bytes = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         struct message_partial *part = &p->list[i];
-        part->state = (enum message_partial_state)(seed_next(seed) % 4);
+        part->state = (enum message_partial_state)(seed_next(seed) % (PARTIAL_WENT_ON + 1));
         part->buckets =
             (uint32_t)(seed_next(seed) % (MESSAGE_HISTOGRAMS_MAX / MESSAGE_LIMITS_MAX / MESSAGE_BUCKET_BYTES));
-        if (part->state == PARTIAL_NONE)
+        if (part->state == PARTIAL_NONE || part->state == PARTIAL_WENT_ON)
             part->buckets = 0;
         else if (part->state != PARTIAL_KNOWN)
             *part = (struct message_partial){

@@ -453,28 +453,64 @@ static void the_first_node_of_the_file_is_told_where_it_comes_later(void **state
     assert_int_equal(node, 0);
 }
 
-static void the_end_of_processes_is_no_violation(void **state)
+/* All nodes have the aspect's processes no more; node 0: its last one ended `as`. */
+static void ended(enum message_partial_state as)
 {
-    struct message_judgement j;
-    uint32_t node;
-    (void)state;
+    now += EVERY;
+    assert_true(hear(0, (struct message_partial){.state = as}) && hear(1, nothing) && hear(2, nothing));
+    aggregate_step(w, now);
+}
+
+static void fall_silent(int instants)
+{
     limits[0].metric = METRIC_RATE;
     limits[0].compare = COMPARE_AT_LEAST;
     step(10, 10, 10);
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= instants; i++) {
         struct message_partial p = {.state = PARTIAL_KNOWN, .value = 1, .silent = i * EVERY};
         now += EVERY;
         assert_true(hear(0, p) && hear(1, p) && hear(2, p));
         aggregate_step(w, now);
     }
+}
+
+/* A process went on with another aspect: behind the last instant, and before that. */
+static void what_was_broken_before_the_last_record_of_a_process_stays(void **state)
+{
+    (void)state;
+    fall_silent(3);
+    ended(PARTIAL_WENT_ON);
+    assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
+    assert_int_equal(aggregate_limit(w, 0)->last_violated, now - EVERY);
+    ended(PARTIAL_NONE);
+    assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
+}
+
+static void what_a_process_broke_before_others_go_on_stays(void **state)
+{
+    (void)state;
+    fall_silent(3);
+    struct message_partial p = {.state = PARTIAL_KNOWN, .value = 1, .silent = 4 * EVERY},
+                           gone = {.state = PARTIAL_WENT_ON};
+    now += EVERY;
+    assert_true(hear(0, gone) && hear(1, p) && hear(2, p));
+    aggregate_step(w, now);
+    ended(PARTIAL_NONE);
+    assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY); /* the fourth was the end of the others */
+}
+
+static void the_end_of_processes_is_no_violation(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    (void)state;
+    fall_silent(3);
     assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
     assert_true(aggregate_send(w, now, &node, &j));
     assert_int_equal(j.list[0].doubtful, 3 * EVERY); /* were it the end of the run */
     assert_int_equal(j.list[0].trusted_ago, -1);
     assert_int_equal(j.list[0].ago, 0);
-    now += EVERY;
-    assert_true(hear(0, nothing) && hear(1, nothing) && hear(2, nothing));
-    aggregate_step(w, now);
+    ended(PARTIAL_NONE);
     assert_int_equal(aggregate_limit(w, 0)->violated, 0);
     assert_int_equal(aggregate_limit(w, 0)->unknown, 4 * EVERY);
 }
@@ -640,6 +676,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_node_of_the_file_is_told_where_it_comes_later, start, end),
         cmocka_unit_test_setup_teardown(one_node_is_told_until_it_is_gone, start, end),
         cmocka_unit_test_setup_teardown(the_end_of_processes_is_no_violation, start, end),
+        cmocka_unit_test_setup_teardown(what_was_broken_before_the_last_record_of_a_process_stays, start, end),
+        cmocka_unit_test_setup_teardown(what_a_process_broke_before_others_go_on_stays, start, end),
         cmocka_unit_test_setup_teardown(only_the_collector_s_value_counts_and_no_node_is_missing, start_collected,
                                         end_collected),
         cmocka_unit_test_setup_teardown(what_the_bounds_leave_open_is_neither_held_nor_violated, start_collected,

@@ -217,7 +217,7 @@ static void every_enum_ends_with_its_last_value(void **state)
     ASSERT_LAST(observation.limits[0].state, MESSAGE_LIMIT_VIOLATED, .type = MESSAGE_OBSERVATION,
                 .observation = {.limit_count = 1});
     ASSERT_LAST(setpoint.infeasible, MESSAGE_INFEASIBLE_GLOBAL, .type = MESSAGE_SETPOINT);
-    ASSERT_LAST(partials.list[0].state, PARTIAL_OPEN, .type = MESSAGE_PARTIALS, .partials = {.count = 1});
+    ASSERT_LAST(partials.list[0].state, PARTIAL_WENT_ON, .type = MESSAGE_PARTIALS, .partials = {.count = 1});
     ASSERT_LAST(values.list[0].state, PARTIAL_KNOWN, .type = MESSAGE_VALUES, .values = {.count = 1});
     ASSERT_LAST(values.list[0].lack, LACK_LOST, .type = MESSAGE_VALUES, .values = {.count = 1});
     ASSERT_LAST(loop.lacking[0].lack, LACK_LOST, .type = MESSAGE_LOOP, .loop = {.count = 1});

@@ -172,6 +172,52 @@ static void a_node_counts_what_is_left_of_a_process_that_ended(void **state)
     assert_true(agent_partial(agent, RATE).value == 0);
 }
 
+/* It makes records of another aspect, and then ends. */
+static void a_process_that_goes_on_is_not_about_to_end(void **state)
+{
+    static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
+    (void)state;
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &aspect);
+        uint64_t all = 0;
+        for (int i = 0; i < 45; i++) {
+            agent_count(agent, watch, i < 15 ? (uint64_t)(4 * i) : 60, now + EVERY);
+            agent_count_all(agent, slot, all += i < 15 || goes_on);
+            step(5);
+            int silent = i < 16 || (goes_on && i < 36) ? 0 : i - 15; /* a window and ten sampling periods */
+            assert_int_equal(agent_partial(agent, RATE).silent,
+                             i == 0 ? agent_partial(agent, RATE).silent : silent * EVERY);
+        }
+        agent_count_all(agent, slot, all + (uint64_t)goes_on);
+        agent_process_remove(agent, slot);
+        for (int i = 0; i < 2; i++) {
+            step(5);
+            assert_int_equal(agent_partial(agent, RATE).state, goes_on && i == 0 ? PARTIAL_WENT_ON : PARTIAL_NONE);
+        }
+    }
+}
+
+/* A node counts records, and whether they meet the condition is not known, as they have not come. */
+static void a_number_of_chosen_records_that_have_not_come_is_open(void **state)
+{
+    static char levels[] = "level < 16";
+    static const struct dict_aspect aspect = {
+        .id = 1, .name = "tick", .field_count = 1, .fields = {{.type = DICT_INT64, .name = "level", .unit = "1"}}};
+    struct experiment_metric was = metrics[RATE];
+    (void)state;
+    agent_free(agent);
+    metrics[RATE].kind = METRIC_COUNT;
+    metrics[RATE].where = levels;
+    assert_int_equal(agent_new(&e, 0, &agent), 0);
+    int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &aspect);
+    for (int i = 0; i < 25; i++) {
+        agent_count(agent, watch, (uint64_t)(4 * i), now + EVERY);
+        step(5);
+    }
+    assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_OPEN);
+    metrics[RATE] = was;
+}
+
 static void quotients_are_told_by_numerator_and_denominator(void **state)
 {
     (void)state;
@@ -244,6 +290,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent,
                                         start, end),
         cmocka_unit_test_setup_teardown(a_node_counts_what_is_left_of_a_process_that_ended, start, end),
+        cmocka_unit_test_setup_teardown(a_process_that_goes_on_is_not_about_to_end, start, end),
+        cmocka_unit_test_setup_teardown(a_number_of_chosen_records_that_have_not_come_is_open, start, end),
         cmocka_unit_test_setup_teardown(quotients_are_told_by_numerator_and_denominator, start, end),
         cmocka_unit_test_setup_teardown(what_is_too_old_for_control_is_unknown, start, end),
         cmocka_unit_test_setup_teardown(it_is_known_when_records_are_stored, start, end),
