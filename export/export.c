@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "export/export_internal.h"
+#include "run/read/run_missing.h"
+#include "run/read/run_reader.h"
 #include "run/read/run_streams.h"
 #include "run/rundb/rundb.h"
 #include "run/store/cover.h"
@@ -322,5 +324,7 @@ static int fill_trace(void *context, const char *made)
 int export_trace(const char *run, const char *target, bool merged)
 {
     struct copied c = {run, merged};
+    if (!run_reader_goes_on(run))
+        (void)run_missing(run, &RECORD_FILTER_ALL, UINT64_MAX, true); /* which warns: the copy has no checksums */
     return export_make(run, target, fill_trace, &c);
 }

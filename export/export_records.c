@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/checksum.h"
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/units.h"
@@ -9,6 +10,7 @@
 #include "export/perfetto.h"
 #include "export/picl.h"
 #include "export/record_writer.h"
+#include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/read/run_streams.h"
 #include "run/rundb/rundb_live.h"
@@ -83,6 +85,15 @@ static void warn_missing(const char *path, const struct model_stream *s, uint64_
                  rest);
 }
 
+/* Any byte may be another one: of a field, a time, an aspect. */
+static void warn_changed(const char *path)
+{
+    log_warn("BEZEL-EXPORT-DAMAGED",
+             "%s: bytes were changed since they were stored, by their checksum in run.db: some of its records are not "
+             "those that were recorded",
+             path);
+}
+
 static int put_stream(struct records *x, const struct model_process *p, const struct model_stream *s, const char *path)
 {
     struct trace_reader *r;
@@ -99,12 +110,16 @@ static int put_stream(struct records *x, const struct model_process *p, const st
         return err;
     struct packet_header h;
     const uint8_t *packet;
+    uint64_t sum = CHECKSUM_START;
     int more;
     bool later = false;
     while (!err && !later && (more = trace_reader_next(r, &h, &packet)) != 0) {
         later = more > 0 && !dict_includes(p->dict, h.dictionary);
         if (!later)
             err = more < 0 ? more : put_packet(x, p, &h, packet);
+        sum = more > 0 ? checksum_add(sum, packet, h.size_bytes) : sum;
+        if (more > 0 && s && r->at.bytes == s->saved.bytes && sum != s->saved.sum && r->expired->packets == 0)
+            warn_changed(path);
     }
     if (!err && !later && !x->served)
         warn_missing(path, s, r->at.bytes, trace_reader_rest(r));
@@ -223,6 +238,8 @@ static int load(struct records *x, bool merged, struct model **loaded)
     int err = 0;
     x->served = trace_reader_is_served(x->run);
     *loaded = NULL;
+    if (merged && !run_reader_goes_on(x->run))
+        (void)run_missing(x->run, x->filter, UINT64_MAX, true); /* which warns */
     if (merged)
         err = run_reader_open(x->run, x->filter, &x->reader);
     else

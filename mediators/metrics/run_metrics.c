@@ -168,8 +168,8 @@ int run_metrics_load(struct run_metrics *r)
         r->experiment = NULL;
     if (!err && (err = report_load_summary(r->path, r->running, &r->summary)) != 0)
         r->summary = NULL;
-    if (!err &&
-        (err = report_judge(r->path, r->running, r->summary, r->experiment, REPORT_DATA, &intervals, &r->verdict)) != 0)
+    if (!err && (err = report_judge(r->path, r->running, r->summary, r->experiment, REPORT_DATA | REPORT_SIZES,
+                                    &intervals, &r->verdict)) != 0)
         r->verdict = NULL;
     if (!err)
         interval_table_free(&intervals);
@@ -242,7 +242,7 @@ static void add_complete(struct exposition *x, const struct run_metrics *r)
 {
     static const char *const names[] = {"balanced", "unknown", "unbalanced", NULL};
     const struct verdict *v = r->verdict;
-    bool known = v->run == RUN_ENDED && !v->partial && !v->behind;
+    bool known = v->run == RUN_ENDED && !v->partial && !v->behind && !v->missing;
     exposition_states(x, NULL, names, !known ? 1 : v->balanced ? 0 : 2);
 }
 

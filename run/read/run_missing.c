@@ -2,17 +2,35 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/run_missing.h"
 
+#include "base/checksum.h"
 #include "base/log.h"
 #include "run/read/run_streams.h"
+#include "run/store/trace_reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether the file of a stream lacks bytes that are stored. Whatever is wrong with those that it has is found by
- * reading. */
-static bool lacks(const char *run, const struct model_process *p, uint32_t ring)
+/* Whether a byte of file `path` is not as it was stored, by the checksum that the database has of its packets. What the
+ * sum of packets that expired was is not known here. */
+static bool was_changed(const char *path, const struct model_stream *s)
+{
+    struct trace_reader *r;
+    struct packet_header h;
+    const uint8_t *packet;
+    uint64_t sum = CHECKSUM_START;
+    if (trace_reader_open(path, &r) != 0)
+        return true;
+    while (r->at.bytes < s->saved.bytes && trace_reader_next(r, &h, &packet) > 0)
+        sum = checksum_add(sum, packet, h.size_bytes);
+    bool is = r->expired->packets == 0 && (r->at.bytes != s->saved.bytes || sum != s->saved.sum);
+    trace_reader_close(r);
+    return is;
+}
+
+/* What is wrong with the file of a stream; NULL: nothing that was looked for. Reads no more than *most bytes. */
+static const char *fault_of(const char *run, const struct model_process *p, uint32_t ring, uint64_t *most)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -20,19 +38,23 @@ static bool lacks(const char *run, const struct model_process *p, uint32_t ring)
     const struct model_file file = model_file(p, ring);
     if (!s || s->saved.bytes == 0 ||
         snprintf(path, sizeof path, "%s/trace/%s/%s", run, p->node->dir, file.name) >= (int)sizeof path)
-        return false;
+        return NULL;
     uint64_t size = lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-    return size < s->saved.bytes;
+    if (size < s->saved.bytes)
+        return "is gone or was cut off";
+    if (s->saved.bytes > *most)
+        return NULL;
+    *most -= s->saved.bytes;
+    return was_changed(path, s) ? "was changed since it was stored" : NULL;
 }
 
-static void tell(const struct model_process *p, uint32_t ring)
+static void tell(const struct model_process *p, uint32_t ring, const char *fault)
 {
     const struct model_file file = model_file(p, ring);
     const struct model_stream *s = p->streams[ring];
     log_warn("BEZEL-READ-MISSING",
-             "trace/%s/%s is gone or was cut off: it had %" PRIu64 " bytes; what is lacking is not read; see 'bezel "
-             "verify'",
-             p->node->dir, file.name, s->saved.bytes);
+             "trace/%s/%s %s: it had %" PRIu64 " bytes; what is lacking is not read; see 'bezel verify'", p->node->dir,
+             file.name, fault, s->saved.bytes);
 }
 
 /* Whether the user is to be told: a command reads a run several times. */
@@ -44,17 +66,19 @@ static bool is_new(const char *run)
     return new;
 }
 
-uint64_t run_missing(const char *run, const struct record_filter *filter)
+uint64_t run_missing(const char *run, const struct record_filter *filter, uint64_t most, bool tells)
 {
     int err;
-    uint64_t missing = 0, most = is_new(run) ? RUN_MISSING_TOLD : 0;
+    uint64_t missing = 0, told = tells && is_new(run) ? RUN_MISSING_TOLD : 0;
     struct model *m = run_streams_load(run, true, &err);
     for (const struct model_node *node = m ? m->nodes : NULL; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
-            for (uint32_t ring = 0; ring < p->ring_count; ring++)
-                if (record_filter_takes(filter->node, node->name) && record_filter_takes_process(filter, p) &&
-                    lacks(run, p, ring) && missing++ < most)
-                    tell(p, ring);
+            for (uint32_t ring = 0; ring < p->ring_count; ring++) {
+                bool wanted = record_filter_takes(filter->node, node->name) && record_filter_takes_process(filter, p);
+                const char *fault = wanted ? fault_of(run, p, ring, &most) : NULL;
+                if (fault && missing++ < told)
+                    tell(p, ring, fault);
+            }
     model_free(m);
     return missing;
 }

@@ -84,7 +84,7 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
     if (!err)
         err = begin_order(it, it->found.model);
     if (!err && !run_reader_goes_on(run))
-        it->totals.cut = run_missing(run, filter);
+        it->totals.cut = run_missing(run, filter, 0, true);
     if (err) {
         int sys = errno;
         run_reader_close(it);

@@ -614,6 +614,27 @@ static void judge_notes(struct verdict *v, const struct summary *s)
     v->balanced = v->balanced && v->clock_gaps == 0 && v->uncounted == 0;
 }
 
+static bool is_on_interval(const struct experiment *e, int64_t limit)
+{
+    return limit >= 0 && limit < e->limit_count && experiment_limit_is_on_interval(e, &e->limits[limit]);
+}
+
+/*
+ * Stored records that are gone are in the books, and what was judged while they came is known. Of limits that are
+ * judged from the stored records nothing is.
+ */
+static void judge_missing(struct verdict *v, const struct summary *s, const struct experiment *e)
+{
+    v->missing = s->missing;
+    v->balanced = v->balanced && v->missing == 0;
+    for (size_t i = 0; v->missing && i < v->limit_count; i++)
+        if (s->judged_anew || v->limits[i].again > 0 || is_on_interval(e, (int64_t)i))
+            verdict_doubt(&v->limits[i]);
+    for (size_t i = 0; v->missing && i < s->limit_count; i++)
+        if (s->judged_anew || v->rows[i].again > 0 || is_on_interval(e, s->limits[i].limit))
+            verdict_doubt(&v->rows[i]);
+}
+
 /* What a mirror lacks may be anything. While it is filled from a run that goes on, it is as good as that. */
 static void judge_mirror(struct verdict *v, const struct summary *s)
 {
@@ -662,6 +683,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     judge_unknown(v, s, e);
     judge_unobserved(v, s);
     judge_notes(v, s);
+    judge_missing(v, s, e);
     judge_absent(v, s, e);
     downgrade_uncertain(v, s, e);
     judge_mirror(v, s);

@@ -268,11 +268,12 @@ int report_judge(const char *run, bool running, struct summary *s, const struct 
                  struct interval_table *intervals, struct verdict **v)
 {
     *intervals = (struct interval_table){0};
-    if (!(form & REPORT_DATA)) {
+    bool tells = !(form & REPORT_DATA);
+    if (tells)
         check_experiment(run, s);
-        if (!running)
-            (void)run_missing(run, &RECORD_FILTER_ALL); /* which warns: the books are of what was stored */
-    }
+    uint64_t most = s->judged_anew ? UINT64_MAX : form & REPORT_SIZES ? 0 : RUN_MISSING_MOST;
+    if (!running && !s->mirror.partial) /* the books are of what was stored */
+        s->missing = run_missing(run, &RECORD_FILTER_ALL, most, tells);
     rejudge_join(s, e);
     int err = rejudge_gaps(run, s, e);
     err = err ? err : rejudge_chosen(run, s, e);

@@ -302,7 +302,10 @@ static void print_in_trace(const struct report *r, FILE *out)
     const struct verdict *v = r->verdict;
     struct summary_expired sut = report_expired_from_store(r, ROLE_SUT),
                            own = report_expired_from_store(r, ROLE_DAEMON);
-    fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
+    fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n",
+            v->missing  ? "at most "
+            : v->behind ? "at least "
+                        : "",
             units_count(kept(v->sut.stored, sut.records)).s, units_count(kept(v->daemons.stored, own.records)).s);
     if (sut.packets + own.packets)
         fprintf(
@@ -349,6 +352,12 @@ static void print_trace(const struct report *r, FILE *out)
                 "killed.\n"
                 "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run %s).\n",
                 r->run);
+    if (r->verdict->missing)
+        fprintf(
+            out,
+            "  %s of the trace's files have lost or changed bytes since they were stored: the books count what they "
+            "had.\n",
+            units_count(r->verdict->missing).s);
     if (lost > 0)
         fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",
                 units_count(lost).s);
@@ -451,6 +460,7 @@ static void put_books(const struct report *r, struct json *j)
     json_uint(j, "vanished", v->vanished);
     json_uint(j, "unjoined", v->unjoined);
     json_bool(j, "behind", v->behind);
+    json_uint(j, "missing", v->missing);
     json_uint(j, "unobserved", v->unobserved);
     json_uint(j, "clock_gaps", v->clock_gaps);
     json_uint(j, "uncounted", v->uncounted);

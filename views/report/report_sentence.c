@@ -339,6 +339,9 @@ static void say_unknown(const struct verdict *v, FILE *out)
     if (v->absent > 1)
         fprintf(out, ", nor for %zu more that the file attaches to", v->absent - 1);
     size_t but_for_these = n;
+    if (v->missing)
+        fprintf(out, "%s %s file%s of the trace %s gone or damaged ('bezel verify' says which)", begin_reason(&n),
+                units_count(v->missing).s, v->missing == 1 ? "" : "s", v->missing == 1 ? "is" : "are");
     if (v->vanished)
         fprintf(out, "%s %zu node%s vanished", begin_reason(&n), v->vanished, v->vanished == 1 ? "" : "s");
     if (v->unjoined)

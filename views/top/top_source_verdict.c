@@ -44,6 +44,7 @@ enum verdict_is top_source_verdict(const struct top_source *s, uint32_t node, in
 void top_source_count_verdicts(const struct top_source *s, struct top_data *d)
 {
     d->judged = true;
+    d->damaged = d->damaged || s->summary->missing > 0;
     for (size_t i = 0; i < s->verdict->limit_count; i++) {
         d->violated += s->verdict->limits[i].is >= VERDICT_VIOLATED;
         d->unknown += s->verdict->limits[i].is == VERDICT_UNKNOWN;
