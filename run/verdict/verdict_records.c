@@ -13,8 +13,10 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
 static const struct summary_chosen *chosen_of(const struct summary *s, uint32_t i, size_t p)
@@ -379,6 +381,54 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
     }
 }
 
+/* Whether process `p` is a program that a signal ended, other than those by which a program is asked to end. */
+static const struct summary_program *killed_program(const struct summary *s, const struct summary_process *p)
+{
+    for (size_t i = 0; i < s->program_count; i++) {
+        const struct summary_program *g = &s->programs[i];
+        int by = g->state == LAUNCHED_ENDED && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;
+        if (by && by != SIGTERM && by != SIGINT && g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+            return g;
+    }
+    return NULL;
+}
+
+/* Whether a silence of so many ns breaks limit `i` by itself, more than all that was judged on `node`. */
+static bool silence_breaks(const struct summary *s, const struct experiment *e, uint32_t i, uint32_t node,
+                           int64_t silent)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    if (l->compare != COMPARE_AT_MOST || !one_record_breaks(e, l) || !experiment_metric_is_of_arrivals(m) ||
+        (m->arrivals == ARRIVALS_JITTER && m->period == 0))
+        return false;
+    double value = m->kind == METRIC_MISSES         ? arrivals_missed(m, silent)
+                   : m->arrivals == ARRIVALS_JITTER ? (double)(silent - m->period)
+                                                    : (double)silent;
+    return value > l->bound && !(value <= judged_worst(s, e, node, i));
+}
+
+/*
+ * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not: it
+ * may have hung. So the limit is not known to have held where that would break it, or where instants found it violated.
+ */
+static void judge_killed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    struct verdict_limit *l = &v->limits[i];
+    for (size_t k = 0; k < s->process_count; k++) {
+        const struct summary_process *p = &s->processes[k];
+        const struct summary_program *g = killed_program(s, p);
+        int64_t last = g ? verdict_end(s, e, i, k) : INT64_MIN;
+        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(saturate_add(p->started, g->ran), last);
+        if (silent <= 0 || (l->before_end == 0 && !silence_breaks(s, e, i, p->node, silent)) ||
+            (double)saturate_add(l->violated, silent) <=
+                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+            continue;
+        l->killed = silent > l->killed ? silent : l->killed;
+        doubt_on(v, s, i, p->node);
+    }
+}
+
 /* Whether the file itself asks that records of `aspect` are only counted, until somebody turns it on. */
 static bool is_counted_only(const struct experiment *e, const char *aspect)
 {
@@ -497,7 +547,9 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
     for (uint32_t i = 0; i < v->limit_count; i++) {
         find_switched(v, s, e, i);
         judge_stray(v, s, e, i);
-        if (e->limits[i].metric >= 0 && !experiment_limit_is_on_interval(e, &e->limits[i]))
-            judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
+        if (e->limits[i].metric < 0 || experiment_limit_is_on_interval(e, &e->limits[i]))
+            continue;
+        judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
+        judge_killed(v, s, e, i);
     }
 }

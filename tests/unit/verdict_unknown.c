@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
@@ -244,6 +245,67 @@ static void what_an_end_takes_back_is_told(void **state)
         assert_in_range(is->limits[0].before_end, (int64_t)(cases[i].before_end * 1e9),
                         (int64_t)(cases[i].before_end * 1e9) + 1000);
         verdict_free(is);
+    }
+}
+
+/*
+ * A process made its last record 5 s after the start, and ended 0.9 s later. Times between its records may be 100 ms,
+ * and ten periods of 200 ms may be missed; or instants found the limit violated meanwhile, for so many s.
+ */
+static void the_silence_of_a_killed_process_is_no_end_of_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        int status;
+        double bound, worst, taken_back, tolerance;
+        bool held;
+    } cases[] = {{METRIC_MAX, SIGKILL, 100e6, 20e6, 0, 0, false},   {METRIC_MAX, SIGSEGV, 100e6, 20e6, 0, 0, false},
+                 {METRIC_MAX, SIGTERM, 100e6, 20e6, 0, 0, true},    {METRIC_MAX, SIGINT, 100e6, 20e6, 0, 0, true},
+                 {METRIC_MAX, 0, 100e6, 20e6, 0, 0, true},          {METRIC_MAX, 0x300, 100e6, 20e6, 0, 0, true},
+                 {METRIC_MAX, SIGKILL, 950e6, 20e6, 0, 0, true},    {METRIC_MAX, SIGKILL, 100e6, 950e6, 0, 0, true},
+                 {METRIC_MAX, SIGKILL, 100e6, 20e6, 0, 0.2, true},  {METRIC_MISSES, SIGKILL, 3, 1, 0, 0, false},
+                 {METRIC_MISSES, SIGKILL, 4, 1, 0, 0, true},        {METRIC_MEAN, SIGKILL, 100e6, 20e6, 0, 0, true},
+                 {METRIC_MEAN, SIGKILL, 100e6, 20e6, 0.8, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].arrivals = cases[i].kind == METRIC_MISSES ? ARRIVALS_NONE : ARRIVALS_TIME;
+        s.metrics[0].period = 200 * CLOCK_MS;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.limits[0] = (struct experiment_limit){
+            .kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = cases[i].bound, .tolerance = cases[i].tolerance};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = cases[i].worst;
+        for (size_t p = 0; p < s.summary.process_count; p++)
+            for (size_t b = 0; b < s.processes[p].book_count; b++)
+                if (p != 1 && strcmp(s.processes[p].books[b].name, s.books[1][1].name) == 0)
+                    s.processes[p].books[b].attempts = s.processes[p].books[b].stored = 0;
+        s.books[1][1].last_ns = sample_time(5);
+        s.books[1][1].first_ns = sample_time(5) - 10 * CLOCK_MS;
+        struct summary_chosen chosen = {.process = 1, .min = NAN, .max = NAN}; /* the records held it */
+        s.summary.chosen = &chosen;
+        s.summary.chosen_count = 1;
+        s.programs[0] = (struct summary_program){.node = "studio",
+                                                 .name = "client.1",
+                                                 .pid = s.processes[1].pid,
+                                                 .state = LAUNCHED_ENDED,
+                                                 .status = cases[i].status,
+                                                 .ran = sample_time(5.9) - s.processes[1].started};
+        s.summary.program_count = 1;
+        struct history_violation violation = {.begin = sample_time(5), .end = sample_time(5 + cases[i].taken_back)};
+        s.summary.violations = &violation;
+        s.summary.violation_count = cases[i].taken_back > 0;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != (cases[i].held ? VERDICT_HELD : VERDICT_UNKNOWN) || v->rows[0].is != v->limits[0].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        if (cases[i].held)
+            assert_int_equal(v->limits[0].killed, 0);
+        else
+            assert_in_range(v->limits[0].killed, 899 * CLOCK_MS, 901 * CLOCK_MS);
+        verdict_free(v);
     }
 }
 
@@ -564,6 +626,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),
         cmocka_unit_test(an_instant_in_violation_is_one),
         cmocka_unit_test(what_an_end_takes_back_is_told),
+        cmocka_unit_test(the_silence_of_a_killed_process_is_no_end_of_its_own),
         cmocka_unit_test(lost_records_count_against_a_limit),
         cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
         cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),

@@ -188,6 +188,11 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         fprintf(out, "%s while an operator had turned its aspect off", joint);
         joint = ", and";
     }
+    if (l->killed) {
+        fprintf(out, "%s for the %s for which a process was silent before it was killed", joint,
+                units_duration(l->killed).s);
+        joint = ", and";
+    }
     if (l->strays) {
         fputs(joint, out);
         say_stray(r, i, out);
